@@ -1,0 +1,160 @@
+"""The micro workloads, each for feedline and for its peers. Run by run.py, one process per measurement:
+
+    python workloads.py WORKLOAD IMPLEMENTATION      prints one JSON line: {"rate": elements per second, …}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+ROWS, WIDTH, BATCH, BUFFER = 2_000_000, 32, 256, 10_000
+
+
+def rate(elements: int, loop: Callable[[], Any]) -> dict[str, float]:
+    """Elements per second of one full run of `loop`."""
+    start = time.perf_counter()
+    loop()
+    return {"rate": elements / (time.perf_counter() - start)}
+
+
+def drain(iterable: Iterable[Any]) -> None:
+    """A consumer that does nothing with what it gets."""
+    for _ in iterable:
+        pass
+
+
+def library(name: str) -> Any:
+    """feedline or tf.data, whose names are the same."""
+    if name == "feedline":
+        import feedline
+
+        return feedline
+    import tensorflow as tf
+
+    return tf.data
+
+
+def table() -> tuple[Any, Any]:
+    """Two million rows of 32 float32, and a label each."""
+    import numpy as np
+
+    return np.random.default_rng(0).random((ROWS, WIDTH), np.float32), np.arange(ROWS)
+
+
+def range_loop(name: str) -> dict[str, float]:
+    """for x in Dataset.range(n)"""
+    n = 5_000_000 if name == "feedline" else 100_000
+    ds = library(name).Dataset.range(n)
+    drain(library(name).Dataset.range(100))
+    return rate(n, lambda: drain(ds))
+
+
+def map_batch(name: str) -> dict[str, float]:
+    """range(n).map(lambda x: x * 2 + 1).batch(256)"""
+    n = 20_000_000 if name == "feedline" else 500_000
+    ds = library(name).Dataset.range(n).map(lambda x: x * 2 + 1).batch(BATCH)
+    drain(ds.take(2))
+    return rate(n, lambda: drain(ds))
+
+
+def map_batch_opaque(name: str) -> dict[str, float]:
+    """the same with a function that must be called once per element"""
+    n = 1_000_000 if name == "feedline" else 200_000
+    if name == "feedline":
+        ds = library(name).Dataset.range(n).map(lambda x: plus_one(x * 2)).batch(BATCH)
+    else:
+        import tensorflow as tf
+
+        ds = tf.data.Dataset.range(n)
+        ds = ds.map(lambda x: tf.numpy_function(lambda v: plus_one(v * 2), [x], tf.int64)).batch(BATCH)
+    drain(ds.take(2))
+    return rate(n, lambda: drain(ds))
+
+
+def plus_one(x: Any) -> Any:
+    """A call that keeps a function from being evaluated over whole columns."""
+    return x + 1
+
+
+def shuffle_batch(name: str) -> dict[str, float]:
+    """from_tensor_slices((float32[2M, 32], int64[2M])).shuffle(10_000).batch(256)"""
+    x, y = table()
+    if name == "take":
+        import numpy as np
+
+        order = np.random.default_rng(1).permutation(ROWS)
+        starts = range(0, ROWS, BATCH)
+
+        def loop() -> None:
+            for i in starts:
+                rows = order[i : i + BATCH]
+                np.take(x, rows, axis=0), np.take(y, rows)
+
+        return rate(ROWS, loop)
+    ds = library(name).Dataset.from_tensor_slices((x, y)).shuffle(BUFFER, seed=1).batch(BATCH)
+    if name == "tf":
+        ds = ds.take(200_000 // BATCH)
+        return rate(200_000, lambda: drain(ds))
+    drain(ds.take(2))
+    return rate(ROWS, lambda: drain(ds))
+
+
+def node_overhead(name: str) -> dict[str, float]:
+    """what one more node costs per block: 40 nodes that pass rows on, on blocks of one row"""
+    from feedline import Dataset
+    from feedline.engine.run import Run
+
+    n, nodes = 20_000, 40
+
+    def seconds(depth: int) -> float:
+        ds = Dataset.range(n)
+        for _ in range(depth):
+            ds = ds.take(n)
+        run = Run(ds._plan)
+        run.start()
+        start = time.perf_counter()
+        while run.pull(1) is not None:
+            pass
+        return time.perf_counter() - start
+
+    best = min(seconds(nodes) - seconds(0) for _ in range(5))
+    return {"microseconds": best / (n * nodes) * 1e6}
+
+
+def shuffle_memory(name: str) -> dict[str, float]:
+    """how much memory shuffle(buffer_size=len) adds over slices in memory, in bytes per row of 136"""
+    from feedline import Dataset
+
+    x, y = table()
+    ds = Dataset.from_tensor_slices((x, y))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in ds.shuffle(ROWS, seed=1).batch(BATCH).take(4000):
+        pass
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"bytes": (after - before) * 1024 / ROWS}
+
+
+def import_time(name: str) -> dict[str, float]:
+    """how much longer `import feedline` takes than `import numpy`"""
+
+    def seconds(code: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return time.perf_counter() - start
+
+    numpy = min(seconds("import numpy") for _ in range(5))
+    return {"seconds": min(seconds("import feedline") for _ in range(5)) - numpy}
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]](sys.argv[2])))

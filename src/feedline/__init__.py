@@ -1,0 +1,56 @@
+"""feedline: tf.data without TensorFlow. `import feedline as fl`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from feedline import errors, random
+from feedline.data import experimental
+from feedline.data.dataset import Dataset
+from feedline.data.iterator import Iterator, NumpyIterator
+from feedline.data.options import Options, ThreadingOptions
+from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from feedline.structure import ragged, sparse
+from feedline.structure import types as _types
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import (
+    DatasetSpec,
+    IteratorSpec,
+    OptionalSpec,
+    RaggedTensorSpec,
+    SparseTensorSpec,
+    TensorShape,
+    TensorSpec,
+    type_spec_from_value,
+)
+from feedline.structure.types import (
+    DType,
+    as_dtype,
+    bool,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name == "bfloat16":  # needs ml_dtypes, which not everyone has
+        return _types.as_dtype("bfloat16")
+    raise AttributeError(f"module 'feedline' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""The face of feedline: tf.data's classes and functions."""

@@ -1,0 +1,121 @@
+"""`Dataset`: the index of all operators. Signature and documentation of each live in its own file under `ops`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from feedline.data.iterator import Iterator, NumpyIterator
+from feedline.data.options import Options
+from feedline.engine.run import Run
+from feedline.ops import batch as _batch
+from feedline.ops import map as _map
+from feedline.ops import prefetch as _prefetch
+from feedline.ops import repeat as _repeat
+from feedline.ops import shuffle as _shuffle
+from feedline.ops import take as _take
+from feedline.ops import with_options as _with_options
+from feedline.ops.sources import from_tensor_slices as _from_tensor_slices
+from feedline.ops.sources import from_tensors as _from_tensors
+from feedline.ops.sources import range as _range
+from feedline.optimize import Optimizer
+from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.face import Face, register_face
+from feedline.plan.node import Node
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Face[T_co]):
+    """A pipeline of elements: where they come from and what is done to them. Nothing runs before it is iterated.
+
+    >>> ds = fl.Dataset.range(10).filter(lambda x: x % 2 == 0).map(lambda x: x * x).batch(3)
+    >>> list(ds)
+    [array([ 0,  4, 16]), array([36, 64])]
+
+    A dataset is a value: every method gives a new one. It can be iterated any number of times.
+    """
+
+    _made: ClassVar[Callable[[Node], Any]]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("Dataset is made by its sources, for instance Dataset.range(3) or Dataset.from_tensor_slices(x)")
+
+    # Sources
+    from_tensor_slices = staticmethod(_from_tensor_slices.from_tensor_slices)
+    from_tensors = staticmethod(_from_tensors.from_tensors)
+    range = staticmethod(_range.range_)
+
+    # Transformations
+    batch = _batch.batch
+    map = _map.map_
+    prefetch = _prefetch.prefetch
+    repeat = _repeat.repeat
+    shuffle = _shuffle.shuffle
+    take = _take.take
+    with_options = _with_options.with_options
+
+    # Looking at it and iterating it
+    def cardinality(self) -> np.int64:
+        """The number of elements; `INFINITE_CARDINALITY` or `UNKNOWN_CARDINALITY` where there is no such number.
+
+        >>> fl.Dataset.range(7).batch(2).cardinality()
+        np.int64(4)
+        """
+        return np.int64(self._plan.cardinality())
+
+    def __len__(self) -> int:
+        n = self._plan.cardinality()
+        if n == INFINITE:
+            raise TypeError("the dataset is infinite and has no length; take(n) makes it finite")
+        if n == UNKNOWN:
+            raise TypeError("the dataset's length is unknown; iterate it, or state it with experimental.assert_cardinality")
+        return n
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[T_co]:
+        return Iterator(self._run(), lambda: self.element_spec)
+
+    def as_numpy_iterator(self) -> NumpyIterator[T_co]:
+        """An iterator over the elements, which are NumPy values in any case.
+
+        >>> next(fl.Dataset.range(2).as_numpy_iterator())
+        np.int64(0)
+        """
+        return NumpyIterator(self._run(), lambda: self.element_spec)
+
+    def options(self) -> Options:
+        """What `with_options` has set anywhere in the pipeline; reads as None where nothing was set.
+
+        >>> fl.Dataset.range(3).options().deterministic is None
+        True
+        """
+        merged: Options | None = _with_options.merged_options(self._plan)
+        return (merged or Options()).frozen()
+
+    @cached_property
+    def _prepared(self) -> tuple[Node, Optimizer]:
+        """The plan that runs, and what made it from the one users see."""
+        prepare = Optimizer(_with_options.merged_options(self._plan))
+        return prepare(self._plan), prepare
+
+    def _run(self) -> Run:
+        return Run(*self._prepared)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_prepared"}
+
+
+def _make(plan: Node) -> Dataset[Any]:
+    made = object.__new__(Dataset)
+    made._plan = plan
+    return made
+
+
+Dataset._made = staticmethod(_make)
+register_face(_make)

@@ -1,0 +1,126 @@
+"""Iterators: what a loop over a dataset holds."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Generic, TypeVar
+
+from feedline.engine import checkpoint
+from feedline.engine.run import Cursor, Run
+from feedline.errors import FailedPreconditionError, OutOfRangeError
+from feedline.structure.optional import Optional
+
+T = TypeVar("T")
+
+
+class Iterator(Generic[T]):
+    """Hands out the elements of a dataset, one at a time or in a loop.
+
+    >>> it = iter(fl.Dataset.range(2))
+    >>> next(it), it.get_next()
+    (np.int64(0), np.int64(1))
+
+    Used as a context manager, or with `close()`, it frees what it holds at once; otherwise that happens when nothing refers
+    to it any more.
+    """
+
+    def __init__(self, run: Run, spec: Any) -> None:
+        self._run = run
+        self._spec = spec
+        self._lock = threading.RLock()
+        self._closed = False
+        run.start()
+        self._cursor = Cursor(run)
+        self._rows = self._cursor.rows
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        for row in self._rows:
+            return row  # type: ignore[no-any-return]
+        with self._lock:
+            for row in self._rows:  # another thread may have got the next block meanwhile
+                return row  # type: ignore[no-any-return]
+            if self._closed:
+                raise FailedPreconditionError("the iterator is closed; make a new one with iter(dataset)")
+            if not self._cursor.refill():
+                self._rows = self._cursor.rows
+                raise StopIteration
+            self._rows = self._cursor.rows
+            return next(self._rows)  # type: ignore[no-any-return]
+
+    next = __next__
+
+    def get_next(self) -> T:
+        """The next element; `OutOfRangeError` at the end."""
+        try:
+            return self.__next__()
+        except StopIteration:
+            raise OutOfRangeError("end of sequence: the dataset has no more elements") from None
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element as an `Optional`, which is empty at the end."""
+        try:
+            return Optional(True, self.__next__(), self.element_spec)
+        except StopIteration:
+            return Optional.empty(self.element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of the elements."""
+        return self._spec()
+
+    def save(self) -> bytes:
+        """Where the iterator stands, to go on from later with `restore`.
+
+        >>> it = fl.Dataset.range(5).as_numpy_iterator()
+        >>> next(it), next(it)
+        (np.int64(0), np.int64(1))
+        >>> state = it.save()
+        >>> other = fl.Dataset.range(5).as_numpy_iterator()
+        >>> other.restore(state)
+        >>> next(other)
+        np.int64(2)
+        """
+        with self._lock:
+            self._must_be_open()
+            return checkpoint.dumps(self._cursor)
+
+    def restore(self, state: bytes | str | os.PathLike[str]) -> None:
+        """Goes on from where another iterator over the same plan was saved."""
+        with self._lock:
+            self._must_be_open()
+            self._cursor = checkpoint.loads(state, self._cursor)
+            self._rows = self._cursor.rows
+
+    def close(self) -> None:
+        """Frees everything the iterator holds. Going on after it raises `FailedPreconditionError`."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._rows = iter(())
+                self._run.close()
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise FailedPreconditionError("the iterator is closed; make a new one with iter(dataset)")
+
+    def __enter__(self) -> Iterator[T]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        run = self.__dict__.get("_run")
+        if run is not None:
+            run.close()
+
+    def __repr__(self) -> str:
+        return f"<fl.Iterator over {self._run.plan.op}{' (closed)' if self._closed else ''}>"
+
+
+class NumpyIterator(Iterator[T]):
+    """What `as_numpy_iterator` gives: an `Iterator` under TensorFlow's name for it."""

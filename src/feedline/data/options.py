@@ -1,0 +1,375 @@
+"""Options of a dataset: `fl.Options` and the groups inside it, with tf.data's names, types and defaults.
+
+An option that was never set reads as None, which means feedline's own choice. Options carry no behaviour; the engine
+and the optimizer read them.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+from collections.abc import Callable
+from typing import Any, Generic, NoReturn, Self, TypeVar, overload
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+
+T = TypeVar("T")
+
+_log = logging.getLogger("feedline")
+
+
+class AutotuneAlgorithm(enum.Enum):
+    """How tuning looks for better settings.
+
+    >>> fl.experimental.AutotuneAlgorithm.HILL_CLIMB.value
+    1
+    """
+
+    DEFAULT = 0
+    HILL_CLIMB = 1
+    GRADIENT_DESCENT = 2
+    MAX_PARALLELISM = 3
+    STAGE_BASED = 4
+
+
+class AutoShardPolicy(enum.IntEnum):
+    """How a dataset is divided when several workers read it.
+
+    OFF: not at all. AUTO: by files, and by elements where there are none. FILE: each worker reads its own files.
+    DATA: each worker reads everything and keeps its own elements. HINT: at the place of `shard(SHARD_HINT, ...)`.
+
+    >>> fl.experimental.AutoShardPolicy.FILE.value
+    1
+    """
+
+    OFF = -1
+    AUTO = 0
+    FILE = 1
+    DATA = 2
+    HINT = 3
+
+
+class ExternalStatePolicy(enum.Enum):
+    """What to do when a checkpoint cannot hold state that a user's function keeps: warn, ignore it, or fail.
+
+    >>> fl.experimental.ExternalStatePolicy.FAIL.value
+    2
+    """
+
+    WARN = 0
+    IGNORE = 1
+    FAIL = 2
+
+
+class _Field(Generic[T]):
+    """One option: checks its type when it is set and gives its default until then."""
+
+    def __init__(self, kind: type[Any], doc: str, default: Callable[[], T]) -> None:
+        self.kind = kind
+        self.default = default
+        self.name = ""
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, options: None, owner: type[Any]) -> Self: ...
+    @overload
+    def __get__(self, options: _OptionsBase, owner: type[Any]) -> T: ...
+    def __get__(self, options: _OptionsBase | None, owner: type[Any]) -> Self | T:
+        if options is None:
+            return self
+        if self.name in options._options:
+            return options._options[self.name]  # type: ignore[no-any-return]
+        value = self.default()
+        if isinstance(value, _OptionsBase):
+            # Kept, so that `options.threading.private_threadpool_size = 4` is remembered.
+            value._set_mutable(options._mutable)
+            options._options[self.name] = value
+        return value
+
+    def __set__(self, options: _OptionsBase, value: T) -> None:
+        if not isinstance(value, self.kind):
+            raise InvalidTypeError(
+                f"{type(options).__name__}.{self.name} takes a {self.kind.__name__}, got {value!r} "
+                f"of type {type(value).__name__}"
+            )
+        options._options[self.name] = value
+
+
+class _Renamed(Generic[T]):
+    """An older name of an option."""
+
+    def __init__(self, field: _Field[T], warn: bool) -> None:
+        self._field = field
+        self._warn = warn
+        self._name = ""
+        self.__doc__ = "Deprecated name of another option."
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+        self.__doc__ = f"Deprecated: use `{self._field.name}`."
+
+    def _say(self) -> None:
+        if self._warn:
+            _log.warning("options.%s is deprecated, use options.%s", self._name, self._field.name)
+
+    def __get__(self, options: _OptionsBase | None, owner: type[Any]) -> Any:
+        if options is None:
+            return self
+        self._say()
+        return self._field.__get__(options, owner)
+
+    def __set__(self, options: _OptionsBase, value: T) -> None:
+        self._say()
+        self._field.__set__(options, value)
+
+
+def _option(kind: type[T], doc: str) -> _Field[T | None]:
+    return _Field(kind, doc, lambda: None)
+
+
+def _group(kind: type[T], doc: str) -> _Field[T]:
+    return _Field(kind, doc, kind)
+
+
+class _OptionsBase:
+    """A set of options. Compares by value, copies by value, prints what is set."""
+
+    _options: dict[str, Any]
+    _mutable: bool
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_options", {})
+        object.__setattr__(self, "_mutable", True)
+
+    @classmethod
+    def _fields(cls) -> dict[str, _Field[Any]]:
+        return {name: field for name, field in vars(cls).items() if isinstance(field, _Field)}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not self._mutable:
+            raise InvalidArgumentError(
+                f"cannot set {name}: these are the options of a dataset; make new fl.Options() and give them to "
+                "dataset.with_options"
+            )
+        if not isinstance(getattr(type(self), name, None), (_Field, _Renamed)):
+            known = ", ".join(self._fields())
+            raise AttributeError(f"{type(self).__name__} has no option {name}; it has {known}", name=name, obj=self)
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"an option cannot be deleted: {name}", name=name, obj=self)
+
+    def _set_mutable(self, mutable: bool) -> None:
+        object.__setattr__(self, "_mutable", mutable)
+        for value in self._options.values():
+            if isinstance(value, _OptionsBase):
+                value._set_mutable(mutable)
+
+    def _set_values(self) -> dict[str, Any]:
+        """The options that differ from their defaults, in the order of the class."""
+        return {
+            name: self._options[name]
+            for name, field in self._fields().items()
+            if name in self._options and self._options[name] != field.default()
+        }
+
+    def _merged(self, other: Self) -> Self:
+        if not isinstance(other, type(self)):
+            raise InvalidTypeError(f"{type(self).__name__} cannot be merged with a {type(other).__name__}")
+        result = self.__copy__()
+        result._set_mutable(True)
+        mine = result._set_values()
+        for name, value in other._set_values().items():
+            before = mine.get(name)
+            if isinstance(value, _OptionsBase):
+                value = value.__copy__() if before is None else before._merged(value)
+            elif isinstance(value, list):
+                value = [*(before or ()), *value]
+            elif before is not None and before != value:
+                _log.warning("the option %s changes from %r to %r", name, before, value)
+            setattr(result, name, value)
+        result._set_mutable(True)
+        return result
+
+    def __copy__(self) -> Self:
+        new = type(self)()
+        for name, value in self._options.items():
+            if isinstance(value, _OptionsBase):
+                value = value.__copy__()
+            new._options[name] = list(value) if isinstance(value, list) else value
+        new._set_mutable(self._mutable)
+        return new
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self._set_values() == other._set_values()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={_text(v)}' for k, v in self._set_values().items())})"
+
+
+def _text(value: Any) -> str:
+    return f"{type(value).__name__}.{value.name}" if isinstance(value, enum.Enum) else repr(value)
+
+
+class AutotuneOptions(_OptionsBase):
+    """How AUTOTUNE is worked out, `options.autotune`.
+
+    >>> options = fl.Options()
+    >>> options.autotune.cpu_budget = 4
+    >>> options
+    Options(autotune=AutotuneOptions(cpu_budget=4))
+    """
+
+    enabled = _option(bool, "Whether AUTOTUNE is tuned while running, None means True; used by the parallel engine.")
+    cpu_budget = _option(int, "How many cores tuning may plan for, None means all; used by the parallel engine.")
+    ram_budget = _option(int, "How many bytes of waiting elements tuning may plan for; used by the parallel engine.")
+    autotune_algorithm = _option(
+        AutotuneAlgorithm, "How tuning looks for better settings; used by the parallel engine."
+    )
+    initial_parallelism = _option(
+        int, "How many calls run at once before tuning has begun; used by the parallel engine."
+    )
+    min_parallelism = _option(int, "The fewest calls at once that tuning may choose; used by the parallel engine.")
+
+
+class DistributeOptions(_OptionsBase):
+    """How a dataset is divided among workers, `options.experimental_distribute`.
+
+    >>> options = fl.Options()
+    >>> options.experimental_distribute.auto_shard_policy = fl.experimental.AutoShardPolicy.DATA
+    >>> options
+    Options(experimental_distribute=DistributeOptions(auto_shard_policy=AutoShardPolicy.DATA))
+    """
+
+    auto_shard_policy = _Field[AutoShardPolicy](
+        AutoShardPolicy, "How the dataset is divided when several workers read it.", lambda: AutoShardPolicy.AUTO
+    )
+    num_devices = _option(int, "How many devices the dataset feeds; kept with the options, nothing depends on it.")
+
+
+class OptimizationOptions(_OptionsBase):
+    """Which rewrites of the plan are made, `options.experimental_optimization`.
+
+    >>> options = fl.Options()
+    >>> options.experimental_optimization.apply_default_optimizations = False
+    >>> options.experimental_optimization.map_fusion = True
+    >>> options
+    Options(experimental_optimization=OptimizationOptions(apply_default_optimizations=False, map_fusion=True))
+    """
+
+    apply_default_optimizations = _option(bool, "Whether rewrites that are on by default are made, None means True.")
+    filter_fusion = _option(bool, "Whether several filters in a row run as one.")
+    filter_parallelization = _option(bool, "Whether filters may run in several threads; used by the parallel engine.")
+    inject_prefetch = _option(bool, "Whether a prefetch is put at the end of the plan; used by the parallel engine.")
+    seq_interleave_prefetch = _option(
+        bool, "Whether a parallel interleave is one that only prefetches its inputs; used by the parallel engine."
+    )
+    map_and_batch_fusion = _option(bool, "Whether a map followed by a batch runs as one.")
+    map_and_filter_fusion = _option(bool, "Whether a map followed by a filter runs as one.")
+    map_fusion = _option(bool, "Whether several maps in a row run as one.")
+    map_parallelization = _option(bool, "Whether maps may run in several threads; used by the parallel engine.")
+    noop_elimination = _option(bool, "Whether steps that do nothing, as skip(0), are left out.")
+    parallel_batch = _option(
+        bool, "Whether batches may be put together in several threads; used by the parallel engine."
+    )
+    shuffle_and_repeat_fusion = _option(bool, "Whether a shuffle followed by a repeat runs as one.")
+
+
+class ServiceOptions(_OptionsBase):
+    """Options for reading from other machines, `options.experimental_service`.
+
+    >>> options = fl.Options()
+    >>> options.experimental_service.pinned = True
+    >>> options
+    Options(experimental_service=ServiceOptions(pinned=True))
+    """
+
+    pinned = _option(bool, "Whether elements go to pinned memory; kept with the options, nothing depends on it.")
+
+
+class ThreadingOptions(_OptionsBase):
+    """How many threads a dataset uses, `options.threading`.
+
+    >>> options = fl.Options()
+    >>> options.threading.private_threadpool_size = 8
+    >>> options
+    Options(threading=ThreadingOptions(private_threadpool_size=8))
+    """
+
+    max_intra_op_parallelism = _option(int, "How many threads one operation may use; used by the parallel engine.")
+    private_threadpool_size = _option(
+        int, "How many threads the dataset has of its own, 0 for one per core; used by the parallel engine."
+    )
+
+
+class Options(_OptionsBase):
+    """How a dataset is run; what it yields does not depend on them, but for `deterministic`.
+
+    Set what should differ from the defaults and give it to `Dataset.with_options`.
+
+    >>> options = fl.Options()
+    >>> options.deterministic = False
+    >>> options.threading.private_threadpool_size = 4
+    >>> options
+    Options(deterministic=False, threading=ThreadingOptions(private_threadpool_size=4))
+    """
+
+    autotune = _group(AutotuneOptions, "How AUTOTUNE is worked out, see `AutotuneOptions`.")
+    deterministic = _option(
+        bool, "Whether parallel steps keep the order of elements, None means True; used by the parallel engine."
+    )
+    experimental_deterministic = _Renamed(deterministic, warn=False)
+    experimental_distribute = _group(DistributeOptions, "How it is divided among workers, see `DistributeOptions`.")
+    experimental_external_state_policy = _option(
+        ExternalStatePolicy, "What to do when a checkpoint cannot hold the state of a user's function."
+    )
+    experimental_optimization = _group(OptimizationOptions, "Which rewrites are made, see `OptimizationOptions`.")
+    experimental_slack = _option(
+        bool, "Whether the last prefetch pauses before it refills; used by the parallel engine."
+    )
+    experimental_symbolic_checkpoint = _option(
+        bool, "Whether checkpoints hold positions in the sources instead of buffers; feedline chooses that by itself."
+    )
+    experimental_service = _group(ServiceOptions, "How it reads from other machines, see `ServiceOptions`.")
+    experimental_warm_start = _option(
+        bool,
+        "Whether background work starts with the iterator, not with its first element; used by the parallel engine.",
+    )
+    dataset_name = _option(str, "A name that messages and traces show.")
+    framework_type = _Field[list[str] | None](
+        list, "Names of the frameworks that made the dataset; kept with the options.", lambda: None
+    )
+    threading = _group(ThreadingOptions, "How many threads it uses, see `ThreadingOptions`.")
+    experimental_threading = _Renamed(threading, warn=True)
+
+    def merge(self, options: Options) -> Options:
+        """New options with what is set in either; where both set an option, `options` wins.
+
+        >>> a, b = fl.Options(), fl.Options()
+        >>> a.deterministic = False
+        >>> b.threading.private_threadpool_size = 4
+        >>> a.merge(b)
+        Options(deterministic=False, threading=ThreadingOptions(private_threadpool_size=4))
+        """
+        return self._merged(options)
+
+    def frozen(self) -> Options:
+        """A copy that cannot be changed, which is what `Dataset.options` gives.
+
+        >>> fl.Options().frozen().deterministic = False
+        Traceback (most recent call last):
+        feedline.errors.InvalidArgumentError: cannot set deterministic: these are the options of a dataset; ...
+        """
+        copy = self.__copy__()
+        copy._set_mutable(False)
+        return copy

@@ -1,0 +1,1 @@
+"""Running plans: states and blocks, the cursor that feeds a loop, checkpoints."""

@@ -1,0 +1,261 @@
+"""Every exception feedline raises, in one tree.
+
+Each class carries TensorFlow's name and code and is also the Python class people catch:
+
+    OpError (Exception)
+    ├── AbortedError
+    ├── AlreadyExistsError           FileExistsError
+    ├── CancelledError
+    ├── DataLossError                OSError
+    ├── DeadlineExceededError        TimeoutError
+    ├── FailedPreconditionError      RuntimeError
+    ├── InternalError                RuntimeError
+    ├── InvalidArgumentError         ValueError
+    ├── NotFoundError                FileNotFoundError
+    ├── OutOfRangeError              IndexError
+    ├── PermissionDeniedError        PermissionError
+    ├── ResourceExhaustedError       MemoryError
+    ├── UnauthenticatedError         PermissionError
+    ├── UnavailableError             ConnectionError
+    ├── UnimplementedError           NotImplementedError
+    └── UnknownError
+
+`InvalidTypeError` is an InvalidArgumentError that is a `TypeError` too, for values of a type that cannot be used. An
+exception raised inside a user's function comes back as a class that is both the original one and its TensorFlow class
+(see `in_function`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
+
+class OpError(Exception):
+    """The root of the tree. `message`, `error_code`, `op` and `node_def` are as in TensorFlow.
+
+    Both TensorFlow's arguments `(node_def, op, message)` and a message alone are taken.
+
+    >>> fl.errors.InvalidArgumentError("batch_size must be positive").message
+    'batch_size must be positive'
+    >>> issubclass(fl.errors.NotFoundError, FileNotFoundError)
+    True
+    """
+
+    code: ClassVar[int] = UNKNOWN
+
+    def __init__(self, *args: Any) -> None:
+        if len(args) >= 3:
+            self._node_def, self._op, message = args[:3]
+        elif len(args) == 1:
+            self._node_def, self._op, message = None, None, args[0]
+        else:
+            raise TypeError(
+                f"{type(self).__name__} takes a message, or node_def, op and message; got {len(args)} arguments"
+            )
+        self._message = str(message)
+        self.args = (self._node_def, self._op, self._message)
+
+    @property
+    def message(self) -> str:
+        """What went wrong, in words."""
+        return self._message
+
+    @property
+    def op(self) -> Any:
+        """The operation that failed, where one is known."""
+        return self._op
+
+    @property
+    def node_def(self) -> Any:
+        """Kept for TensorFlow's signature; None in feedline."""
+        return self._node_def
+
+    @property
+    def error_code(self) -> int:
+        """TensorFlow's number for this kind of error."""
+        return self.code
+
+    @property
+    def experimental_payloads(self) -> Mapping[bytes, bytes]:
+        """Kept for TensorFlow's signature; always empty."""
+        return {}
+
+    def __str__(self) -> str:
+        return self._message
+
+
+class AbortedError(OpError):
+    """The operation was stopped, usually by another one."""
+
+    code = ABORTED
+
+
+class AlreadyExistsError(OpError, FileExistsError):
+    """Something to be created is there already."""
+
+    code = ALREADY_EXISTS
+
+
+class CancelledError(OpError):
+    """The operation was cancelled: its iterator was closed."""
+
+    code = CANCELLED
+
+
+class DataLossError(OpError, OSError):
+    """Data that cannot be recovered: truncated or corrupt."""
+
+    code = DATA_LOSS
+
+
+class DeadlineExceededError(OpError, TimeoutError):
+    """A time limit passed."""
+
+    code = DEADLINE_EXCEEDED
+
+
+class FailedPreconditionError(OpError, RuntimeError):
+    """The system is not in the state the operation needs."""
+
+    code = FAILED_PRECONDITION
+
+
+class InternalError(OpError, RuntimeError):
+    """Something that should not be possible: a defect of feedline."""
+
+    code = INTERNAL
+
+
+class InvalidArgumentError(OpError, ValueError):
+    """An argument or an element with a value that cannot be used."""
+
+    code = INVALID_ARGUMENT
+
+
+class NotFoundError(OpError, FileNotFoundError):
+    """A file or another thing asked for is not there."""
+
+    code = NOT_FOUND
+
+
+class OutOfRangeError(OpError, IndexError):
+    """Past the end: of the dataset, or of a valid range."""
+
+    code = OUT_OF_RANGE
+
+
+class PermissionDeniedError(OpError, PermissionError):
+    """The caller may not do that."""
+
+    code = PERMISSION_DENIED
+
+
+class ResourceExhaustedError(OpError, MemoryError):
+    """Memory, disk or another quota is used up."""
+
+    code = RESOURCE_EXHAUSTED
+
+
+class UnauthenticatedError(OpError, PermissionError):
+    """The request carries no valid credentials."""
+
+    code = UNAUTHENTICATED
+
+
+class UnavailableError(OpError, ConnectionError):
+    """A service cannot be reached now; trying again may help."""
+
+    code = UNAVAILABLE
+
+
+class UnimplementedError(OpError, NotImplementedError):
+    """The operation is not supported."""
+
+    code = UNIMPLEMENTED
+
+
+class UnknownError(OpError):
+    """An error of no more precise class, for instance an exception from a user's function."""
+
+    code = UNKNOWN
+
+
+class InvalidTypeError(InvalidArgumentError, TypeError):
+    """A value of a type that cannot be used where it stands; a `TypeError` as well as a `ValueError`."""
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A symbolic value was used where a concrete one is needed."""
+
+
+# Which TensorFlow class stands for a Python exception that leaves a user's function.
+_CLASS_OF: tuple[tuple[type[BaseException], type[OpError]], ...] = (
+    (ValueError, InvalidArgumentError),
+    (TypeError, InvalidArgumentError),
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+)
+
+_made: dict[type[BaseException], type[OpError]] = {}
+
+
+def op_class(exception: type[BaseException]) -> type[OpError]:
+    """The TensorFlow class for a Python exception class.
+
+    >>> fl.errors.op_class(TypeError).__name__
+    'InvalidArgumentError'
+    """
+    if issubclass(exception, OpError):
+        return exception
+    for known, cls in _CLASS_OF:
+        if issubclass(exception, known):
+            return cls
+    return UnknownError
+
+
+def in_function(error: Exception, message: str) -> Exception:
+    """Gives `error`, raised by a user's function, with `message`, which says where it happened.
+
+    The result is an instance of the original class, so `except KeyError` still works, and of its TensorFlow class, so
+    `except fl.errors.OpError` does too. The caller raises it `from error`.
+
+    >>> e = fl.errors.in_function(KeyError("label"), "map at step 2 failed: 'label'")
+    >>> isinstance(e, KeyError), isinstance(e, fl.errors.UnknownError), str(e)
+    (True, True, "map at step 2 failed: 'label'")
+    """
+    original = type(error)
+    base = op_class(original)
+    made = _made.get(original)
+    if made is None:
+        made = base
+        # A StopIteration would end the loop around the dataset silently; it comes back as an UnknownError alone.
+        if not issubclass(base, original) and not issubclass(original, StopIteration):
+            try:
+                made = type(original.__name__, (base, original), {"__module__": original.__module__})
+                made(message)
+            except TypeError:  # a class whose memory layout or constructor allows no second base
+                made = base
+        _made[original] = made
+    try:
+        return made(message)
+    except Exception:
+        return base(message) if base is not original else UnknownError(message)

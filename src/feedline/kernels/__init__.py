@@ -1,0 +1,26 @@
+"""The inner loops: C++ where it could be built, else the same in NumPy (`reference`, which also says what each does).
+
+`NATIVE` tells which ones are in use. The environment variable `FEEDLINE_KERNELS=reference` chooses NumPy's.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+NATIVE: bool = os.environ.get("FEEDLINE_KERNELS") != "reference" and find_spec("feedline.kernels._native") is not None
+
+# mypy reads the reference's signatures; tests/kernels compares the two sets.
+if TYPE_CHECKING or not NATIVE:
+    from feedline.kernels.reference import crc32c, fisher_yates, gather_rows, permute, philox, philox_blocks, ring_draw
+else:
+    from feedline.kernels._native import crc32c, fisher_yates, gather_rows, permute, philox, philox_blocks, ring_draw
+
+if not NATIVE and os.environ.get("FEEDLINE_KERNELS") != "reference":
+    warnings.warn(
+        "feedline.kernels: built without a compiler, using the slower NumPy kernels", RuntimeWarning, stacklevel=2
+    )
+
+__all__ = ["NATIVE", "crc32c", "fisher_yates", "gather_rows", "permute", "philox", "philox_blocks", "ring_draw"]

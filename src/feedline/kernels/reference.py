@@ -1,0 +1,246 @@
+"""The kernels in plain NumPy: what each one means, the oracle of its tests, and what runs where there is no compiler.
+
+The C++ of the same names is in `src/kernels`. Both check every argument before they touch memory, and both take arrays
+of exactly the dtype they name, C-contiguous: a kernel never makes a silent copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Buffer = bytes | bytearray | memoryview | NDArray[Any]
+Int64 = NDArray[np.int64]
+UInt32 = NDArray[np.uint32]
+
+LOW = 0xFFFFFFFF
+
+
+def philox(seed: int, seed2: int, start: int, n: int) -> UInt32:
+    """Words `start` to `start + n` of TensorFlow's Philox4x32-10 stream for the pair (seed, seed2).
+
+    Word t is word t % 4 of block t // 4, and block b is ten rounds on the counter (b, seed2) under the key `seed`.
+
+    >>> fl.kernels.philox(0, 0, 0, 4)
+    array([1713891541, 3781805453, 3159862348, 2600524760], dtype=uint32)
+    >>> fl.kernels.philox(0, 0, 3, 1)
+    array([2600524760], dtype=uint32)
+    """
+    _uint(seed, 64, "seed")
+    _uint(seed2, 64, "seed2")
+    _not_negative(start, "start")
+    _not_negative(n, "n")
+    first = start // 4
+    blocks = (start + n + 3) // 4 - first
+    counters = np.empty((blocks, 4), np.uint32)
+    number = np.arange(blocks, dtype=np.uint64) + np.uint64(first)
+    counters[:, 0] = number & np.uint64(LOW)
+    counters[:, 1] = number >> np.uint64(32)
+    counters[:, 2] = seed2 & LOW
+    counters[:, 3] = seed2 >> 32
+    keys = np.empty((blocks, 2), np.uint32)
+    keys[:] = seed & LOW, seed >> 32
+    skip = start - 4 * first
+    return philox_blocks(counters, keys).reshape(-1)[skip : skip + n].copy()
+
+
+def philox_blocks(counters: UInt32, keys: UInt32) -> UInt32:
+    """One Philox4x32-10 block of four words for each row of counters [n, 4] and keys [n, 2].
+
+    >>> fl.kernels.philox_blocks(np.zeros((1, 4), np.uint32), np.zeros((1, 2), np.uint32))
+    array([[1713891541, 3781805453, 3159862348, 2600524760]], dtype=uint32)
+    """
+    _plain(counters, np.uint32, 2, "counters")
+    _plain(keys, np.uint32, 2, "keys")
+    if counters.shape[1] != 4 or keys.shape != (len(counters), 2):
+        raise ValueError("counters must be [n, 4] and keys [n, 2]")
+    low, half = np.uint64(LOW), np.uint64(32)
+    # 64-bit lanes hold the whole product of two 32-bit words; what is above bit 31 is cut off where it matters.
+    c0, c1, c2, c3 = counters.T.astype(np.uint64)
+    k0, k1 = keys.T.astype(np.uint64)
+    for _ in range(10):
+        p0 = np.uint64(0xD2511F53) * c0
+        p1 = np.uint64(0xCD9E8D57) * c2
+        c0, c1, c2, c3 = (p1 >> half) ^ c1 ^ k0, p1 & low, (p0 >> half) ^ c3 ^ k1, p0 & low
+        k0 = (k0 + np.uint64(0x9E3779B9)) & low
+        k1 = (k1 + np.uint64(0xBB67AE85)) & low
+    return np.stack([c0, c1, c2, c3], axis=1).astype(np.uint32)
+
+
+def ring_draw(
+    ring: Int64, start: int, stop: int, end: int, growing: bool, incoming: Int64, words: UInt32
+) -> tuple[Int64, int, int, int, int]:
+    """Draw one value per word from a shuffle buffer, filling it from `incoming` before each draw.
+
+    The ring holds the values at positions start..end, position p in slot p % len(ring). Draws come from start..stop
+    only: what lies from stop to end belongs to later epochs. `growing` says that the epoch drawn from is still being
+    filled, so that what comes in widens the choice. `ring` is changed in place. Returns the values, the three positions
+    and how many incoming values were put into the ring; fewer values than words mean that start reached stop.
+
+    >>> ring = np.zeros(3, np.int64)
+    >>> words = np.array([1632911145, 3351202991, 521718116, 340051048, 2363257233, 1129447164], np.uint32)
+    >>> fl.kernels.ring_draw(ring, 0, 0, 0, True, np.arange(6), words)
+    (array([0, 3, 4, 2, 5, 1]), 6, 6, 6, 6)
+    """
+    _plain(ring, np.int64, 1, "ring")
+    _plain(incoming, np.int64, 1, "incoming")
+    _plain(words, np.uint32, 1, "words")
+    size = len(ring)
+    if not ring.flags.writeable:
+        raise TypeError("ring must be writable")
+    if size == 0:
+        raise ValueError("the ring has no slots")
+    if not (0 <= start <= stop <= end <= start + size):
+        raise ValueError(
+            f"positions must satisfy 0 <= start <= stop <= end <= start + {size}, got {start}, {stop}, {end}"
+        )
+    if growing and stop != end:
+        raise ValueError("a growing slice must be the last one (stop == end)")
+    out: list[int] = []
+    used = 0
+    for word in words.tolist():
+        while end - start < size and used < len(incoming):
+            ring[end % size] = incoming[used]
+            end += 1
+            used += 1
+        if growing:
+            stop = end
+        if start == stop:
+            break
+        drawn = (start + word % (stop - start)) % size
+        out.append(int(ring[drawn]))
+        ring[drawn] = ring[start % size]
+        start += 1
+    return np.array(out, np.int64), start, stop, end, used
+
+
+def fisher_yates(n: int, seed: int, seed2: int) -> Int64:
+    """A permutation of range(n): position k is swapped with one of those from k on, chosen by word k of the stream.
+
+    >>> fl.kernels.fisher_yates(6, 87654321, 42)
+    array([2, 5, 3, 4, 1, 0])
+    """
+    _not_negative(n, "n")
+    order = list(range(n))
+    for k, word in enumerate(philox(seed, seed2, 0, n).tolist()):
+        other = k + word % (n - k)
+        order[k], order[other] = order[other], order[k]
+    return np.array(order, np.int64)
+
+
+def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int) -> Int64:
+    """Where each index lands under a pseudo-random permutation of 0..max_index chosen by the key (k0, k1, k2).
+
+    It is the Simon cipher on the smallest block of an even number of bits (at least 16) that holds max_index, applied
+    again while the value is beyond max_index. TensorFlow counts the bits as ceil(log2(max_index)), one too few where
+    that is an even power of two from 2**16 on, and so loses an element there; this does not.
+
+    >>> fl.kernels.permute(np.arange(5), 498247692, 1, 2, 9, 4)
+    array([5, 0, 1, 4, 3])
+    """
+    _plain(index, np.int64, 1, "index")
+    for name, key in (("k0", k0), ("k1", k1), ("k2", k2)):
+        _uint(key, 32, name)
+    _not_negative(max_index, "max_index")
+    if not (4 <= rounds <= 1024 and rounds % 2 == 0):
+        raise ValueError(f"rounds must be an even number from 4 to 1024, got {rounds}")
+    if len(index) and not (int(index.min()) >= 0 and int(index.max()) <= max_index):
+        raise IndexError(f"an index is outside [0, {max_index}]")
+    if max_index == 0:
+        return np.zeros(len(index), np.int64)
+
+    bits = max_index.bit_length()
+    half = max(16, bits + bits % 2) // 2
+    mask = (1 << half) - 1
+
+    def rotate(x: Any, n: int) -> Any:
+        return ((x << n) | (x >> (half - n))) & mask
+
+    def mix(x: Any) -> Any:
+        return (rotate(x, 1) & rotate(x, 8 % half)) ^ rotate(x, 2)
+
+    keys = [k0 & mask, k1 & mask, k2 & mask]
+    z = 0x7369F885192C0EF5 & mask
+    for i in range(3, rounds):
+        turned = rotate(keys[i - 1], half - 3) ^ rotate(keys[i - 1], half - 4)
+        keys.append((0xFFFFFFFC & mask) ^ (z & 1) ^ keys[i - 3] ^ turned)
+        z >>= 1
+
+    def encrypt(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        left, right = value >> np.uint64(half), value & np.uint64(mask)
+        for i in range(0, rounds, 2):
+            left = left ^ mix(right) ^ np.uint64(keys[i])
+            right = right ^ mix(left) ^ np.uint64(keys[i + 1])
+        return (left << np.uint64(half)) | right
+
+    # In a small block the walk back can be thousands of steps long, and a table makes each a look-up.
+    table = encrypt(np.arange(1 << 16, dtype=np.uint64)) if half == 8 else None
+    value = index.astype(np.uint64)
+    walking = np.arange(len(value))
+    while len(walking):
+        now = value[walking]
+        now = encrypt(now) if table is None else table[now]
+        value[walking] = now
+        walking = walking[now > np.uint64(max_index)]
+    return value.astype(np.int64)
+
+
+def gather_rows(source: NDArray[Any], index: Int64) -> NDArray[Any]:
+    """The rows of a C-contiguous array at the given numbers, as a fresh array. Numbers do not count from the end.
+
+    >>> fl.kernels.gather_rows(np.array([[1, 2], [3, 4], [5, 6]]), np.array([2, 0]))
+    array([[5, 6],
+           [1, 2]])
+    """
+    if source.dtype.hasobject:
+        raise TypeError("gather_rows needs a plain dtype, got one that holds Python objects")
+    if not source.flags.c_contiguous:
+        raise ValueError("ndarray is not C-contiguous")
+    if source.ndim == 0:
+        raise ValueError("source must have at least one dimension")
+    _plain(index, np.int64, 1, "index")
+    if len(index) and not (int(index.min()) >= 0 and int(index.max()) < len(source)):
+        raise IndexError(f"an index is outside [0, {len(source)})")
+    return source.take(index, axis=0)
+
+
+def crc32c(data: Buffer, crc: int = 0) -> int:
+    """The CRC-32C (Castagnoli) of a buffer; `crc` is the sum of what came before it.
+
+    >>> hex(fl.kernels.crc32c(b"123456789"))
+    '0xe3069283'
+    >>> fl.kernels.crc32c(b"6789", fl.kernels.crc32c(b"12345")) == fl.kernels.crc32c(b"123456789")
+    True
+    """
+    _uint(crc, 32, "crc")
+    total = crc ^ LOW
+    for byte in memoryview(data).cast("B"):
+        total = (total >> 8) ^ _CRC_TABLE[(total ^ byte) & 0xFF]
+    return total ^ LOW
+
+
+def _crc_of_byte(byte: int) -> int:
+    for _ in range(8):
+        byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+_CRC_TABLE = [_crc_of_byte(byte) for byte in range(256)]
+
+
+def _plain(array: NDArray[Any], dtype: type, ndim: int, name: str) -> None:
+    """Refuse what the C++ kernel would refuse."""
+    if array.dtype != dtype or array.ndim != ndim or not array.flags.c_contiguous:
+        raise TypeError(f"{name} must be a C-contiguous {np.dtype(dtype)} array of {ndim} dimension(s)")
+
+
+def _uint(value: int, bits: int, name: str) -> None:
+    if not 0 <= value < 1 << bits:
+        raise TypeError(f"{name} must be an unsigned {bits}-bit number, got {value}")
+
+
+def _not_negative(value: int, name: str) -> None:
+    if value < 0:
+        raise ValueError(f"{name} must not be negative, got {value}")

@@ -1,0 +1,193 @@
+"""`batch`: consecutive elements stacked into one."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.plan import arguments
+from feedline.plan.cardinality import divided
+from feedline.plan.face import F
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Array, Block, Ungroupable, concat, group
+from feedline.structure.nest import map_structure
+from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
+
+
+class Partial(NamedTuple):
+    """Rows of the batch that is being filled, whether the input has ended, and an error that is due next."""
+
+    rest: Block | None = None
+    ended: bool = False
+    error: Exception | None = None
+
+
+@node
+class Grouped(Node):
+    """Groups of `batch_size` rows, made into one element each: what batch, padded_batch and sparse_batch share.
+    Subclasses say `spec` and `stack`.
+    """
+
+    State: ClassVar[Any] = Partial
+    input: Node
+    batch_size: int
+    drop_remainder: bool = False
+
+    @property
+    def size(self) -> int | None:
+        """The first dimension of every element, None where a short one may come."""
+        return self.batch_size if self.drop_remainder else None
+
+    def cardinality(self) -> int:
+        """Rounded up, or down where the remainder is dropped."""
+        return divided(self.input.cardinality(), self.batch_size, self.drop_remainder)
+
+    def step(self, state: Partial, pull: Pull, want: int) -> tuple[Block | None, Partial]:
+        """Collects rows until at least one batch is full. An error from the input loses the batch that is being
+        filled.
+        """
+        size = self.batch_size
+        rest, ended, error = state
+        if error is not None:
+            raise error
+        parts = [] if rest is None else [rest]
+        have = 0 if rest is None else rest.n
+        while have < size and not ended:
+            block = pull(want * size - have)
+            if block is None:
+                ended = True
+            elif block.n:
+                parts.append(block)
+                have += block.n
+        full = have - have % size
+        if not full and (not have or self.drop_remainder):
+            return None, Partial(None, True)
+        rows = concat(parts)
+        if not full:
+            return self._stacked(rows, have, Partial(None, True))
+        left = rows.slice(full, have) if full < have else None
+        return self._stacked(rows.slice(0, full), size, Partial(left, ended))
+
+    def _stacked(self, rows: Block, size: int, state: Partial) -> tuple[Block, Partial]:
+        done, error, after = self.groups(rows, size)
+        left = [b for b in (after, state.rest) if b is not None]
+        return done, Partial(concat(left) if left else None, state.ended, error)
+
+    def groups(self, rows: Block, size: int) -> tuple[Block, Exception | None, Block | None]:
+        """Rows in groups of `size`, up to the first group that cannot be made; its error; and the rows after it."""
+        error, stop = None, rows.n
+        while stop:
+            try:
+                done = self.stack(rows.slice(0, stop), size)
+                break
+            except Ungroupable as e:  # another component may fail in an earlier group
+                error, stop = e.error, e.at * size
+        else:
+            done = EMPTY
+        after = stop + size if error is not None else stop
+        return done, error, rows.slice(after, rows.n) if after < rows.n else None
+
+    def stack(self, rows: Block, size: int) -> Block:
+        """Rows in groups of `size`. Raises `Ungroupable` for the first group that cannot be made."""
+        raise TypeError(f"{type(self).__name__} cannot run")
+
+    def after_error(self, state: Partial) -> Partial:
+        """An error of our own concerned rows that are gone; one of the input's takes the rows collected so far
+        along.
+        """
+        return Partial(state.rest, state.ended) if state.error is not None else Partial()
+
+
+@node
+class Batch(Grouped):
+    """Groups of `batch_size` rows, stacked."""
+
+    op: ClassVar[str] = "batch"
+    num_parallel_calls: int | None = None
+    deterministic: bool | None = None
+
+    def spec(self) -> Any:
+        """One more dimension in front, known only if no short batch can come."""
+        return map_structure(lambda s: batched_spec(s, self.size), self.input.element_spec)
+
+    def stack(self, rows: Block, size: int) -> Block:
+        """Rows in groups of `size`."""
+        columns = [group(c, size, p) for c, p in zip(rows.columns, rows.tree.paths(), strict=True)]
+        return Block(columns, rows.n // size, rows.tree)
+
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable and self.input.cardinality() >= 0
+
+    @property
+    def shufflable(self) -> bool:
+        """As TensorFlow: only where no short batch can come."""
+        return self.drop_remainder and super().shufflable
+
+    def rows(self, index: Array) -> Block:
+        """Whole batches by their number; a short last batch, being of another shape, by itself."""
+        n, size = self.input.cardinality(), self.batch_size
+        short = np.flatnonzero(index >= n // size).tolist()
+        if not short:
+            return self._whole_rows(index)
+        parts, at = [], 0
+        for i in short:
+            if at < i:
+                parts.append(self._whole_rows(index[at:i]))
+            left = np.arange(n - n % size, n, dtype=np.int64)
+            parts.append(self._checked(self.input.rows(left), len(left)))
+            at = i + 1
+        if at < len(index):
+            parts.append(self._whole_rows(index[at:]))
+        return concat(parts)
+
+    def _whole_rows(self, index: Array) -> Block:
+        numbers = (index[:, None] * self.batch_size + np.arange(self.batch_size)).ravel()
+        return self._checked(self.input.rows(numbers), self.batch_size)
+
+    def _checked(self, rows: Block, size: int) -> Block:
+        try:
+            return self.stack(rows, size)
+        except Ungroupable as e:
+            raise e.error from None
+
+
+def batched_spec(spec: Any, size: int | None) -> Any:
+    """A leaf's spec with one more dimension in front."""
+    if spec is None:
+        return None
+    if isinstance(spec, TensorSpec):
+        return TensorSpec(_grown(spec.shape, size), spec.dtype)
+    if isinstance(spec, SparseTensorSpec):
+        return SparseTensorSpec(_grown(spec.shape, size), spec.dtype)
+    if isinstance(spec, RaggedTensorSpec):
+        return RaggedTensorSpec(_grown(spec.shape, size), spec.dtype, spec.ragged_rank + 1, spec.row_splits_dtype)
+    raise TypeError(f"batch cannot stack elements of {spec!r}; map them to arrays first")
+
+
+def _grown(shape: Any, size: int | None) -> Any:
+    return None if shape.rank is None else [size, *shape]
+
+
+def batch(
+    self: F,
+    batch_size: int,
+    drop_remainder: bool = False,
+    num_parallel_calls: int | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> F:
+    """Stacks `batch_size` consecutive elements into one.
+
+    >>> list(fl.Dataset.range(5).batch(2))
+    [array([0, 1]), array([2, 3]), array([4])]
+
+    The last batch may be smaller unless `drop_remainder` is True. All elements of a batch must have the same shape;
+    ragged and sparse ones become ragged and sparse batches. A batch is freshly allocated and belongs to the caller.
+    """
+    size = arguments.positive(batch_size, "batch_size", "batch")
+    parallel = arguments.parallel_calls(num_parallel_calls, "batch")
+    drop = arguments.boolean(drop_remainder, "drop_remainder", "batch")
+    return self._derive(Batch(self._plan, size, drop, parallel, deterministic))  # type: ignore[no-any-return]

@@ -1,0 +1,25 @@
+"""`enumerate`: elements with their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.ops.sources.counter import Counter
+from feedline.ops.zip import Zip
+from feedline.plan.arguments import integer
+from feedline.plan.face import Face
+from feedline.structure.nest import flat
+
+
+def enumerate_(self: Face[Any], start: int = 0, name: str | None = None) -> Any:
+    """Pairs each element with its number, an int64 that counts from `start`.
+
+    >>> list(fl.Dataset.from_tensor_slices(["a", "b"]).enumerate(start=5))
+    [(np.int64(5), b'a'), (np.int64(6), b'b')]
+
+    An element that fails uses up its number.
+    """
+    first = np.int64(integer(start, "start", "enumerate"))
+    return self._derive(Zip((Counter(first, np.int64(1)), self._plan), flat(2)))

@@ -1,0 +1,76 @@
+"""`filter`: the elements a predicate holds for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.ops.predicate import answer, by_columns
+from feedline.plan import arguments
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import F
+from feedline.plan.function import Function
+from feedline.plan.node import RowFailed, RowWise, node
+from feedline.structure.block import Array, Block
+
+
+@node
+class Filter(RowWise):
+    """Each row or nothing, by a function of the user's."""
+
+    op: ClassVar[str] = "filter"
+    predicate: Function
+
+    def cardinality(self) -> int:
+        """Not known before the predicate has run, not even for an empty or endless input."""
+        return UNKNOWN
+
+    @property
+    def user_code(self) -> bool:
+        """Not for a comparison of scalars, which has no effects."""
+        return not self.predicate.elementwise
+
+    def apply(self, block: Block) -> Block:
+        """The rows for which the predicate holds."""
+        if block.n == 0:
+            return block
+        answers = by_columns(self.predicate, block)
+        return _chosen(block, answers) if answers is not None else self._row_by_row(block)
+
+    def _row_by_row(self, block: Block) -> Block:
+        results, error = self.predicate.on_rows(block)
+        answers = np.zeros(block.n, bool)
+        for i, result in enumerate(results):
+            try:
+                answers[i] = answer(result)
+            except InvalidArgumentError as e:
+                raise RowFailed(i, _chosen(block, answers), e) from None
+        if error is not None:
+            raise RowFailed(len(results), _chosen(block, answers), error)
+        return _chosen(block, answers)
+
+    def blame(self, failed: RowFailed, number: int) -> Exception:
+        """Names the predicate and the element."""
+        return self.predicate.blame(self.op, self.position, number, failed)
+
+
+def _chosen(block: Block, answers: Array) -> Block:
+    return block if answers.all() else block.take(np.flatnonzero(answers))
+
+
+def filter_(self: F, predicate: Callable[..., Any], name: str | None = None) -> F:
+    """Keeps the elements for which `predicate` is True.
+
+    >>> list(fl.Dataset.range(6).filter(lambda x: x % 3 == 0))
+    [np.int64(0), np.int64(3)]
+
+    The predicate must return a bool scalar. An element that is a plain tuple becomes several arguments.
+
+    >>> list(fl.Dataset.from_tensor_slices(([1, 2], ["a", "b"])).filter(lambda number, letter: letter == b"b"))
+    [(np.int32(2), b'b')]
+    """
+    call = arguments.function(predicate, "predicate", "filter")
+    return self._derive(Filter(self._plan, Function(call)))  # type: ignore[no-any-return]

@@ -1,0 +1,98 @@
+"""`map`: a function applied to every element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from feedline.plan import arguments
+from feedline.plan.face import F, sample
+from feedline.plan.function import Function, infer
+from feedline.plan.node import RowFailed, RowWise, node
+from feedline.structure.block import Array, Block
+from feedline.structure.zeros import zeros_of
+
+SAMPLES = 4
+
+
+@node
+class Map(RowWise):
+    """Each row through a function of the user's."""
+
+    op: ClassVar[str] = "map"
+    opaque: ClassVar[bool] = True
+    function: Function
+    num_parallel_calls: int | None = None
+    deterministic: bool | None = None
+
+    def spec(self) -> Any:
+        """Seen in the results for the first few elements; dimensions that differ among them are unknown."""
+        blocks = sample(self, SAMPLES)
+        if not blocks:  # no elements to try it on
+            results = [self.function.on_row(zeros_of(self.input.element_spec))]
+            blocks = [self.function.block_of(results)]
+        return infer(blocks)
+
+    @property
+    def user_code(self) -> bool:
+        """Not for arithmetic on scalars, which has no effects."""
+        return not self.function.elementwise
+
+    def apply(self, block: Block) -> Block:
+        """Whole columns where that is the same, else row by row."""
+        if block.n == 0:
+            return block
+        columns = self.function.on_columns(block)
+        if columns is not None:
+            made = self.function.block_of_columns(columns, block.n)
+            if made is not None:
+                return made
+        results, error = self.function.on_rows(block)
+        done = self.function.block_of(results) if results else None
+        if error is not None:
+            raise RowFailed(len(results), done, error)
+        return done if done is not None else block
+
+    def blame(self, failed: RowFailed, number: int) -> Exception:
+        """Names the function and the element."""
+        return self.function.blame(self.op, self.position, number, failed)
+
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable
+
+    def rows(self, index: Array) -> Block:
+        """The function applied to just these rows."""
+        try:
+            return self.apply(self.input.rows(index))
+        except RowFailed as failed:
+            raise self.blame(failed, int(index[failed.index])) from failed.error
+
+
+def map_(
+    self: F,
+    map_func: Callable[..., Any],
+    num_parallel_calls: int | None = None,
+    deterministic: bool | None = None,
+    synchronous: bool | None = None,
+    use_unbounded_threadpool: bool = False,
+    name: str | None = None,
+) -> F:
+    """Applies `map_func` to every element.
+
+    >>> list(fl.Dataset.range(3).map(lambda x: x * 2))
+    [np.int64(0), np.int64(2), np.int64(4)]
+
+    An element that is a plain tuple becomes several arguments; any other element, a dict or namedtuple too, is one.
+
+    >>> list(fl.Dataset.from_tensor_slices(([1, 2], [10, 20])).map(lambda a, b: {"sum": a + b}))
+    [{'sum': np.int32(11)}, {'sum': np.int32(22)}]
+
+    The function is plain Python and sees NumPy values. What it returns for the first element fixes the structure and
+    types for all; shapes may vary. An exception names the function, its line and the element; iteration can go on
+    after it.
+    """
+    call = arguments.function(map_func, "map_func", "map")
+    parallel = arguments.parallel_calls(num_parallel_calls, "map")
+    return self._derive(Map(self._plan, Function(call), parallel, deterministic))  # type: ignore[no-any-return]

@@ -1,0 +1,36 @@
+"""Predicates: functions of the user's that must say True or False for each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.plan.function import Function
+from feedline.structure.block import Array, Block
+from feedline.structure.values import leaf_of
+
+
+def by_columns(predicate: Function, block: Block) -> Array | None:
+    """The answers for a whole block at once; None where the predicate has to be called row by row."""
+    answers = predicate.on_columns(block)
+    if isinstance(answers, np.ndarray) and answers.dtype == bool and answers.shape == (block.n,):
+        return answers
+    return None
+
+
+def answer(value: Any) -> bool:
+    """What a predicate returned, as a bool; `InvalidArgumentError`, which is a ValueError, for anything but a bool scalar."""
+    if type(value) is bool or type(value) is np.bool_:
+        return bool(value)
+    leaf = None if isinstance(value, (tuple, dict)) else leaf_of(value)
+    if isinstance(leaf, np.bool_):
+        return bool(leaf)
+    if isinstance(leaf, np.ndarray):
+        got = f"a {leaf.dtype} array of shape {leaf.shape}"
+    elif isinstance(leaf, np.generic):
+        got = f"the {leaf.dtype} {leaf}"
+    else:
+        got = "None" if value is None else f"a {type(value).__name__}"
+    raise InvalidArgumentError(f"a predicate must return a bool scalar, got {got}; return a comparison, for instance x > 0")

@@ -1,0 +1,83 @@
+"""`repeat`: the elements again and again."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from feedline.plan.arguments import integer
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.face import F
+from feedline.plan.node import Node, Pull, node
+from feedline.structure.block import Array, Block
+
+
+class Epoch(NamedTuple):
+    """How many epochs are over, and whether this one has given a row."""
+
+    done: int = 0
+    gave: bool = False
+
+
+@node
+class Repeat(Node):
+    """The input `count` times; without end where count is negative."""
+
+    State: ClassVar[Any] = Epoch
+    op: ClassVar[str] = "repeat"
+    input: Node
+    count: int = -1
+
+    def cardinality(self) -> int:
+        """A multiple of the input's."""
+        n = self.input.cardinality()
+        if self.count == 0 or n == 0:
+            return 0
+        if self.count < 0:
+            return INFINITE
+        return n if n < 0 else n * self.count
+
+    def begin(self, pull: Pull) -> Epoch:
+        """With no epoch to run, the input is not even started."""
+        if self.count != 0:
+            pull.start()
+        return Epoch()
+
+    def step(self, state: Epoch, pull: Pull, want: int) -> tuple[Block | None, Epoch]:
+        """Passes rows on; at the end of an epoch the input is started anew, as TensorFlow does even after the last
+        one.
+        """
+        done, gave = state
+        while done != self.count:
+            block = pull(want)
+            if block is not None:
+                return block, Epoch(done, gave or block.n > 0)
+            if self.count < 0 and not gave:
+                return None, Epoch(self.count, False)  # an epoch that gives nothing ends even an endless repeat
+            done, gave = done + 1 if self.count > 0 else done, False
+            pull.start()
+        return None, Epoch(done, gave)
+
+    def sampled(self) -> Node:
+        """One epoch shows as much as many."""
+        return self.input.sampled()
+
+    @property
+    def indexable(self) -> bool:
+        """Where the input is, and its length is known."""
+        return self.input.indexable and self.input.cardinality() > 0
+
+    def rows(self, index: Array) -> Block:
+        """The input's rows, counted round."""
+        return self.input.rows(index % self.input.cardinality())
+
+
+def repeat(self: F, count: int | None = None, name: str | None = None) -> F:
+    """Repeats the dataset `count` times; without end for None or a negative count.
+
+    >>> list(fl.Dataset.range(2).repeat(2))
+    [np.int64(0), np.int64(1), np.int64(0), np.int64(1)]
+
+    Each epoch starts the pipeline below anew: a shuffle gives another order, files are read again.
+    """
+    n = -1 if count is None else integer(count, "count", "repeat")
+    return self._derive(Repeat(self._plan, n))  # type: ignore[no-any-return]

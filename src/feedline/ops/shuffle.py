@@ -1,0 +1,249 @@
+"""`shuffle`: elements in random order through a buffer, in TensorFlow's very order for a seed."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline import kernels
+from feedline.errors import InvalidArgumentError
+from feedline.ops.rows import Pool
+from feedline.plan.arguments import integer
+from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.face import F
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.random.philox import words
+from feedline.random.seeds import SeedGenerator, get_seed
+from feedline.structure.block import Array, Block
+
+EPOCHS_AHEAD = 3
+PULL_ROWS = 8192
+
+
+class Buffer:
+    """The state of a shuffle: a ring of row numbers, and the rows they stand for.
+
+    Positions count up for ever; position p is slot p % len(ring). The ring holds one slice of positions per epoch,
+    oldest first: [start, end, complete]. Elements are drawn from the oldest slice only, so epochs do not mix.
+    `pending` are rows that have been read but find no room yet; they belong to the newest slice.
+    """
+
+    __slots__ = ("drawn", "epoch", "gave", "live", "pending", "pool", "ring", "seeds", "slices", "stopped")
+
+    def __init__(self, seeds: tuple[int, int]) -> None:
+        self.seeds = seeds
+        self.drawn = 0
+        self.ring: Array = np.empty(16, np.int64)
+        self.slices: deque[list[Any]] = deque()
+        self.pending: Array = np.empty(0, np.int64)
+        self.pool = Pool()
+        self.epoch = 0
+        self.live = False
+        self.gave = False
+        self.stopped = False
+
+    @property
+    def count(self) -> int:
+        """Elements in the ring."""
+        return int(self.slices[-1][1] - self.slices[0][0]) if self.slices else 0
+
+    def put(self, numbers: Array, limit: int | None) -> None:
+        """Moves rows into the ring as far as there is room for them below `limit`; the others wait."""
+        room = len(numbers) if limit is None else min(len(numbers), limit - self.count)
+        last = self.slices[-1]
+        start, end = self.slices[0][0], last[1]
+        if end - start + room > len(self.ring):
+            self._widen(start, end, end - start + room)
+        if room:
+            self.ring[np.arange(end, end + room) % len(self.ring)] = numbers[:room]
+            last[1] = end + room
+        self.pending = numbers[room:]
+
+    def _widen(self, start: int, end: int, need: int) -> None:
+        held = np.arange(start, end)
+        wider = np.empty(max(need, 2 * len(self.ring)), np.int64)
+        wider[held % len(wider)] = self.ring[held % len(self.ring)]
+        self.ring = wider
+
+    def fit(self, limit: int) -> None:
+        """Makes the ring exactly as long as the buffer may be, which the drawing kernel counts on."""
+        if len(self.ring) != limit:
+            start, end = self.slices[0][0], self.slices[-1][1]
+            held = np.arange(start, end)
+            exact = np.empty(limit, np.int64)
+            exact[held % limit] = self.ring[held % len(self.ring)]
+            self.ring = exact
+
+    def save(self) -> dict[str, Any]:
+        """As plain values: the rows stand in the order of their positions."""
+        start = self.slices[0][0] if self.slices else 0
+        held = np.arange(start, start + self.count)
+        numbers = np.concatenate([self.ring[held % len(self.ring)], self.pending])
+        return {
+            "seeds": self.seeds,
+            "drawn": self.drawn,
+            "slices": [[s - start, e - start, c] for s, e, c in self.slices],
+            "rows": self.pool.peek(numbers) if len(numbers) else None,
+            "epoch": self.epoch,
+            "flags": [self.live, self.gave, self.stopped],
+        }
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> Buffer:
+        """The state that `save` described."""
+        self = cls((saved["seeds"][0], saved["seeds"][1]))
+        self.drawn, self.epoch = saved["drawn"], saved["epoch"]
+        self.live, self.gave, self.stopped = saved["flags"]
+        self.slices = deque([int(s), int(e), bool(c)] for s, e, c in saved["slices"])
+        rows = saved["rows"]
+        if rows is not None:
+            numbers = self.pool.add(rows)
+            held = int(self.slices[-1][1]) if self.slices else 0
+            self.ring = np.empty(max(16, held), np.int64)
+            self.ring[:held] = numbers[:held]
+            self.pending = numbers[held:]
+        return self
+
+
+@node
+class Shuffle(Node):
+    """A buffer of `buffer_size` rows from which rows are drawn at random; several epochs with `count`."""
+
+    State: ClassVar[Any] = Buffer
+    heavy: ClassVar[bool] = True
+    op: ClassVar[str] = "shuffle"
+    input: Node
+    buffer_size: int
+    generator: SeedGenerator
+    count: int = 1
+
+    def cardinality(self) -> int:
+        """As many as the input, times the epochs."""
+        n = self.input.cardinality()
+        if n == 0:
+            return 0
+        if self.count < 0:
+            return INFINITE
+        return n if n < 0 else n * self.count
+
+    def begin(self, pull: Pull) -> Buffer:
+        """Takes the epoch's seeds; the input is started at the first row, as in TensorFlow."""
+        return Buffer(self.generator.next())
+
+    def step(self, state: Buffer, pull: Pull, want: int) -> tuple[Block | None, Buffer]:
+        """Fills the buffer as far as the first draw needs it, then draws as many rows as may be drawn without
+        reading on.
+        """
+        s = state
+        size = None if self.buffer_size == UNKNOWN else self.buffer_size
+        while True:
+            if len(s.pending) and size is not None and s.count < size:
+                s.put(s.pending, size)
+            if self._must_fill(s, size):
+                self._fill(s, pull, want, size)
+                continue
+            if not s.count:
+                return None, s
+            while s.slices[0][0] == s.slices[0][1]:  # an epoch is over: its slice goes, the next one has its own seeds
+                s.slices.popleft()
+                s.seeds, s.drawn = self.generator.next(), 0
+            return self._draw(s, want, size), s
+
+    def _must_fill(self, s: Buffer, size: int | None) -> bool:
+        if s.stopped or (not s.live and self.count >= 0 and s.epoch >= self.count):
+            return False
+        if len(s.slices) > EPOCHS_AHEAD and s.count:
+            return False
+        if size is None:
+            oldest = next((part for part in s.slices if part[0] != part[1]), None)
+            return oldest is None or not oldest[2]
+        return s.count < size
+
+    def _fill(self, s: Buffer, pull: Pull, want: int, size: int | None) -> None:
+        if not s.live:
+            end = s.slices[-1][1] if s.slices else 0
+            s.slices.append([end, end, False])
+            pull.start()
+            s.live = True
+            s.epoch += 1
+        room = PULL_ROWS if size is None else min(size - s.count + want - 1, PULL_ROWS)
+        block = pull(room)
+        if block is None:
+            s.slices[-1][2] = True
+            s.live = False
+            s.stopped = self.count < 0 and not s.gave
+        elif block.n:
+            s.gave = True
+            s.put(s.pool.add(block), size)
+
+    def _draw(self, s: Buffer, want: int, size: int | None) -> Block:
+        """Draws from the oldest epoch. Before each draw but the first, TensorFlow would read one element; `pending`
+        holds those that have been read already, and where it would read more, one draw is all there may be.
+        """
+        first, last = s.slices[0], s.slices[-1]
+        if size is not None and s.count == size:
+            draws = min(want, 1 + len(s.pending))
+            s.fit(size)
+        elif self._must_fill(s, size):
+            draws = 1
+        else:
+            draws = min(want, first[1] - first[0])
+        numbers, first[0], stop, end, used = kernels.ring_draw(
+            s.ring, first[0], first[1], last[1], first is last, s.pending, words(*s.seeds, s.drawn, draws)
+        )
+        if first is last:
+            first[1] = end
+        else:
+            first[1], last[1] = stop, end
+        s.pending = s.pending[used:]
+        s.drawn += len(numbers)
+        return s.pool.remove(numbers) if len(numbers) else EMPTY
+
+    def sampled(self) -> Node:
+        """Order does not matter for a spec."""
+        return self.input.sampled()
+
+    @property
+    def indexable(self) -> bool:
+        """For `at` alone: one full permutation per dataset."""
+        return self.input.indexable and self.input.cardinality() >= 0 and self.count == 1
+
+    @property
+    def shufflable(self) -> bool:
+        """Never: the rows random access gives are not in the order of iteration."""
+        return False
+
+    def rows(self, index: Array) -> Block:
+        """Rows of TensorFlow's full permutation for random access, which has nothing to do with the order of
+        iteration.
+        """
+        g = self.generator
+        order = kernels.fisher_yates(self.input.cardinality(), g.seed, g.seed2 if g.reshuffle else g.seed)
+        return self.input.rows(order[index])
+
+
+def shuffle(
+    self: F,
+    buffer_size: int,
+    seed: int | None = None,
+    reshuffle_each_iteration: bool | None = True,
+    name: str | None = None,
+) -> F:
+    """Draws the next element at random from a buffer of `buffer_size`, which is filled up from the input.
+
+    >>> [int(x) for x in fl.Dataset.range(6).shuffle(3, seed=42)]
+    [0, 3, 4, 2, 5, 1]
+
+    A perfect shuffle needs a buffer as large as the dataset; over arrays in memory that costs row numbers, not rows.
+    Each iteration, and each epoch of a `repeat` after it, has another order unless `reshuffle_each_iteration` is
+    False. For a given seed the order is TensorFlow's.
+    """
+    size = integer(buffer_size, "buffer_size", "shuffle")
+    if size < 1 and size != UNKNOWN:
+        raise InvalidArgumentError(
+            f"shuffle: buffer_size must be greater than zero, or UNKNOWN_CARDINALITY for the whole dataset, got {size}"
+        )
+    reshuffle = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
+    return self._derive(Shuffle(self._plan, size, SeedGenerator(*get_seed(seed), reshuffle)))  # type: ignore[no-any-return]

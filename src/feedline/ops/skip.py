@@ -1,0 +1,75 @@
+"""`skip`: all but the first elements."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from feedline.plan.arguments import integer
+from feedline.plan.face import F
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Array, Block
+
+PULL_ROWS = 8192
+
+
+class Skipped(NamedTuple):
+    """How many elements have been left out."""
+
+    count: int = 0
+
+
+@node
+class Skip(Node):
+    """The elements after the first `count`; none where count is negative."""
+
+    State: ClassVar[Any] = Skipped
+    op: ClassVar[str] = "skip"
+    input: Node
+    count: int
+
+    def cardinality(self) -> int:
+        """What is left. TensorFlow does not look at a negative count where the input's number is no number."""
+        n = self.input.cardinality()
+        if n < 0:
+            return n
+        return max(0, n - self.count) if self.count >= 0 else 0
+
+    def begin(self, pull: Pull) -> Skipped:
+        """With everything to skip, the input is not even started."""
+        if self.count >= 0:
+            pull.start()
+        return Skipped()
+
+    def step(self, state: Skipped, pull: Pull, want: int) -> tuple[Block | None, Skipped]:
+        """Leaves rows out until there have been enough, in pieces, so that they need not all be in memory."""
+        left = self.count - state.count
+        if left < 0:
+            return None, state
+        block = pull(min(left + want, max(want, PULL_ROWS)))
+        if block is None or not left:
+            return block, state
+        if block.n <= left:
+            return EMPTY, Skipped(state.count + block.n)
+        return block.slice(left, block.n), Skipped(self.count)
+
+    def after_error(self, state: Skipped) -> Skipped:
+        """TensorFlow begins to count again when an element among those to be skipped fails."""
+        return state if state.count == self.count else Skipped()
+
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable and self.count >= 0
+
+    def rows(self, index: Array) -> Block:
+        """The input's rows, further on."""
+        return self.input.rows(index + self.count)
+
+
+def skip(self: F, count: int, name: str | None = None) -> F:
+    """Leaves out the first `count` elements; all of them for -1 or a count larger than the dataset.
+
+    >>> list(fl.Dataset.range(5).skip(3))
+    [np.int64(3), np.int64(4)]
+    """
+    return self._derive(Skip(self._plan, integer(count, "count", "skip")))  # type: ignore[no-any-return]

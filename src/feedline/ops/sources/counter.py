@@ -1,0 +1,85 @@
+"""`Dataset.counter`: numbers without end."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.plan.arguments import integer
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.face import dataset
+from feedline.plan.node import Node, node
+from feedline.structure.block import Array, Block
+from feedline.structure.nest import LEAF
+from feedline.structure.spec import TensorSpec
+from feedline.structure.types import as_dtype, int64
+
+
+class Next(NamedTuple):
+    """The number that comes next."""
+
+    value: Any
+
+
+@node
+class Counter(Node):
+    """start, start + step, … each the sum of the one before and the step, so that integers wrap around and floats round
+    as in TensorFlow.
+    """
+
+    State: ClassVar[Any] = Next
+    op: ClassVar[str] = "counter"
+    start: np.generic
+    by: np.generic
+
+    def spec(self) -> Any:
+        """Scalars of the type of `start`."""
+        return TensorSpec((), self.start.dtype)
+
+    def cardinality(self) -> int:
+        """No end."""
+        return INFINITE
+
+    def begin(self, pull: None) -> Next:
+        """The first number."""
+        return Next(self.start)
+
+    def step(self, state: Next, pull: None, want: int) -> tuple[Block | None, Next]:
+        """Sums up from where it stands."""
+        terms = np.full(want + 1, self.by)
+        terms[0] = state.value
+        values = np.add.accumulate(terms, dtype=terms.dtype)
+        return Block([values[:want]], want, LEAF), Next(values[want])
+
+    @property
+    def indexable(self) -> bool:
+        """For integers; a float depends on all before it."""
+        return self.start.dtype.kind in "iu"
+
+    def rows(self, index: Array) -> Block:
+        """Numbers by their place."""
+        return Block([self.start + index.astype(self.start.dtype) * self.by], len(index), LEAF)
+
+
+def counter(start: Any = 0, step: Any = 1, dtype: Any = int64, name: str | None = None) -> Any:
+    """A dataset that counts from `start` in steps of `step`, without end.
+
+    >>> list(fl.Dataset.counter(start=2, step=5).take(3))
+    [np.int64(2), np.int64(7), np.int64(12)]
+
+    Past the largest number of its type it goes on at the smallest.
+
+    >>> list(fl.Dataset.counter(254, dtype=fl.uint8).take(3))
+    [np.uint8(254), np.uint8(255), np.uint8(0)]
+    """
+    kind = as_dtype(dtype).dtype
+    return dataset(Counter(_number(start, "start", kind), _number(step, "step", kind)))
+
+
+def _number(value: Any, name: str, dtype: np.dtype[Any]) -> Any:
+    if dtype.kind in "iu":
+        return np.array(integer(value, name, "counter")).astype(dtype)[()]
+    if dtype.kind == "f" and isinstance(value, (int, float, np.integer, np.floating)):
+        return dtype.type(value)
+    raise TypeError(f"counter: {name} must be a number that can be {dtype}, got {value!r} of type {type(value).__name__}")

@@ -1,0 +1,112 @@
+"""`Dataset.from_tensor_slices`: one element per row of arrays in memory."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline import kernels
+from feedline.errors import InvalidArgumentError
+from feedline.ops.sources.indexed import Indexed
+from feedline.plan.face import dataset, register_in_memory
+from feedline.plan.node import node
+from feedline.structure import ragged, sparse
+from feedline.structure.block import Array, Block, Column, Objects, freeze, object_array, read_only, take_rows
+from feedline.structure.nest import Tree, flatten
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec
+from feedline.structure.values import literal_of
+
+COPY_BELOW = 1 << 20
+
+
+@node
+class Slices(Indexed):
+    """Rows of columns that are held in memory, read-only. Elements are views of them."""
+
+    op: ClassVar[str] = "from_tensor_slices"
+    block: Block
+
+    def spec(self) -> Any:
+        """What the columns hold."""
+        return self.block.spec()
+
+    def cardinality(self) -> int:
+        """The first dimension."""
+        return self.block.n
+
+    def span(self, start: int, stop: int) -> Block:
+        """Views of the rows."""
+        return self.block.slice(start, stop)
+
+    def rows(self, index: Array) -> Block:
+        """Copies of the rows."""
+        return Block([gather(c, index) for c in self.block.columns], len(index), self.block.tree)
+
+    def arguments(self) -> dict[str, Any]:
+        """The data themselves are shown as a count and a size."""
+        return {"rows": self.block.n, "bytes": self.block.nbytes}
+
+
+register_in_memory(Slices)
+
+
+def gather(column: Column, index: Array) -> Column:
+    """`take_rows` with the kernel where the column is plain memory."""
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O" and column.flags.c_contiguous and column.size:
+        return kernels.gather_rows(column, index)
+    return take_rows(column, index)
+
+
+def from_tensor_slices(tensors: Any, name: str | None = None) -> Any:
+    """A dataset whose elements are the rows of `tensors`, a nest of arrays with the same first dimension.
+
+    >>> for features, label in fl.Dataset.from_tensor_slices(([[1.0, 2.0], [3.0, 4.0]], [0, 1])):
+    ...     print(features, label)
+    [1. 2.] 0
+    [3. 4.] 1
+
+    Arrays of a megabyte or more, memory-mapped ones among them, are used where they are and must not be changed while
+    the dataset is in use; smaller ones are copied. Elements are read-only views, so a function that writes into one
+    gets an error instead of damaging the source.
+    """
+    leaves, tree = flatten(tensors)
+    return dataset(Slices(slices_of(leaves, tree)))
+
+
+def slices_of(leaves: list[Any], tree: Tree) -> Block:
+    """The block whose rows are the slices of `leaves`."""
+    if not leaves:
+        raise InvalidArgumentError("from_tensor_slices: got no arrays; give at least one")
+    paths = tree.paths()
+    columns = [_column(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
+    n = len(columns[0])
+    for column, path in zip(columns, paths, strict=True):
+        if len(column) != n:
+            raise InvalidArgumentError(
+                f"from_tensor_slices: the first dimensions differ: {paths[0]} has {n} rows, {path} has {len(column)}; "
+                "all arrays need the same number of rows"
+            )
+    return Block(columns, n, tree)
+
+
+def _column(value: Any, path: str) -> Column:
+    leaf = literal_of(value)
+    if isinstance(leaf, RaggedTensor):
+        spec = RaggedTensorSpec(leaf.shape[1:], leaf.dtype, leaf.ragged_rank - 1, leaf.row_splits.dtype)
+        return freeze(Objects(ragged.rows(leaf), spec))
+    if isinstance(leaf, SparseTensor):
+        return Objects(sparse.rows(leaf), SparseTensorSpec(leaf.shape[1:], leaf.dtype))
+    if not isinstance(leaf, np.ndarray) or leaf.ndim == 0:
+        what = "a scalar" if isinstance(leaf, (np.generic, bytes)) else f"a {type(leaf).__name__}"
+        raise InvalidArgumentError(
+            f"from_tensor_slices: {what} at {path} has no rows to slice; give arrays of at least one dimension, "
+            "or use from_tensors for a single element"
+        )
+    if isinstance(value, np.ndarray) and leaf.nbytes < COPY_BELOW and leaf.dtype.kind != "O":
+        leaf = leaf.copy()
+    elif leaf.dtype.kind == "O" and leaf is value:
+        leaf = object_array(leaf.ravel().tolist()).reshape(leaf.shape)
+    return read_only(np.asarray(leaf))

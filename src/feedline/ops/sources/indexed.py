@@ -1,0 +1,42 @@
+"""Sources that know where each row is: sequential reading and random access from two methods."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from feedline.plan.node import Node, node
+from feedline.structure.block import Array, Block
+
+
+class At(NamedTuple):
+    """How many rows have been read."""
+
+    at: int = 0
+
+
+@node
+class Indexed(Node):
+    """A source with random access. Subclasses say `spec`, `cardinality`, `span` and `rows`."""
+
+    State: ClassVar[Any] = At
+
+    def span(self, start: int, stop: int) -> Block:
+        """Rows start to stop; may be views of shared, read-only memory."""
+        raise TypeError(f"{type(self).__name__} has no rows")
+
+    def step(self, state: At, pull: Any, want: int) -> tuple[Block | None, At]:
+        """The next rows in order."""
+        start = state.at
+        stop = min(start + want, self.cardinality())
+        if start >= stop:
+            return None, state
+        return self.span(start, stop), At(stop)
+
+    @property
+    def indexable(self) -> bool:
+        """Always: that is what makes the source an indexed one."""
+        return True
+
+    def rows(self, index: Array) -> Block:
+        """The rows with these numbers."""
+        raise TypeError(f"{type(self).__name__} has no rows")

@@ -1,0 +1,73 @@
+"""`Dataset.range`: numbers from start to stop."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.ops.sources.indexed import Indexed
+from feedline.plan.arguments import integer
+from feedline.plan.face import dataset
+from feedline.plan.node import node
+from feedline.structure.block import Array, Block
+from feedline.structure.nest import LEAF
+from feedline.structure.spec import TensorSpec
+from feedline.structure.types import as_dtype, int64
+
+
+@node
+class Range(Indexed):
+    """start, start + step, … below stop. The numbers are worked out in int64 and cast, so small types wrap around."""
+
+    op: ClassVar[str] = "range"
+    start: int
+    stop: int
+    by: int
+    dtype: np.dtype[Any]
+
+    def spec(self) -> Any:
+        """Scalars of the given type."""
+        return TensorSpec((), self.dtype)
+
+    def cardinality(self) -> int:
+        """As Python's range."""
+        return len(range(self.start, self.stop, self.by))
+
+    def span(self, start: int, stop: int) -> Block:
+        """Consecutive numbers."""
+        first = self.start + start * self.by
+        values = np.arange(first, first + (stop - start) * self.by, self.by, dtype=np.int64)
+        return Block([self._cast(values)], stop - start, LEAF)
+
+    def rows(self, index: Array) -> Block:
+        """Numbers by their place."""
+        return Block([self._cast(self.start + index * self.by)], len(index), LEAF)
+
+    def _cast(self, values: Array) -> Array:
+        return values if self.dtype == np.int64 else values.astype(self.dtype)
+
+
+def range_(*args: Any, output_type: Any = int64, name: str | None = None) -> Any:
+    """A dataset of numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`.
+
+    >>> list(fl.Dataset.range(3))
+    [np.int64(0), np.int64(1), np.int64(2)]
+    >>> list(fl.Dataset.range(5, 0, -2, output_type=fl.float32))
+    [np.float32(5.0), np.float32(3.0), np.float32(1.0)]
+
+    The numbers are int64 unless `output_type` says otherwise; a number that does not fit the type wraps around.
+    """
+    if not 1 <= len(args) <= 3:
+        raise InvalidArgumentError(
+            f"range: takes one to three numbers (stop; start, stop; start, stop, step), got {len(args)}"
+        )
+    numbers = [integer(a, n, "range") for a, n in zip(args, _NAMES[len(args)], strict=True)]
+    start, stop, by = {1: (0, *numbers, 1), 2: (*numbers, 1), 3: tuple(numbers)}[len(args)]
+    if by == 0:
+        raise InvalidArgumentError("range: step must not be 0")
+    return dataset(Range(start, stop, by, as_dtype(output_type).dtype))
+
+
+_NAMES = {1: ("stop",), 2: ("start", "stop"), 3: ("start", "stop", "step")}

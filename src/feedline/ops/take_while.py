@@ -1,0 +1,98 @@
+"""`take_while`: elements up to the first for which a predicate fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.ops.predicate import answer, by_columns
+from feedline.plan import arguments
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import F
+from feedline.plan.function import Function
+from feedline.plan.node import Node, Pull, RowFailed, node
+from feedline.structure.block import Block
+
+
+class Taking(NamedTuple):
+    """How many rows have been looked at, whether one was False, rows still to look at, and an error that is due next."""
+
+    seen: int = 0
+    ended: bool = False
+    rest: Block | None = None
+    error: Exception | None = None
+
+
+@node
+class TakeWhile(Node):
+    """Rows as long as a function of the user's says True."""
+
+    State: ClassVar[Any] = Taking
+    op: ClassVar[str] = "take_while"
+    input: Node
+    predicate: Function
+
+    def cardinality(self) -> int:
+        """Not known before the predicate has run."""
+        return UNKNOWN
+
+    @property
+    def user_code(self) -> bool:
+        """Not for a comparison of scalars, which has no effects."""
+        return not self.predicate.elementwise
+
+    def step(self, state: Taking, pull: Pull, want: int) -> tuple[Block | None, Taking]:
+        """Passes rows on up to the first False. The rows after it must not have been made, where making them has effects."""
+        seen, ended, rest, error = state
+        if error is not None:
+            raise error
+        if ended:
+            return None, state
+        source = rest if rest is not None else pull(want if self.input.quiet else 1)
+        if source is None:
+            return None, state
+        block = source.slice(0, want)
+        good, error = self._leading(block)
+        if error is not None:
+            blamed = self.predicate.blame(self.op, self.position, seen + good, RowFailed(good, None, error))
+            return block.slice(0, good), Taking(seen + good + 1, False, _after(source, good + 1), blamed)
+        if good < block.n:
+            return block.slice(0, good), Taking(seen + good + 1, True)
+        return block, Taking(seen + good, False, _after(source, good))
+
+    def _leading(self, block: Block) -> tuple[int, Exception | None]:
+        """How many rows come before the first that is False or fails, and the failure."""
+        if block.n == 0:
+            return 0, None
+        answers = by_columns(self.predicate, block)
+        if answers is not None:
+            return (block.n if answers.all() else int(np.argmin(answers))), None
+        for i, row in enumerate(block.rows()):
+            try:
+                if not answer(self.predicate.on_row(row)):
+                    return i, None
+            except Exception as e:
+                return i, e
+        return block.n, None
+
+    def after_error(self, state: Taking) -> Taking:
+        """The error has been raised; the rows after it are still to be looked at."""
+        return state._replace(error=None)
+
+
+def _after(block: Block, start: int) -> Block | None:
+    return block.slice(start, block.n) if start < block.n else None
+
+
+def take_while(self: F, predicate: Callable[..., Any], name: str | None = None) -> F:
+    """Keeps elements until `predicate` is False for the first time; that element and all after it are left out.
+
+    >>> list(fl.Dataset.range(10).take_while(lambda x: x < 3))
+    [np.int64(0), np.int64(1), np.int64(2)]
+
+    The predicate must return a bool scalar. An element that is a plain tuple becomes several arguments.
+    """
+    call = arguments.function(predicate, "predicate", "take_while")
+    return self._derive(TakeWhile(self._plan, Function(call)))  # type: ignore[no-any-return]

@@ -1,0 +1,60 @@
+"""`with_options`: how a dataset is to be run, as a step of its plan."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from feedline.plan.face import F
+from feedline.plan.node import Node, NoState, Pull, node
+from feedline.structure.block import Array, Block
+
+
+@node
+class WithOptions(Node):
+    """Passes rows on. The options it carries are read from the plan before the plan runs."""
+
+    op: ClassVar[str] = "with_options"
+    input: Node
+    options: Any
+
+    def step(self, state: NoState, pull: Pull, want: int) -> tuple[Block | None, NoState]:
+        """The input's rows."""
+        return pull(want), state
+
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable
+
+    def rows(self, index: Array) -> Block:
+        """The input's rows."""
+        return self.input.rows(index)
+
+
+def merged_options(plan: Node) -> Any:
+    """What all `with_options` in a plan say together, None where there is none. What comes later in the pipeline, and
+    among the inputs of one step further right, wins. Plans inside functions, as in `flat_map`, are not looked into.
+    """
+    merged: Any = None
+    for step in plan.walk():
+        if isinstance(step, WithOptions):
+            merged = step.options if merged is None else merged.merge(step.options)
+    return merged
+
+
+def with_options(self: F, options: Any, name: str | None = None) -> F:
+    """Says how the dataset is to be run; see `Options`.
+
+    >>> options = fl.Options()
+    >>> options.experimental_optimization.map_and_batch_fusion = False
+    >>> ds = fl.Dataset.range(3).with_options(options)
+    >>> ds.options()
+    Options(experimental_optimization=OptimizationOptions(map_and_batch_fusion=False))
+
+    Options hold for the whole pipeline, also for steps that come after; of two settings of one option the later one wins.
+    """
+    if not (hasattr(options, "merge") and hasattr(options, "frozen")):
+        raise TypeError(
+            f"with_options: options must be an fl.Options object, got {options!r} of type {type(options).__name__}"
+        )
+    return self._derive(WithOptions(self._plan, options.frozen()))  # type: ignore[no-any-return]

@@ -1,0 +1,169 @@
+"""`Dataset.zip`: elements of several datasets side by side."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+from feedline.errors import InvalidArgumentError
+from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.face import Face, dataset
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Array, Block
+from feedline.structure.nest import Tree, flatten
+
+END = True
+
+
+class Sides(NamedTuple):
+    """What each input has given that is not used yet: a Block with rows, the error it raised, END, or None for nothing;
+    and how many rows have been used.
+    """
+
+    sides: tuple[Any, ...] = ()
+    used: int = 0
+
+
+@node
+class Zip(Node):
+    """One row of every input, in the structure `tree`.
+
+    TensorFlow takes one row from every input each time, also from those after one that ended or failed, so that the inputs
+    stay in step. What comes first among the inputs decides: an end hides the errors after it, an error is raised even if
+    an input after it has ended, and then it was the last row.
+    """
+
+    State: ClassVar[Any] = Sides
+    many: ClassVar[bool] = True
+    op: ClassVar[str] = "zip"
+    datasets: tuple[Node, ...]
+    tree: Tree
+
+    def spec(self) -> Any:
+        """The inputs' specs, in the structure."""
+        return self.tree.unflatten([n.element_spec for n in self.datasets])
+
+    def cardinality(self) -> int:
+        """As many as the shortest has."""
+        return _shortest([n.cardinality() for n in self.datasets])
+
+    def begin(self, pull: tuple[Pull, ...]) -> Sides:
+        """Starts all inputs, from left to right."""
+        for p in pull:
+            p.start()
+        return Sides((None,) * len(pull))
+
+    def step(self, state: Sides, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Sides]:
+        """Gets every input to the same row, then gives as many rows as all have. A row that fails or ends is kept in the
+        state first, and raised in the next step, since what the inputs gave has to be remembered.
+        """
+        outcome = _outcome(state.sides)
+        if outcome is END:
+            return None, state
+        if outcome is not None:
+            raise outcome
+        sides, n = list(state.sides), want
+        for i, p in enumerate(pull):
+            if sides[i] is None:
+                sides[i] = _next(p, n if self.datasets[i].quiet else min(n, self._sure(i, sides, state.used)))
+            if sides[i] is None:
+                return EMPTY, Sides(tuple(sides), state.used)
+            n = min(n, sides[i].n) if isinstance(sides[i], Block) else 1
+        if not all(isinstance(s, Block) for s in sides):
+            return EMPTY, Sides(tuple(sides), state.used)
+        rest = tuple(s.slice(n, s.n) if s.n > n else None for s in sides)
+        return self._side_by_side([s.slice(0, n) for s in sides], n), Sides(rest, state.used + n)
+
+    def _sure(self, i: int, sides: list[Any], used: int) -> int:
+        """How many more rows all inputs but number i are known to have: so many of its rows will not be made in vain."""
+        known = []
+        for j, other in enumerate(self.datasets):
+            n = other.cardinality()
+            if j != i and n != INFINITE:
+                known.append(max(1, n - used, sides[j].n if isinstance(sides[j], Block) else 0))
+        return min(known, default=_NO_LIMIT)
+
+    def _side_by_side(self, blocks: list[Block], n: int) -> Block:
+        tree = _grafted(self.tree, tuple(b.tree for b in blocks))
+        return Block([c for b in blocks for c in b.columns], n, tree)
+
+    def after_error(self, state: Sides) -> Sides:
+        """The row that failed is gone from every input."""
+        if _outcome(state.sides) is None:
+            return state
+        if any(s is END for s in state.sides):
+            return Sides((END,) * len(state.sides), state.used)
+        left = tuple(s.slice(1, s.n) if isinstance(s, Block) and s.n > 1 else None for s in state.sides)
+        return Sides(left, state.used + 1)
+
+    @property
+    def indexable(self) -> bool:
+        """Where all inputs are."""
+        return all(n.indexable for n in self.datasets)
+
+    def rows(self, index: Array) -> Block:
+        """The inputs' rows."""
+        return self._side_by_side([n.rows(index) for n in self.datasets], len(index))
+
+
+_NO_LIMIT = 1 << 62
+
+
+def _next(pull: Pull, want: int) -> Any:
+    try:
+        block = pull(want)
+    except Exception as e:
+        return e
+    return END if block is None else block if block.n else None
+
+
+def _outcome(sides: tuple[Any, ...]) -> Any:
+    """What the next row comes to where that is known and it is no element: an error or END; else None."""
+    if any(s is None for s in sides):
+        return None
+    return next((s for s in sides if not isinstance(s, Block)), None)
+
+
+def _shortest(counts: list[int]) -> int:
+    if UNKNOWN in counts:
+        return UNKNOWN
+    return min((n for n in counts if n != INFINITE), default=INFINITE)
+
+
+@lru_cache(maxsize=256)
+def _grafted(tree: Tree, parts: tuple[Tree, ...]) -> Tree:
+    """`tree` with `parts` in place of its leaves."""
+    if tree.is_leaf:
+        return parts[0]
+    children, at = [], 0
+    for child in tree.children:
+        children.append(_grafted(child, parts[at : at + child.size]))
+        at += child.size
+    return Tree(tree.kind, tree.keys, tuple(children))
+
+
+def zip_(*args: Any, datasets: Any = None, name: str | None = None) -> Any:
+    """Puts the elements of several datasets side by side; the shortest decides where it ends.
+
+    >>> a, b = fl.Dataset.range(3), fl.Dataset.range(10, 20)
+    >>> list(fl.Dataset.zip(a, b))
+    [(np.int64(0), np.int64(10)), (np.int64(1), np.int64(11)), (np.int64(2), np.int64(12))]
+
+    The datasets can stand in a tuple, a dict or any nest of those, which the elements then have too.
+
+    >>> list(fl.Dataset.zip({"x": a, "y": b}).take(1))
+    [{'x': np.int64(0), 'y': np.int64(10)}]
+    """
+    if not args and datasets is None:
+        raise TypeError("zip: needs at least one dataset")
+    if args and datasets is not None:
+        raise TypeError("zip: give the datasets either one by one or as datasets=..., not both")
+    nest = datasets if not args else args[0] if len(args) == 1 else args
+    leaves, tree = flatten(nest)
+    if not leaves:
+        raise InvalidArgumentError("zip: got an empty structure; it needs at least one dataset")
+    for leaf, path in zip(leaves, tree.paths(), strict=True):
+        if not isinstance(leaf, Face):
+            advice = "; use a tuple in place of the list" if isinstance(leaf, list) else ""
+            raise TypeError(f"zip: expected a Dataset at {path}, got a {type(leaf).__name__}{advice}")
+    return dataset(Zip(tuple(leaf._plan for leaf in leaves), tree))

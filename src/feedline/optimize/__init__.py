@@ -1,0 +1,131 @@
+"""Rewrites of a plan before it runs. Elements, their order, the seeds taken and the user's functions stay what they were.
+
+Each rule has a file and a name. Those with TensorFlow's names obey `Options.experimental_optimization`; setting
+`apply_default_optimizations` to False leaves out all that nobody asked for by name, feedline's own among them.
+
+    noop_elimination           steps that do nothing go
+    shuffle_and_repeat_fusion  a repeat after a shuffle becomes part of it
+    map_fusion                 several maps in a row run as one step; only if asked for
+    map_and_batch_fusion       a batch after a map treats failing elements as TensorFlow does
+    push_down                  parts of rows in memory are read from where they lie (feedline's own)
+    shuffle_row_numbers        row numbers are shuffled instead of rows (feedline's own)
+
+Every rule goes over the plan once, inputs first, in the order above. TensorFlow does the same, and it shows: which steps
+are neighbours when a fusion looks at them decides what an error takes along, and how many seeds an epoch takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from feedline.optimize.map_and_batch_fusion import map_and_batch_fusion
+from feedline.optimize.map_fusion import map_fusion
+from feedline.optimize.noop_elimination import noop_elimination
+from feedline.optimize.push_down import push_down
+from feedline.optimize.shuffle_and_repeat_fusion import shuffle_and_repeat_fusion
+from feedline.optimize.shuffle_row_numbers import shuffle_row_numbers
+from feedline.plan.node import Node
+from feedline.plan.rewrite import Rewrite, bottom_up
+
+
+class Rule(NamedTuple):
+    """A rewrite, its name, and whether it is made unless somebody says otherwise."""
+
+    name: str
+    rewrite: Rewrite
+    default: bool
+
+
+RULES = (
+    Rule("noop_elimination", noop_elimination, True),
+    Rule("shuffle_and_repeat_fusion", shuffle_and_repeat_fusion, True),
+    Rule("map_fusion", map_fusion, False),
+    Rule("map_and_batch_fusion", map_and_batch_fusion, True),
+    Rule("push_down", push_down, True),
+    Rule("shuffle_row_numbers", shuffle_row_numbers, True),
+)
+
+
+class Applied(NamedTuple):
+    """A rule that found something, and the steps, by their number, that it rewrote."""
+
+    rule: str
+    positions: tuple[int, ...]
+
+
+class Optimizer:
+    """The rules that a dataset's options leave on. Called with a plan, it gives a better one.
+
+    >>> from feedline.optimize import Optimizer
+    >>> Optimizer(None)(fl.Dataset.range(5).take(-1).repeat(1)._plan).op
+    'range'
+    """
+
+    def __init__(self, options: Any) -> None:
+        chosen = getattr(options, "experimental_optimization", None)
+        defaults = getattr(chosen, "apply_default_optimizations", None) is not False
+        self.rules = tuple(
+            r for r in RULES if _first(getattr(chosen, r.name, None), r.default and defaults and r.name not in without.names)
+        )
+
+    def __call__(self, plan: Node) -> Node:
+        """The plan with all rewrites made."""
+        for rule in self.rules:
+            plan = bottom_up(plan, rule.rewrite)
+        return plan
+
+    def told(self, plan: Node) -> tuple[Node, list[Applied]]:
+        """The plan with all rewrites made, and which they were."""
+        applied = []
+        for rule in self.rules:
+            positions: list[int] = []
+
+            def rewrite(node: Node, rule: Rule = rule, positions: list[int] = positions) -> Node | None:
+                better = rule.rewrite(node)
+                if better is not None:
+                    positions.append(node.position)
+                return better
+
+            plan = bottom_up(plan, rewrite)
+            if positions:
+                applied.append(Applied(rule.name, tuple(positions)))
+        return plan, applied
+
+
+def optimize(plan: Node, options: Any = None) -> Node:
+    """The plan that runs in place of `plan`, which stays as it is."""
+    return Optimizer(options)(plan)
+
+
+class without:  # noqa: N801 - used like a function: `with without("push_down"): ...`
+    """Within it, datasets that are iterated for the first time are not rewritten by these rules, unless their options ask
+    for them by name.
+
+    >>> from feedline.optimize import Optimizer, without
+    >>> with without("noop_elimination"):
+    ...     Optimizer(None)(fl.Dataset.range(5).repeat(1)._plan).op
+    'repeat'
+    """
+
+    names: frozenset[str] = frozenset()
+
+    def __init__(self, *names: str) -> None:
+        unknown = set(names) - {r.name for r in RULES}
+        if unknown:
+            raise ValueError(f"no rule is called {_listed(unknown)}; there are {_listed(r.name for r in RULES)}")
+        self.mine = frozenset(names)
+
+    def __enter__(self) -> None:
+        self.outer, without.names = without.names, without.names | self.mine
+
+    def __exit__(self, *_: object) -> None:
+        without.names = self.outer
+
+
+def _first(explicit: bool | None, default: bool) -> bool:
+    return default if explicit is None else explicit
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,21 @@
+"""`map_and_batch_fusion`: a batch after a map treats failing elements as TensorFlow does."""
+
+from __future__ import annotations
+
+from feedline.ops.batch import Batch
+from feedline.ops.map import Map
+from feedline.ops.map_and_batch import MapAndBatch
+from feedline.ops.map_chain import MapChain
+from feedline.plan.node import Node
+from feedline.plan.rewrite import made_into
+
+
+def map_and_batch_fusion(node: Node) -> Node | None:
+    """A plain batch directly after a map forms its batches over the map's inputs: a failing element loses its batch.
+
+    Other batches start anew after the failing element. The map stays a step of its own, so that the engine may still
+    run it in several threads.
+    """
+    if type(node) is Batch and node.num_parallel_calls is None and isinstance(node.input, (Map, MapChain)):
+        return made_into(MapAndBatch, node)
+    return None

@@ -1,0 +1,56 @@
+"""`noop_elimination`: steps that do nothing go."""
+
+from __future__ import annotations
+
+import dis
+import types
+from typing import Any
+
+from feedline.ops.map import Map
+from feedline.ops.repeat import Repeat
+from feedline.ops.take import Take
+from feedline.plan.node import Node
+
+_LOADS = {
+    "LOAD_FAST",
+    "LOAD_FAST_BORROW",
+    "LOAD_FAST_LOAD_FAST",
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
+}
+
+
+def noop_elimination(node: Node) -> Node | None:
+    """Leaves out `take` of everything, `skip(0)`, `repeat(1)`, `shard(1, 0)` and a map of each element to itself.
+
+    `prefetch(0)` stays, as in TensorFlow, where it keeps its neighbours from being fused.
+    """
+    if isinstance(node, Take):
+        return node.input if node.count < 0 else None
+    if isinstance(node, Repeat):
+        return node.input if node.count == 1 else None
+    if isinstance(node, Map):
+        return node.input if node.input.spec_known and is_identity(node.function.call, node.input.element_spec) else None
+    return None
+
+
+def is_identity(function: Any, spec: Any) -> bool:
+    """True when the code of `function` does nothing but return an element of this spec."""
+    if not isinstance(function, types.FunctionType):
+        return False
+    code = function.__code__
+    if code.co_flags & 0x0C or code.co_kwonlyargcount or function.__defaults__:  # *args, **kwargs
+        return False
+    loaded: list[str] = []
+    packed = None
+    for step in dis.get_instructions(code):
+        if step.opname in _LOADS:
+            loaded += step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        elif step.opname == "BUILD_TUPLE":
+            packed = step.arg
+        elif step.opname not in ("RESUME", "NOP", "RETURN_VALUE"):
+            return False
+    arguments = code.co_varnames[: code.co_argcount]
+    if tuple(loaded) != arguments:
+        return False
+    # A plain tuple comes as several arguments, any other element as one.
+    return packed == len(spec) == len(arguments) if type(spec) is tuple else packed is None and len(arguments) == 1

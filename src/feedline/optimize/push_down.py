@@ -1,0 +1,30 @@
+"""`push_down`: parts of a source are read from the source directly."""
+
+from __future__ import annotations
+
+from feedline.ops.sources.from_tensor_slices import Slices
+from feedline.ops.sources.range import Range
+from feedline.ops.take import Take
+from feedline.ops.view import View
+from feedline.plan.node import Node
+from feedline.plan.rewrite import standing_for
+
+
+def push_down(node: Node) -> Node | None:
+    """`take`, `skip` and `shard` of rows in memory become a view of them, so that rows left out are not even looked at.
+
+    Only directly over the source: further up, functions run on the rows left out, and errors count for some of the
+    three and not for others.
+    """
+    if not isinstance(node, Take):
+        return None
+    below = node.input
+    if isinstance(below, View):
+        source, start, by, count = below.source, below.start, below.by, below.count
+    elif isinstance(below, (Range, Slices)):
+        source, start, by, count = below, 0, 1, below.cardinality()
+    else:
+        return None
+    if isinstance(node, Take):
+        count = min(count, node.count) if node.count >= 0 else count
+    return standing_for(node, View(source, start, by, count))

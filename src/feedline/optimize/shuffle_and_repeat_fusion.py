@@ -1,0 +1,26 @@
+"""`shuffle_and_repeat_fusion`: a repeat after a shuffle becomes part of it."""
+
+from __future__ import annotations
+
+from feedline.errors import InvalidArgumentError
+from feedline.ops.repeat import Repeat
+from feedline.ops.shuffle import Shuffle
+from feedline.ops.shuffle_and_repeat import ShuffleAndRepeat
+from feedline.plan.node import Node
+from feedline.plan.rewrite import made_into, standing_for
+
+
+def shuffle_and_repeat_fusion(node: Node) -> Node | None:
+    """One buffer for all epochs, where the repeat stands directly after the shuffle. A second repeat stays by itself.
+
+    Within one pass the order is the same either way, but a pass takes one pair of seeds less, so that the next pass over
+    the same dataset differs. TensorFlow refuses some counts here that it takes elsewhere, when an iterator is made.
+    """
+    if not isinstance(node, Repeat) or type(node.input) is not Shuffle or node.input.count != 1:
+        return None
+    if node.count == 0 or node.count < -1:
+        raise InvalidArgumentError(
+            f"repeat at step {node.position}: after a shuffle, count must be greater than zero or equal to -1, "
+            f"got {node.count}; leave the repeat out, or put another step between the two"
+        )
+    return standing_for(node, made_into(ShuffleAndRepeat, node.input, count=node.count))

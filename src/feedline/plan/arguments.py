@@ -1,0 +1,68 @@
+"""One checker and one wording per kind of argument. The classes are those TensorFlow raises."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.plan.face import Face
+from feedline.plan.node import Node
+
+AUTOTUNE = -1
+
+
+def integer(value: Any, name: str, op: str) -> int:
+    """`value` as an int; TypeError for anything that is none. NumPy integers and 0-d integer arrays count."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{op}: {name} must be an integer, got {value!r}")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{op}: {name} must be an integer, got {value!r} of type {type(value).__name__}") from None
+
+
+def positive(value: Any, name: str, op: str, *, remedy: str = "") -> int:
+    """`value` as an int above zero."""
+    n = integer(value, name, op)
+    if n <= 0:
+        raise InvalidArgumentError(f"{op}: {name} must be greater than zero, got {n}{remedy and '; ' + remedy}")
+    return n
+
+
+def parallel_calls(value: Any, op: str) -> int | None:
+    """`num_parallel_calls`: None, AUTOTUNE, or a number above zero."""
+    if value is None:
+        return None
+    n = integer(value, "num_parallel_calls", op)
+    if n != AUTOTUNE and n <= 0:
+        raise InvalidArgumentError(
+            f"{op}: num_parallel_calls must be greater than zero, or AUTOTUNE to have it chosen, got {n}"
+        )
+    return n
+
+
+def function(value: Any, name: str, op: str) -> Callable[..., Any]:
+    """`value` if it can be called."""
+    if not callable(value):
+        raise InvalidTypeError(f"{op}: {name} must be a function, got {value!r} of type {type(value).__name__}")
+    return value  # type: ignore[no-any-return]
+
+
+def boolean(value: Any, name: str, op: str) -> bool:
+    """`value` as a bool."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise TypeError(f"{op}: {name} must be True or False, got {value!r}")
+
+
+def plan_of(value: Any, name: str, op: str) -> Node:
+    """The plan of a dataset; TypeError for anything else."""
+    if not isinstance(value, Face):
+        raise TypeError(f"{op}: {name} must be a Dataset, got {value!r} of type {type(value).__name__}")
+    return value._plan

@@ -1,0 +1,16 @@
+"""How many elements: a number, or one of TensorFlow's two signs for "no end" and "not known"."""
+
+from __future__ import annotations
+
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+
+INFINITE = INFINITE_CARDINALITY
+UNKNOWN = UNKNOWN_CARDINALITY
+
+
+def divided(n: int, size: int, drop_remainder: bool) -> int:
+    """The number of groups of `size` among n elements."""
+    if n < 0:
+        return n
+    return n // size if drop_remainder else -(-n // size)

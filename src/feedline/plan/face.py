@@ -1,0 +1,81 @@
+"""The two things a plan needs from above: the class users hold it by, and a way to look at a few of its elements.
+
+`Face` is what operators know of `Dataset`: something with a plan. The class itself, and the engine, register here when
+they are imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, TypeVar
+
+from feedline.plan.node import Node
+from feedline.structure.block import Block
+from feedline.structure.spec import DatasetSpec, register_spec_of
+from feedline.structure.values import register_leaf
+
+T_co = TypeVar("T_co", covariant=True)
+F = TypeVar("F", bound="Face[Any]")
+
+
+class Face(Generic[T_co]):
+    """Something users hold a plan by."""
+
+    _made: ClassVar[Callable[[Node], Any]]
+    """Makes the result of a transformation; None of the subclasses' constructors is called for that."""
+
+    _plan: Node
+
+    def _derive(self, plan: Node) -> Any:
+        """A dataset with another plan, of the family this one belongs to."""
+        return type(self)._made(plan)
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of the elements."""
+        return self._plan.element_spec
+
+
+_default: list[Callable[[Node], Any]] = []
+_sampler: list[Callable[[Node, int], list[Block]]] = []
+_in_memory: list[Callable[[Block], Node]] = []
+
+
+def register_face(make: Callable[[Node], Any]) -> None:
+    """Says how a dataset is made from a plan."""
+    _default[:] = [make]
+
+
+def register_sampler(sample: Callable[[Node, int], list[Block]]) -> None:
+    """Says how the first few elements of a plan are had."""
+    _sampler[:] = [sample]
+
+
+def register_in_memory(make: Callable[[Block], Node]) -> None:
+    """Says how rows in memory become a plan."""
+    _in_memory[:] = [make]
+
+
+def in_memory(block: Block) -> Node:
+    """A plan whose elements are the rows of a block."""
+    return _in_memory[0](block.frozen())
+
+
+def dataset(plan: Node) -> Any:
+    """A `Dataset` with this plan."""
+    return _default[0](plan)
+
+
+def sample(plan: Node, count: int) -> list[Block]:
+    """Up to `count` elements of the plan, as blocks of one row each, without touching the plan's seeds."""
+    return _sampler[0](plan.sampled(), count)
+
+
+@register_leaf
+def _leaf(value: Any) -> Any:
+    return value if isinstance(value, Face) else None
+
+
+@register_spec_of
+def _spec_of(value: Any) -> Any:
+    return DatasetSpec(value.element_spec) if isinstance(value, Face) else None

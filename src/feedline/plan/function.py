@@ -1,0 +1,282 @@
+"""A user's function in a plan: how it is called, what it gave so far, and how it is named when it fails."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from feedline import errors
+from feedline.errors import InvalidTypeError
+from feedline.plan.elementwise import elementwise
+from feedline.plan.node import RowFailed
+from feedline.random.seeds import function_scope
+from feedline.structure.block import Array, Block, concat, pack, rows_of, slice_column, spec_of_column
+from feedline.structure.nest import LEAF, Tree, flatten, is_structure
+from feedline.structure.spec import TensorSpec, TypeSpec, general, type_spec_from_value
+from feedline.structure.types import as_dtype
+
+Call = Callable[..., Any]
+
+
+class Function:
+    """A callable of the user's, with its place in the source for messages.
+
+    A plain tuple element becomes several arguments, any other element one, as in tf.data. What the function returns
+    first fixes the structure and types of all its results.
+    """
+
+    __slots__ = ("_columns_ok", "_signature", "call")
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self._columns_ok = elementwise(call)
+        self._signature: tuple[Tree, list[Any]] | None = None
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        f = _innermost(self.call)
+        return getattr(f, "__name__", type(f).__name__)
+
+    @property
+    def where(self) -> str:
+        """File and line of the definition, or an empty string."""
+        code = getattr(_innermost(self.call), "__code__", None)
+        return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
+
+    @property
+    def elementwise(self) -> bool:
+        """True when whole columns may be given to it: see plan/elementwise.py."""
+        return self._columns_ok is not None
+
+    def on_row(self, row: Any) -> Any:
+        """The function's result for one element."""
+        with function_scope():
+            return self.call(*row) if type(row) is tuple else self.call(row)
+
+    def on_rows(self, block: Block) -> tuple[list[Any], Exception | None]:
+        """The results for the rows of a block, up to the first that raises, and what it raised."""
+        results: list[Any] = []
+        add, call = results.append, self.call
+        unpack = block.tree.kind is tuple
+        own = None if block.n == 1 else {id(_owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
+        with function_scope() as scope:
+            try:
+                for row in block.rows():
+                    result = call(*row) if unpack else call(row)
+                    add(result if own is None or type(result) in _VALUES else _kept(result, own))
+                    if scope.used:
+                        scope.restart()
+            except Exception as e:
+                return results, e
+        return results, None
+
+    def on_columns(self, block: Block) -> Any:
+        """The function's result when it is given whole columns; None where that is not certain to equal row by row."""
+        if self._columns_ok is None or not self._columns_ok():
+            return None
+        for column in block.columns:
+            if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind not in "biuf":
+                return None
+        args = block.tree.unflatten(block.columns)
+        try:
+            return self.call(*args) if block.tree.kind is tuple else self.call(args)
+        except Exception:  # let it happen again, row by row, where it can be blamed on one
+            return None
+
+    def block_of_columns(self, result: Any, n: int) -> Block | None:
+        """The block made of an `on_columns` result; None where a leaf is no column."""
+        leaves, tree = flatten(result)
+        seen: set[int] = set()
+        columns = []
+        for leaf in leaves:
+            if not isinstance(leaf, np.ndarray) or leaf.shape != (n,) or leaf.dtype.kind not in "biuf":
+                return None
+            columns.append(leaf.copy() if id(leaf) in seen or not leaf.flags.writeable else leaf)
+            seen.add(id(leaf))
+        return self._checked(Block(columns, n, tree))
+
+    def block_of(self, results: list[Any]) -> Block:
+        """Packs results into a block. Raises `RowFailed` for the first that is no element, or not like the others."""
+        try:
+            if type(results[0]) is list:
+                results = [tuple(r) if type(r) is list else r for r in results]
+            block = _pack(results, self._signature[0] if self._signature else None)
+        except Exception as error:
+            return self._one_by_one(results, error)
+        return self._checked(block)
+
+    def _one_by_one(self, results: list[Any], error: Exception) -> Block:
+        """Finds the result that spoils a block."""
+        done: list[Block] = []
+        for i, result in enumerate(results):
+            try:
+                result = tuple(result) if type(result) is list else result
+                done.append(self._checked(_pack([result], self._signature[0] if self._signature else None)))
+            except RowFailed as e:
+                raise RowFailed(i, concat(done) if done else None, e.error, e.path) from None
+            except Exception as e:
+                raise RowFailed(i, concat(done) if done else None, e) from None
+        raise error
+
+    def _checked(self, block: Block) -> Block:
+        if self._signature is None:
+            first = [_key(type_spec_from_value(rows_of(slice_column(c, 0, 1))[0])) for c in block.columns]
+            if all(key is None for key in first):
+                what = "None" if block.columns else "an empty structure"
+                raise RowFailed(0, None, InvalidTypeError(f"the function returned {what}, which is no element"))
+            self._signature = block.tree, first
+        _, expected = self._signature
+        for j, (column, want) in enumerate(zip(block.columns, expected, strict=True)):
+            got = column.dtype if isinstance(column, np.ndarray) else _key(spec_of_column(column))
+            if got != want or want is None:
+                self._odd_row(block, j, column, want)
+        return block
+
+    def _odd_row(self, block: Block, j: int, column: Any, want: Any) -> None:
+        """Raises for the first row of a column whose type is not the expected one, if there is such a row."""
+        for i, item in enumerate(rows_of(column)):
+            got = _key(type_spec_from_value(item))
+            if got != want:
+                path = block.tree.paths()[j]
+                message = (
+                    f"the function returned {_words(got)} at {path} where it returned {_words(want)} first; "
+                    "return the same types for every element"
+                )
+                done = concat([block.slice(k, k + 1) for k in range(i)]) if i else None
+                raise RowFailed(i, done, InvalidTypeError(message), path)
+
+    def blame(self, op: str, position: int, number: int | None, failed: RowFailed) -> Exception:
+        """The exception for a failed call: `map at step 3 (train.py:41 'decode') failed on element 7: …`."""
+        place = f" ({self.where} {self.name!r})" if self.where else f" ({self.name!r})"
+        element = "" if number is None else f" on element {number}"
+        path = f" ({failed.path})" if failed.path else ""
+        error = failed.error
+        kind = "" if isinstance(error, errors.OpError) else f"{type(error).__name__}: "
+        text = f"{op} at step {position}{place} failed{element}{path}: {kind}{error}"
+        blamed = errors.in_function(error, text)
+        blamed.__cause__ = error
+        return blamed
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and self.call == other.call
+
+    def __hash__(self) -> int:
+        return hash(self.call)
+
+    def __repr__(self) -> str:
+        return f"{self.name} ({self.where})" if self.where else self.name
+
+    def __reduce__(self) -> Any:
+        return Function, (self.call,)
+
+
+# Results that cannot change any more once they are returned.
+_VALUES = frozenset((int, float, bool, str, bytes, type(None), *np.sctypeDict.values()))
+
+
+def _kept(result: Any, own: set[int]) -> Any:
+    """`result`, safe to be kept while the function is called again: an array that something else refers to as well, so
+    that the function may write into it later, is copied now. Views of the block's own rows (`own`) and read-only arrays
+    need no copy.
+    """
+    if type(result) is np.ndarray:
+        count = _references(result)
+        return result.copy() if _may_change(result, count > _ALONE, own) else result
+    if is_structure(result) or type(result) is list:
+        leaves, tree = flatten(tuple(result) if type(result) is list else result)
+        counts = [_references(v) for v in leaves]
+        for i, (leaf, count) in enumerate(zip(leaves, counts, strict=True)):
+            if type(leaf) is np.ndarray and _may_change(leaf, count > _ALONE_IN_STRUCTURE, own):
+                leaves[i] = leaf.copy()
+        return tree.unflatten(leaves)
+    return result
+
+
+def _may_change(array: Array, shared: bool, own: set[int]) -> bool:
+    return (shared or array.base is not None) and array.flags.writeable and id(_owner(array)) not in own
+
+
+def _references(value: Any) -> int:
+    return sys.getrefcount(value)
+
+
+def _measure() -> tuple[int, int]:
+    """How many references an array that was made for us alone has, seen as `_kept` sees it: by itself, in a structure."""
+
+    def alone(result: Any) -> int:
+        return _references(result)
+
+    def in_structure(result: Any) -> int:
+        leaves, _ = flatten(result)
+        return [_references(v) for v in leaves][0]
+
+    array, structure = np.empty(0), (np.empty(0),)
+    return alone(array), in_structure(structure)
+
+
+_ALONE, _ALONE_IN_STRUCTURE = _measure()
+
+
+def _owner(array: Array) -> Any:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _innermost(f: Any) -> Any:
+    while isinstance(f, functools.partial):
+        f = f.func
+    if hasattr(f, "__wrapped__"):
+        return _innermost(f.__wrapped__)
+    if not hasattr(f, "__code__") and hasattr(getattr(type(f), "__call__", None), "__code__"):  # noqa: B004
+        return type(f).__call__
+    return getattr(f, "__func__", f)
+
+
+def _pack(results: Sequence[Any], tree: Tree | None) -> Block:
+    if tree is None:
+        _, tree = flatten(results[0])
+    if tree is LEAF or tree.is_leaf:
+        for r in results:
+            if isinstance(r, (tuple, dict)):
+                tree.flatten(r)  # raises, saying what was expected
+        return Block([pack(results)], len(results), LEAF)
+    rows = [tree.flatten(r) for r in results]
+    columns = [pack(values) for values in zip(*rows, strict=True)] if tree.size else []
+    return Block(columns, len(results), tree)
+
+
+def _key(spec: Any) -> Any:
+    """What must not change from one result to the next: an array's dtype, another leaf's kind and dtype; shapes may."""
+    if isinstance(spec, TensorSpec):
+        return spec.dtype.dtype
+    if not isinstance(spec, TypeSpec):
+        return None
+    dtype = getattr(spec, "dtype", None)
+    return type(spec).__name__, None if dtype is None else dtype.name
+
+
+def _words(key: Any) -> str:
+    if key is None:
+        return "None"
+    if isinstance(key, np.dtype):
+        return f"a {as_dtype(key).name} array"
+    kind, dtype = key
+    return f"a {kind.removesuffix('Spec')}" + (f" of {dtype}" if dtype else "")
+
+
+def infer(samples: Sequence[Block]) -> Any:
+    """The spec that fits all sampled blocks."""
+    spec = samples[0].spec()
+    for block in samples[1:]:
+        merged = general(spec, block.spec())
+        spec = spec if merged is None else merged
+    return spec
+
+

@@ -1,0 +1,307 @@
+"""A plan is a tree of nodes; a node is one step, as frozen data, and knows how to run one block of itself.
+
+How a node runs: `begin` gives its state when an iterator over it is made, `step` goes on from a state by one block.
+The engine holds the states and hands each node its inputs as `Pull` objects. A node touches nothing but its state, its
+pulls and the user's function.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, dataclass_transform
+
+import numpy as np
+
+from feedline.structure.block import Array, Block
+
+C = TypeVar("C")
+
+
+class Pull(Protocol):
+    """An input as a node sees it while it runs."""
+
+    def __call__(self, want: int) -> Block | None:
+        """At most `want` more rows (0 rows: nothing yet), or None at the end. Raises what the input raises."""
+
+    def start(self) -> None:
+        """Starts the input anew, as making a new iterator over it would (a shuffle below draws its next seeds)."""
+
+    def open(self, plan: Node, key: Block | None = None) -> Child:
+        """A run of another plan inside this one; `key` is what the node makes that plan from again on restore."""
+
+
+class Child(Protocol):
+    """A run of a nested plan, kept in the state of the node that opened it."""
+
+    def __call__(self, want: int) -> Block | None:
+        """As `Pull`."""
+
+    def close(self) -> None:
+        """Frees what the run holds."""
+
+
+class NoState(NamedTuple):
+    """The state of a node that needs none."""
+
+
+_NO_STATE = NoState()
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def node(cls: type[C]) -> type[C]:
+    """Makes a Node class a frozen dataclass."""
+    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+
+
+@node
+class Node:
+    """One step of a plan. Fields that are Nodes, or tuples of Nodes, are its inputs; the others are its arguments."""
+
+    State: ClassVar[Any] = NoState
+    heavy: ClassVar[bool] = False
+    """The state is reused in place (it holds many rows, or a running child)."""
+    many: ClassVar[bool] = False
+    """`pull` is a tuple, one per input; otherwise the only input's pull, or None for a source."""
+    opaque: ClassVar[bool] = False
+    """The spec can only be known by running the user's function."""
+    op: ClassVar[str] = ""
+    """The method's name, for messages and pictures."""
+
+    def spec(self) -> Any:
+        """The spec of the elements; by default the only input's. Callers use `element_spec`, which remembers it."""
+        return self.inputs[0].element_spec
+
+    def cardinality(self) -> int:
+        """How many elements; by default as many as the only input has."""
+        return self.inputs[0].cardinality()
+
+    def begin(self, pull: Any) -> Any:
+        """The state at the start. Starts the inputs, in TensorFlow's order; draws seeds where the node has any."""
+        for p in self.pulls(pull):
+            p.start()
+        return self.State()
+
+    def step(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
+        """At most `want` more rows and the state after them; None instead of rows at the end, for good."""
+        raise TypeError(f"{type(self).__name__} cannot run")
+
+    def after_error(self, state: Any) -> Any:
+        """The state to go on with after `step`, given `state`, has raised: what the node forgets with an error."""
+        return state
+
+    def child(self, key: Block) -> Node:
+        """The nested plan made from `key`; for nodes that open children."""
+        raise TypeError(f"{self.op} opens no nested datasets")
+
+    # Random access: a node that can give any row without running the others.
+
+    @property
+    def indexable(self) -> bool:
+        """True when `rows` works."""
+        return False
+
+    @property
+    def shufflable(self) -> bool:
+        """True when `global_shuffle` takes it: any row can be had, and the rows are those an iteration gives, in order."""
+        return self.indexable and all(n.shufflable for n in self.inputs)
+
+    def rows(self, index: Array) -> Block:
+        """The rows with these numbers, each between 0 and the cardinality, in fresh memory."""
+        raise TypeError(f"{self.op} gives no random access")
+
+    # What a plan looks like from outside.
+
+    @property
+    def user_code(self) -> bool:
+        """True when the node runs a function of the user's that may have effects."""
+        return False
+
+    def sampled(self) -> Node:
+        """A plan with elements of the same spec that is cheap to start: used to infer specs."""
+        changed = {f: _sampled(v) for f, v in self._input_fields()}
+        return self.replace(**changed) if changed else self
+
+    @cached_property
+    def inputs(self) -> tuple[Node, ...]:
+        """The nodes this one reads from."""
+        return tuple(n for _, v in self._input_fields() for n in (v if isinstance(v, tuple) else (v,)))
+
+    @cached_property
+    def element_spec(self) -> Any:
+        """The spec of the elements, worked out once."""
+        return self.spec()
+
+    @property
+    def spec_known(self) -> bool:
+        """True when `element_spec` can be had without running a function of the user's."""
+        return "element_spec" in self.__dict__ or (not self.opaque and all(n.spec_known for n in self.inputs))
+
+    @cached_property
+    def spec_stated(self) -> bool:
+        """True when `element_spec` holds for all elements; one seen in a few results of a function may not."""
+        return not self.opaque and all(n.spec_stated for n in self.inputs)
+
+    @cached_property
+    def quiet(self) -> bool:
+        """True when no function of the user's runs in this plan, so that it may be asked for more than is needed
+        now.
+        """
+        return not self.user_code and all(n.quiet for n in self.inputs)
+
+    @cached_property
+    def position(self) -> int:
+        """The number of this step, counted from the source; the number errors name."""
+        return 1 + max((n.position for n in self.inputs), default=0)
+
+    def arguments(self) -> dict[str, Any]:
+        """The fields that are no inputs and differ from their default: what `explain` shows."""
+        inputs = {f for f, _ in self._input_fields()}
+        shown = {}
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if f.name in inputs or not f.repr or (f.default is not dataclasses.MISSING and value is f.default):
+                continue
+            shown[f.name] = value
+        return shown
+
+    def replace(self, **changes: Any) -> Any:
+        """A copy with other fields, which keeps this node's place in messages."""
+        made = dataclasses.replace(self, **changes)
+        made.__dict__["position"] = self.position
+        return made
+
+    def pulls(self, pull: Any) -> tuple[Pull, ...]:
+        """`pull` as a tuple, whichever form it has for this node."""
+        if pull is None:
+            return ()
+        return pull if self.many else (pull,)
+
+    def walk(self) -> Iterator[Node]:
+        """This node and everything below it, inputs first."""
+        for n in self.inputs:
+            yield from n.walk()
+        yield self
+
+    def _input_fields(self) -> list[tuple[str, Any]]:
+        found = []
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, Node) or (isinstance(value, tuple) and value and isinstance(value[0], Node)):
+                found.append((f.name, value))
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return False
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in dataclasses.fields(self) if f.compare)
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self.position))
+
+    def __repr__(self) -> str:
+        parts = [repr(n) for n in self.inputs] + [f"{k}={_brief(v)}" for k, v in self.arguments().items()]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {f.name for f in dataclasses.fields(self)} | {"position"}
+        return {k: v for k, v in self.__dict__.items() if k in kept}
+
+
+class RowFailed(Exception):
+    """`apply` failed on row `index` of its block; `done` are the finished rows before it, `path` the leaf at fault."""
+
+    def __init__(self, index: int, done: Block | None, error: Exception, path: str = "") -> None:
+        super().__init__(index, error)
+        self.index, self.done, self.error, self.path = index, done, error, path
+
+
+class RowWiseState(NamedTuple):
+    """How many rows have come in; rows still to do; and an error that is due next."""
+
+    seen: int = 0
+    rest: Block | None = None
+    error: Exception | None = None
+
+
+@node
+class RowWise(Node):
+    """A step that treats each row by itself. `apply` has no state, so the engine may fuse it, run it in threads or
+    processes, or ship it elsewhere.
+    """
+
+    State: ClassVar[Any] = RowWiseState
+    input: Node
+
+    def apply(self, block: Block) -> Block:
+        """The block's rows, transformed. Raises `RowFailed` for the first row that cannot be."""
+        raise TypeError(f"{type(self).__name__} cannot run")
+
+    def blame(self, failed: RowFailed, number: int) -> Exception:
+        """The exception users see for a failed row; `number` counts from the start of the iteration."""
+        return failed.error
+
+    def step(self, state: RowWiseState, pull: Pull, want: int) -> tuple[Block | None, RowWiseState]:
+        """Transforms what the input gives. Rows before a failing one come out first, then the error, then the rest."""
+        seen, rest, error = state
+        if error is not None:
+            raise error
+        if rest is not None:
+            block, rest = rest.slice(0, want), rest.slice(want, rest.n) if rest.n > want else None
+        else:
+            got = pull(want)
+            if got is None:
+                return None, state
+            block = got
+        try:
+            return self.apply(block), RowWiseState(seen + block.n, rest)
+        except RowFailed as failed:
+            after = block.slice(failed.index + 1, block.n) if failed.index + 1 < block.n else None
+            if rest is not None and after is not None:
+                from feedline.structure.block import concat
+
+                after = concat([after, rest])
+            blamed = self.blame(failed, seen + failed.index)
+            done = failed.done if failed.done is not None else EMPTY
+            return done, RowWiseState(seen + failed.index + 1, after if after is not None else rest, blamed)
+
+    def after_error(self, state: RowWiseState) -> RowWiseState:
+        """The error has been raised; the rows after it are still to do."""
+        return RowWiseState(state.seen, state.rest) if state.error is not None else state
+
+
+def empty_block() -> Block:
+    """A block of no rows, of no particular structure: "nothing yet"."""
+    from feedline.structure.nest import LEAF
+
+    return Block([np.empty(0, np.int64)], 0, LEAF)
+
+
+EMPTY = empty_block()
+
+
+def _sampled(value: Any) -> Any:
+    return tuple(n.sampled() for n in value) if isinstance(value, tuple) else value.sampled()
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return (
+            isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
+        )
+    if isinstance(a, (tuple, list)) and type(a) is type(b) and not hasattr(a, "_fields"):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, Block):
+        return isinstance(b, Block) and a.tree == b.tree and a.n == b.n and all(map(_same, a.rows(), b.rows()))
+    return bool(a == b)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+Runner = Callable[[Node, int], list[Any]]

@@ -1,0 +1,58 @@
+"""Changing plans. Nodes are never changed in place: a plan that somebody holds stays as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from feedline.plan.node import Node
+
+N = TypeVar("N", bound=Node)
+
+Rewrite = Callable[[Node], Node | None]
+"""Gives a better plan with the same elements, or None where it knows none."""
+
+
+def standing_for(old: Node, new: N) -> N:
+    """`new` as the step users know as `old`: it has its number in messages and its spec, where that is known already."""
+    if new is not old:
+        new.__dict__["position"] = old.position
+        if "element_spec" in old.__dict__:
+            new.__dict__["element_spec"] = old.element_spec
+    return new
+
+
+def made_into(cls: type[N], old: Node, **changes: Any) -> N:
+    """A node of another class with the fields it shares with `old`, in old's place."""
+    names = {f.name for f in dataclasses.fields(cls)} & {f.name for f in dataclasses.fields(old)}
+    return standing_for(old, cls(**{name: getattr(old, name) for name in names} | changes))
+
+
+def with_inputs(old: Node, inputs: tuple[Node, ...]) -> Node:
+    """A copy of `old` that reads from other nodes; `old` itself where they are the ones it reads from."""
+    if all(a is b for a, b in zip(old.inputs, inputs, strict=True)):
+        return old
+    left = iter(inputs)
+    changes = {
+        name: tuple([next(left) for _ in value]) if isinstance(value, tuple) else next(left)
+        for name, value in old._input_fields()
+    }
+    made: Node = old.replace(**changes)
+    return standing_for(old, made)
+
+
+def bottom_up(plan: Node, rewrite: Rewrite) -> Node:
+    """The plan after one pass of `rewrite` over all nodes, inputs first. What stays as it was is not copied, and a node
+    that is used twice stays one node.
+    """
+    done: dict[int, Node] = {}
+
+    def visit(old: Node) -> Node:
+        if id(old) not in done:
+            new = with_inputs(old, tuple([visit(n) for n in old.inputs]))
+            better = rewrite(new)
+            done[id(old)] = new if better is None else better
+        return done[id(old)]
+
+    return visit(plan)

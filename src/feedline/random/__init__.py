@@ -1,0 +1,16 @@
+"""TensorFlow's randomness, word for word: the same seeds give the same order.
+
+`philox` makes the words, `seeds` says which stream an operator gets, `index_shuffle` and `sampling` use them.
+
+>>> fl.random.set_seed(7)
+>>> fl.random.set_seed(None)
+>>> fl.random.index_shuffle(np.arange(5), [1, 2], 4)
+array([2, 0, 1, 4, 3])
+"""
+
+from __future__ import annotations
+
+from feedline.random.index_shuffle import index_shuffle
+from feedline.random.seeds import FunctionScope, SeedGenerator, function_scope, get_seed, set_seed
+
+__all__ = ["FunctionScope", "SeedGenerator", "function_scope", "get_seed", "index_shuffle", "set_seed"]

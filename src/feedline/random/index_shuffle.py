@@ -1,0 +1,85 @@
+"""Pseudo-random permutations that need no memory: the place of one index is computed from the index alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from feedline import kernels
+from feedline.errors import InvalidArgumentError
+
+# The first key word of tf.random.experimental.index_shuffle; the seed's two numbers are the others.
+OP_KEY = 498247692
+OP_ROUNDS = 4
+LOW = 0xFFFFFFFF
+
+
+def index_shuffle(index: ArrayLike, seed: Sequence[int] | NDArray[Any], max_index: ArrayLike) -> Any:
+    """Where `index` goes in a shuffle of 0 … max_index, as `tf.random.experimental.index_shuffle` says.
+
+    `seed` is two integers. Each of the numbers up to and including max_index comes exactly once.
+
+    >>> fl.random.index_shuffle(3, [1, 2], 9)
+    np.int32(4)
+
+    Indices may be a vector; the result has their dtype.
+
+    >>> fl.random.index_shuffle(np.arange(10), [1, 2], 9)
+    array([5, 0, 1, 4, 3, 6, 9, 8, 7, 2])
+
+    The order is TensorFlow's, but for sizes where TensorFlow loses an element: max_index 2**16, 2**18, 2**20 …
+    """
+    indices = _integers(index, "index")
+    limits = _integers(max_index, "max_index")
+    key = np.asarray(seed)
+    if key.shape != (2,) or key.dtype.kind not in "iu":
+        raise InvalidArgumentError(f"index_shuffle: seed must be two integers, got {seed!r}")
+    # A Python int is an int32, unless it is too large for one.
+    dtype = indices.dtype
+    if isinstance(index, int):
+        dtype = np.dtype(np.int32 if max(indices.max(), limits.max()) < 2**31 else np.int64)
+    try:
+        wide, limits = np.broadcast_arrays(indices.astype(np.int64), limits.astype(np.int64))
+    except ValueError:
+        raise InvalidArgumentError(
+            f"index_shuffle: index of shape {indices.shape} and max_index of shape {limits.shape} do not go together"
+        ) from None
+    for wrong, text in (
+        (wide < 0, "index must be >= 0 but was {0}"),
+        (limits < 0, "max_index must be >= 0 but was {1}"),
+        (wide > limits, "max_index must be >= index, but {1} < {0}"),
+    ):
+        if wrong.any():
+            raise InvalidArgumentError("index_shuffle: " + text.format(wide[wrong][0], limits[wrong][0]))
+    words = (OP_KEY, int(key[0]), int(key[1]))
+    out = np.empty(wide.shape, np.int64)
+    for limit in np.unique(limits).tolist():
+        chosen = limits == limit
+        out[chosen] = permute(wide[chosen], words, limit, OP_ROUNDS)
+    result = out.astype(dtype)
+    return result[()]
+
+
+def permute(index: NDArray[np.int64], key: tuple[int, int, int], max_index: int, rounds: int) -> NDArray[np.int64]:
+    """Where each of a vector of indices goes in the permutation of 0 … max_index that a key of three numbers chooses.
+
+    Only the low 32 bits of the key's numbers count.
+
+    >>> from feedline.random.index_shuffle import permute
+    >>> permute(np.arange(5), (1, 2, 3), 4, rounds=8)
+    array([0, 2, 4, 1, 3])
+    """
+    k0, k1, k2 = (number & LOW for number in key)
+    return kernels.permute(np.ascontiguousarray(index), k0, k1, k2, max_index, rounds)
+
+
+def _integers(value: ArrayLike, name: str) -> NDArray[Any]:
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise InvalidArgumentError(f"index_shuffle: {name} must be an integer or a vector of integers, got {value!r}")
+    if array.size and int(array.max()) > np.iinfo(np.int64).max:
+        raise InvalidArgumentError(f"index_shuffle: {name} must be below 2**63, got {int(array.max())}")
+    return array

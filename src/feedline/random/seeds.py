@@ -1,0 +1,195 @@
+"""TensorFlow's rules for seeds: from `set_seed` and an operator's `seed=` to the pair that starts a word stream.
+
+    set_seed(G)   seed=o   pair
+    not set       None     two numbers from the operating system
+    not set       o        (87654321, o % M)
+    G             o        (G % M, o % M)
+    G             None     (G % M, next number of random.Random(G))
+    G             None     (G % M, k) inside a user's function, where k counts the function's seedless operators
+
+M is 2**31 - 1, and a pair (0, 0) becomes (0, M).
+"""
+
+from __future__ import annotations
+
+import operator
+import random
+import secrets
+import threading
+from contextvars import ContextVar, Token
+from typing import SupportsIndex
+
+from feedline.random import philox
+
+M = 2**31 - 1
+DEFAULT_SEED = 87654321
+
+
+class _Global:
+    """What `set_seed` set: its value, and the generator that numbers the seedless operators made since."""
+
+    def __init__(self, seed: int | None) -> None:
+        self.seed = seed
+        self.op_seeds = random.Random(seed)
+
+
+_global = _Global(None)
+_lock = threading.Lock()
+_scope: ContextVar[FunctionScope | None] = ContextVar("feedline_function_scope", default=None)
+
+
+def set_seed(seed: SupportsIndex | None) -> None:
+    """Set the global seed, as `tf.random.set_seed` does. None takes it back.
+
+    With it, operators made without a `seed=` of their own get one each, in the order the program makes them.
+
+    >>> fl.random.set_seed(7)
+    >>> fl.random.get_seed(None), fl.random.get_seed(None)
+    ((7, 1390851128), (7, 647892279))
+
+    Setting it again starts over, so that the same lines give the same orders.
+
+    >>> fl.random.set_seed(7)
+    >>> fl.random.get_seed(None)
+    (7, 1390851128)
+    >>> fl.random.set_seed(None)
+    """
+    global _global
+    _global = _Global(None if seed is None else _integer(seed))
+
+
+def get_seed(op_seed: SupportsIndex | None) -> tuple[int, int]:
+    """The pair of seeds of a random operator that is made now with `seed=op_seed`.
+
+    >>> fl.random.get_seed(42)
+    (87654321, 42)
+    """
+    given = None if op_seed is None else _integer(op_seed)
+    if _global.seed is None:
+        if given is None:
+            return secrets.randbits(64), secrets.randbits(64)
+        pair = DEFAULT_SEED, given % M
+    elif given is not None:
+        pair = _global.seed % M, given % M
+    elif (scope := _scope.get()) is not None:
+        pair = _global.seed % M, scope.count() % M
+    else:
+        with _lock:
+            pair = _global.seed % M, _global.op_seeds.randint(0, M) % M
+    return (0, M) if pair == (0, 0) else pair
+
+
+class FunctionScope:
+    """The body of a user's function: seedless random operators made in it are numbered from 0 (see `function_scope`).
+
+    One scope serves one thread at a time.
+    """
+
+    __slots__ = ("_tokens", "used")
+
+    def __init__(self) -> None:
+        self.used = 0
+        self._tokens: list[Token[FunctionScope | None]] = []
+
+    def count(self) -> int:
+        """The number of the operator that is made now."""
+        number = self.used
+        self.used += 1
+        return number
+
+    def restart(self) -> None:
+        """Number from 0 again: the next call of the same function begins."""
+        self.used = 0
+
+    def __enter__(self) -> FunctionScope:
+        self._tokens.append(_scope.set(self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _scope.reset(self._tokens.pop())
+
+
+def function_scope() -> FunctionScope:
+    """A scope in which `get_seed` follows the rule for the inside of a function.
+
+    TensorFlow runs a function many times but makes its operators once. Here the function's lines run for every call, so
+    the caller keeps one scope open and restarts it between calls.
+
+    >>> fl.random.set_seed(7)
+    >>> with fl.random.function_scope() as scope:
+    ...     fl.random.get_seed(None), fl.random.get_seed(None)
+    ...     scope.restart()
+    ...     fl.random.get_seed(None)
+    ((7, 0), (7, 1))
+    (7, 0)
+    >>> fl.random.set_seed(None)
+    """
+    return FunctionScope()
+
+
+class SeedGenerator:
+    """Hands out one pair of seeds per iteration of a random dataset; all iterators of a dataset share one.
+
+    Where `reshuffle` each pair is the next two words of the stream (seed, seed2), else it is always (seed, seed2).
+
+    >>> generator = fl.random.SeedGenerator(87654321, 42, reshuffle=True)
+    >>> generator.next(), generator.next()
+    ((2985944072, 4132877644), (929418493, 249609589))
+
+    `count` is how many samples were handed out, which is all a checkpoint needs.
+
+    >>> generator.count
+    4
+    >>> generator.count = 0
+    >>> generator.next()
+    (2985944072, 4132877644)
+
+    Two are equal when they make the same sequence, wherever in it they are.
+
+    >>> generator == fl.random.SeedGenerator(87654321, 42, reshuffle=True)
+    True
+    """
+
+    __slots__ = ("_lock", "count", "reshuffle", "seed", "seed2")
+
+    def __init__(self, seed: int, seed2: int, reshuffle: bool) -> None:
+        self.seed = seed
+        self.seed2 = seed2
+        self.reshuffle = reshuffle
+        self.count = 0
+        self._lock = threading.Lock()
+
+    def next(self) -> tuple[int, int]:
+        """The pair for the iteration that begins now."""
+        with self._lock:
+            at = self.count
+            self.count += 2 if self.reshuffle else 1
+        if not self.reshuffle:
+            return self.seed, self.seed2
+        first, second = philox.words(self.seed, self.seed2, at, 2).tolist()
+        return first, second
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SeedGenerator):
+            return NotImplemented
+        return (self.seed, self.seed2, self.reshuffle) == (other.seed, other.seed2, other.reshuffle)
+
+    def __hash__(self) -> int:
+        return hash((self.seed, self.seed2, self.reshuffle))
+
+    def __repr__(self) -> str:
+        return f"SeedGenerator({self.seed}, {self.seed2}, reshuffle={self.reshuffle})"
+
+    def __getstate__(self) -> tuple[int, int, bool, int]:
+        return self.seed, self.seed2, self.reshuffle, self.count
+
+    def __setstate__(self, state: tuple[int, int, bool, int]) -> None:
+        self.seed, self.seed2, self.reshuffle, self.count = state
+        self._lock = threading.Lock()
+
+
+def _integer(seed: SupportsIndex) -> int:
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise TypeError(f"seed must be an integer or None, got {seed!r}") from None

@@ -1,0 +1,1 @@
+"""What an element is: its structure, its types, and blocks of many elements."""

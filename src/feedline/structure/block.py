@@ -1,0 +1,422 @@
+"""Blocks: many elements at once, one column per leaf.
+
+A column is an `ndarray[n, …]` where all rows have one shape and dtype, `Bytes` for strings kept in one buffer, or
+`Objects` for everything else: rows of differing shape, ragged, sparse, optional, nested datasets, None.
+
+Who may write: an array in a block is writeable only if nobody else holds its memory. Memory that is shared (a source, a
+cache, a window) is marked read-only, and so are the rows handed out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, OpError
+from feedline.structure import ragged, sparse, types
+from feedline.structure.nest import LEAF, Tree, flatten
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import (
+    RaggedTensorSpec,
+    SparseTensorSpec,
+    TensorSpec,
+    TypeSpec,
+    general_leaf,
+    type_spec_from_value,
+)
+from feedline.structure.values import leaf_of
+
+Array = np.ndarray[Any, Any]
+Column = Any  # ndarray | Bytes | Objects
+
+_STRING = TensorSpec((), types.string)
+_SCALARS: dict[type, np.dtype[Any]] = {
+    t: np.dtype(t)
+    for t in (
+        *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+        *(np.float16, np.float32, np.float64, np.complex64, np.complex128, np.bool_),
+    )
+} | {bool: np.dtype(bool), float: np.dtype(np.float32)}
+
+
+class Bytes:
+    """Strings in one buffer: row i is `data[offsets[i]:offsets[i + 1]]`."""
+
+    __slots__ = ("data", "offsets")
+
+    def __init__(self, data: Array, offsets: Array) -> None:
+        self.data, self.offsets = data, offsets
+
+    def rows(self) -> list[bytes]:
+        """The strings as Python `bytes`."""
+        first = int(self.offsets[0])
+        raw = self.data[first : int(self.offsets[-1])].tobytes()
+        ends = (self.offsets - first).tolist()
+        return [raw[i:j] for i, j in pairwise(ends)]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+class Objects:
+    """Rows that do not fit an array, as a plain list. `spec` describes them where that is known, so that a column with
+    no rows keeps it.
+    """
+
+    __slots__ = ("items", "spec")
+
+    def __init__(self, items: list[Any], spec: Any = None) -> None:
+        self.items, self.spec = items, spec
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class Block:
+    """`n` elements: one column per leaf of `tree`."""
+
+    __slots__ = ("columns", "n", "tree")
+
+    def __init__(self, columns: list[Column], n: int, tree: Tree) -> None:
+        self.columns, self.n, self.tree = columns, n, tree
+
+    @staticmethod
+    def of_elements(elements: Sequence[Any]) -> Block:
+        """Packs elements that share a structure. Raises TypeError, naming the path, where one differs from the
+        first.
+        """
+        first, tree = flatten(elements[0])
+        if tree.is_leaf:
+            lists: list[Sequence[Any]] = [list(elements)]
+        else:
+            rows = [first, *(tree.flatten(e) for e in elements[1:])]
+            lists = list(zip(*rows, strict=True)) if tree.size else []
+        return Block([pack(values) for values in lists], len(elements), tree)
+
+    def slice(self, start: int, stop: int) -> Block:
+        """Rows start to stop, without a copy."""
+        if start == 0 and stop >= self.n:
+            return self
+        stop = min(stop, self.n)
+        return Block([slice_column(c, start, stop) for c in self.columns], stop - start, self.tree)
+
+    def take(self, index: Array) -> Block:
+        """The rows with these numbers, in fresh memory."""
+        return Block([take_rows(c, index) for c in self.columns], len(index), self.tree)
+
+    def rows(self) -> list[Any]:
+        """The elements, as users see them."""
+        if self.tree is LEAF:
+            return rows_of(self.columns[0])
+        if not self.columns:
+            return [self.tree.unflatten(()) for _ in range(self.n)]
+        lists = [rows_of(c) for c in self.columns]
+        if self.tree.kind is tuple and all(c.kind is None for c in self.tree.children):
+            return list(zip(*lists, strict=True))
+        build = self.tree.unflatten
+        return [build(leaves) for leaves in zip(*lists, strict=True)]
+
+    def element(self, i: int) -> Any:
+        """Element i."""
+        return self.slice(i, i + 1).rows()[0]
+
+    def leaf_specs(self) -> list[Any]:
+        """The spec of each column's rows."""
+        return [spec_of_column(c) for c in self.columns]
+
+    def spec(self) -> Any:
+        """The spec of the elements, as far as this block shows it."""
+        return self.tree.unflatten(self.leaf_specs())
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the rows take."""
+        return sum(bytes_of(c) for c in self.columns)
+
+    def frozen(self) -> Block:
+        """The same rows, marked read-only: for memory that will be handed out more than once."""
+        return Block([freeze(c) for c in self.columns], self.n, self.tree)
+
+    def reordered(self, tree: Tree) -> Block:
+        """The same rows with mappings in the key order of `tree`, which must be alike otherwise."""
+        if self.tree == tree:
+            return self
+        order = tree.order_of(self.tree)
+        if order is None:
+            raise TypeError(f"elements of structure {self.tree!r} where {tree!r} was expected")
+        return Block([self.columns[i] for i in order], self.n, tree)
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        return f"Block(n={self.n}, {self.spec()!r})"
+
+
+def concat(blocks: Sequence[Block]) -> Block:
+    """One block with the rows of all, in order. Their structures must agree."""
+    if len(blocks) == 1:
+        return blocks[0]
+    tree = blocks[0].tree
+    blocks = [b.reordered(tree) for b in blocks]
+    columns = [concat_columns(list(parts)) for parts in zip(*(b.columns for b in blocks), strict=True)]
+    return Block(columns, sum(b.n for b in blocks), tree)
+
+
+def pack(values: Sequence[Any]) -> Column:
+    """A column from leaf values as users give them. The memory is fresh: nothing of the user's is kept."""
+    kinds = set(map(type, values))
+    if len(kinds) == 1:
+        kind = next(iter(kinds))
+        dtype = _SCALARS.get(kind)
+        if dtype is not None:
+            return np.array(values, dtype)
+        if kind is np.ndarray:
+            return _pack_arrays(values)
+        if kind is bytes:
+            return object_array(values)
+    leaves = [leaf_of(v) for v in values]
+    converted = set(map(type, leaves))
+    if len(converted) == 1 and converted != kinds:
+        return pack(leaves)
+    return Objects(leaves, merged_spec(leaves))
+
+
+def _pack_arrays(values: Sequence[Array]) -> Column:
+    first = values[0]
+    if first.ndim == 0 or first.dtype.kind not in "biufc" or not first.dtype.isnative:
+        leaves = [leaf_of(v) for v in values]
+        if not all(isinstance(v, np.ndarray) for v in leaves):
+            return pack(leaves)
+        values, first = leaves, leaves[0]
+    shape, dtype = first.shape, first.dtype
+    for v in values:
+        if v.shape != shape or v.dtype != dtype:
+            return Objects([_owned(v) for v in values], merged_spec(values))
+    return np.concatenate(values).reshape(len(values), *shape)
+
+
+def _owned(value: Array) -> Array:
+    return np.array(leaf_of(value))
+
+
+def object_array(items: Sequence[Any]) -> Array:
+    """A one-dimensional object array that holds exactly `items`."""
+    out = np.empty(len(items), object)
+    out[:] = items
+    return out
+
+
+def merged_spec(leaves: Sequence[Any]) -> Any:
+    """The narrowest spec that fits all leaves; None where they have none in common."""
+    spec = type_spec_from_value(leaves[0]) if len(leaves) else None
+    for leaf in leaves[1:]:
+        spec = general_leaf(spec, type_spec_from_value(leaf)) if spec is not None else None
+    return spec if isinstance(spec, TypeSpec) else None
+
+
+def rows_of(column: Column) -> list[Any]:
+    """The rows of a column as users see them: NumPy scalars, views, `bytes` or objects."""
+    if isinstance(column, np.ndarray):
+        return column.tolist() if column.dtype.kind == "O" and column.ndim == 1 else list(column)
+    return column.rows() if isinstance(column, Bytes) else column.items
+
+
+def slice_column(column: Column, start: int, stop: int) -> Column:
+    """Rows start to stop of a column, without a copy."""
+    if isinstance(column, np.ndarray):
+        return column[start:stop]
+    if isinstance(column, Bytes):
+        return Bytes(column.data, column.offsets[start : stop + 1])
+    return Objects(column.items[start:stop], column.spec)
+
+
+def take_rows(column: Column, index: Array) -> Column:
+    """The rows of a column with these numbers, in fresh memory."""
+    if isinstance(column, np.ndarray):
+        return column.take(index, axis=0)
+    if isinstance(column, Bytes):
+        return object_array(column.rows()).take(index)
+    return Objects([column.items[i] for i in index.tolist()], column.spec)
+
+
+def concat_columns(columns: list[Column]) -> Column:
+    """The columns' rows one after another."""
+    first = columns[0]
+    if all(isinstance(c, np.ndarray) for c in columns):
+        if all(c.shape[1:] == first.shape[1:] and c.dtype == first.dtype for c in columns):
+            return np.concatenate(columns)
+    elif all(isinstance(c, Bytes) for c in columns):
+        data = np.concatenate([c.data[c.offsets[0] : c.offsets[-1]] for c in columns])
+        lengths = np.concatenate([np.diff(c.offsets) for c in columns])
+        return Bytes(data, np.concatenate([[0], np.cumsum(lengths)]))
+    filled = [c for c in columns if len(c)]
+    if not filled:
+        return first
+    if len(filled) == 1:
+        return filled[0]
+    if all(isinstance(c, (np.ndarray, Bytes)) and spec_of_column(c) == _STRING for c in filled):
+        return object_array([row for c in filled for row in rows_of(c)])
+    if len(filled) < len(columns):
+        return concat_columns(filled)
+    items = [row for c in filled for row in rows_of(c)]
+    spec: Any = spec_of_column(filled[0])
+    for c in filled[1:]:
+        other = spec_of_column(c)
+        spec = general_leaf(spec, other) if spec is not None and other is not None else None
+    return Objects(items, spec if isinstance(spec, TypeSpec) else None)
+
+
+def spec_of_column(column: Column) -> Any:
+    """The leaf spec of a column's rows."""
+    if isinstance(column, np.ndarray):
+        return TensorSpec(column.shape[1:], column.dtype)
+    return _STRING if isinstance(column, Bytes) else column.spec
+
+
+def bytes_of(column: Column) -> int:
+    """About how much memory a column's rows take."""
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind != "O":
+            return column.nbytes
+        return sum(map(len, column.ravel().tolist())) + 8 * column.size
+    if isinstance(column, Bytes):
+        return int(column.offsets[-1] - column.offsets[0]) + column.offsets.nbytes
+    return sum(_size_of(item) for item in column.items)
+
+
+def _size_of(item: Any) -> int:
+    if isinstance(item, (np.ndarray, np.generic)):
+        return item.nbytes
+    if isinstance(item, bytes):
+        return len(item)
+    if isinstance(item, RaggedTensor):
+        return _size_of(item.flat_values) + sum(s.nbytes for s in item.nested_row_splits)
+    if isinstance(item, SparseTensor):
+        return item.indices.nbytes + _size_of(item.values)
+    return 64
+
+
+def freeze(column: Column) -> Column:
+    """The column with its memory marked read-only."""
+    if isinstance(column, np.ndarray):
+        return read_only(column)
+    if isinstance(column, Objects):
+        return Objects([read_only(i) if isinstance(i, np.ndarray) else i for i in column.items], column.spec)
+    return column
+
+
+def read_only(array: Array) -> Array:
+    """A view of `array` that cannot be written through."""
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def own(column: Column) -> Column:
+    """The column in memory nobody else holds: itself where it is writeable already, else a copy."""
+    if isinstance(column, np.ndarray) and not column.flags.writeable:
+        return column.copy()
+    return column
+
+
+def group(column: Column, size: int, path: str = "$") -> Column:
+    """A column whose rows are `size` rows of `column` each, stacked: what batching does to one component.
+
+    The column's length must be a multiple of `size`. Raises `Ungroupable` where rows cannot be stacked.
+    """
+    if isinstance(column, Bytes):
+        column = object_array(column.rows())
+    n = len(column)
+    if isinstance(column, np.ndarray):
+        return own(column).reshape(n // size, size, *column.shape[1:])
+    out = []
+    for i in range(0, n, size):
+        try:
+            out.append(stack(column.items[i : i + size], column.spec, path))
+        except InvalidArgumentError as e:
+            raise Ungroupable(i // size, e) from None
+    return pack(out) if out and isinstance(out[0], np.ndarray) else Objects(out, merged_spec(out) if out else None)
+
+
+class Ungroupable(Exception):
+    """Group `at` cannot be made of its rows, or taken apart into them; `error` is what the user should see."""
+
+    def __init__(self, at: int, error: OpError) -> None:
+        super().__init__(at, error)
+        self.at, self.error = at, error
+
+
+def stack(items: list[Any], spec: Any, path: str = "$") -> Any:
+    """One value from the rows of a batch: arrays are stacked, ragged and sparse rows become ragged and sparse
+    batches.
+    """
+    first = items[0]
+    if first is None:
+        return None
+    if isinstance(first, RaggedTensor):
+        return ragged.stack_rows(items, first.ragged_rank + 1, first.row_splits.dtype)
+    if isinstance(spec, RaggedTensorSpec) and isinstance(first, np.ndarray):
+        return ragged.stack_rows(items, 1, spec.row_splits_dtype.dtype)
+    if isinstance(first, SparseTensor):
+        return sparse.stack_rows(items)
+    if isinstance(first, bytes) and all(isinstance(v, bytes) for v in items):
+        return object_array(items)
+    if not isinstance(first, (np.ndarray, np.generic)):
+        raise InvalidArgumentError(
+            f"batch cannot stack component {path}, whose elements are {type(first).__name__} objects; "
+            "map them to arrays first"
+        )
+    for i, item in enumerate(items):
+        if not isinstance(item, (np.ndarray, np.generic)) or item.dtype != first.dtype:
+            got = getattr(item, "dtype", type(item).__name__)
+            raise InvalidArgumentError(
+                f"cannot batch values of different types in component {path}: the first has {first.dtype}, "
+                f"element {i} of the batch has {got}; cast them to one type in a map"
+            )
+        if item.shape != first.shape:
+            raise InvalidArgumentError(
+                f"cannot batch arrays of different shapes in component {path}: the first has shape "
+                f"{list(first.shape)}, element {i} of the batch has {list(item.shape)}; "
+                "use padded_batch or ragged_batch, or make the shapes equal in a map"
+            )
+    return np.stack(items)
+
+
+def ungroup(column: Column) -> tuple[Column, Array]:
+    """The inverse of `group`: a column of the rows inside each row, and how many each row had (-1: it is None).
+
+    Raises `Ungroupable` for the first row that has no rows inside.
+    """
+    if isinstance(column, np.ndarray) and column.ndim > 1:
+        n, size = column.shape[:2]
+        return column.reshape(n * size, *column.shape[2:]), np.full(n, size, np.int64)
+    items = rows_of(column)
+    for i, item in enumerate(items):
+        if not (item is None or isinstance(item, (RaggedTensor, SparseTensor)) or (isinstance(item, np.ndarray) and item.ndim)):
+            what = "a scalar" if isinstance(item, (np.generic, bytes)) else f"a {type(item).__name__}"
+            raise Ungroupable(i, InvalidArgumentError(f"{what} has no rows to take out; the elements must be batches"))
+    counts = np.array([-1 if item is None else _length(item) for item in items], np.int64)
+    kinds = {type(item) for item in items}
+    first = items[0] if items else None
+    if kinds == {np.ndarray}:
+        if all(item.dtype == first.dtype and item.shape[1:] == first.shape[1:] for item in items):
+            return np.concatenate(items), counts
+        return pack([row for item in items for row in rows_of(item)]), counts
+    if kinds == {RaggedTensor}:
+        spec: Any = RaggedTensorSpec(first.shape[1:], first.dtype, first.ragged_rank - 1, first.row_splits.dtype)
+        return Objects([row for item in items for row in ragged.rows(item)], spec), counts
+    if kinds == {SparseTensor}:
+        rows = [row for item in items for row in sparse.rows(item)]
+        return Objects(rows, merged_spec(rows) or SparseTensorSpec(first.shape[1:], first.dtype)), counts
+    return Objects([None] * int(counts.clip(0).sum())), counts
+
+
+def _length(item: Any) -> int:
+    return int(item.dense_shape[0]) if isinstance(item, SparseTensor) else len(item)

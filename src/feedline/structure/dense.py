@@ -1,0 +1,191 @@
+"""Arrays from Python and NumPy values, with TensorFlow's dtypes. Ragged and sparse tensors are built from these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.structure import types
+
+Array = np.ndarray[Any, Any]
+
+_INT32 = np.iinfo(np.int32)
+# What may become what without loss of meaning: a bool may stand for a number, an int for a float, never the other way.
+_WIDTH = {"bool": 0, "int": 1, "float": 2, "complex": 3}
+
+
+def dense(value: Any, dtype: Any = None) -> Array:
+    """Gives the array for a number, a string, nested lists of them, or an array.
+
+    Python ints become int32, or int64 where they need it, floats float32, str and bytes become bytes in an object
+    array, and an empty list is float32. Arrays keep their dtype and, where nothing has to change, their memory.
+
+    >>> from feedline.structure.dense import dense
+    >>> dense([1, 2.5]), dense(["a"]), dense([1, 2], fl.int64)
+    (array([1. , 2.5], dtype=float32), array([b'a'], dtype=object), array([1, 2]))
+    """
+    want = None if dtype is None else types.as_dtype(dtype).dtype
+    if hasattr(value, "__array__") and not isinstance(value, (str, bytes)):
+        array = np.asarray(value)
+        family = _family(array.dtype)
+    else:
+        leaves = leaf_types(value)
+        family = _common_family(leaves)
+        array = _natural(value, family)
+        if want is None:
+            want = _inferred(array, family, leaves)
+    if family == "string":
+        array = _bytes(array)
+    return _cast(array, family, array.dtype.newbyteorder("=") if want is None else want)
+
+
+def same(a: Array, b: Array) -> bool:
+    """True for arrays with the same dtype, shape and values; a NaN is the same as a NaN."""
+    return a.dtype == b.dtype and a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
+
+
+def text(value: Any, size: int | None = None) -> str:
+    """An array, or a tensor with rows, as nested brackets; of a long one only the ends, as NumPy prints it.
+
+    >>> from feedline.structure.dense import text
+    >>> text(np.zeros((2, 2))), text(np.arange(5000))
+    ('[[0.0, 0.0], [0.0, 0.0]]', '[0, 1, 2, ..., 4997, 4998, 4999]')
+    """
+    if not getattr(value, "shape", ()):
+        return repr(value) if isinstance(value, bytes) else str(value)
+    options = np.get_printoptions()
+    size = value.size if size is None else size
+    edge = options["edgeitems"]
+    if size <= options["threshold"] or len(value) <= 2 * edge:
+        parts = [text(v, size) for v in value]
+    else:
+        parts = [*(text(v, size) for v in value[:edge]), "...", *(text(v, size) for v in value[-edge:])]
+    return f"[{', '.join(parts)}]"
+
+
+def leaf_types(value: Any) -> dict[Any, None]:
+    """The types of the leaves of nested lists, in order of appearance; arrays and NumPy scalars count with their
+    dtype.
+    """
+    leaves: dict[Any, None] = {}
+    _collect(value, leaves)
+    return leaves
+
+
+def _collect(value: Any, leaves: dict[Any, None]) -> None:
+    if isinstance(value, (list, tuple, range)):
+        here = dict.fromkeys(map(type, value))
+        if here.keys() <= {bool, int, float, complex, str, bytes}:
+            leaves.update(here)
+        else:
+            for item in value:
+                _collect(item, leaves)
+    elif isinstance(value, (np.ndarray, np.generic)):
+        leaves[value.dtype] = None
+    else:
+        leaves[type(value)] = None
+
+
+def _family(leaf: Any) -> str:
+    if isinstance(leaf, np.dtype):
+        # Kind V is what ml_dtypes gives bfloat16 and the other small floats.
+        families = {"b": "bool", "i": "int", "u": "int", "f": "float", "V": "float", "c": "complex"}
+        if leaf.kind in "OSUT":
+            return "string"
+        if leaf.kind in families and leaf.fields is None:
+            return families[leaf.kind]
+    else:
+        for types_, family in (((str, bytes), "string"), (bool, "bool"), (int, "int"), (float, "float")):
+            if issubclass(leaf, types_):
+                return family
+        if issubclass(leaf, complex):
+            return "complex"
+    name = leaf.name if isinstance(leaf, np.dtype) else leaf.__name__
+    raise InvalidTypeError(f"a {name} cannot become part of an array; give numbers, bools or strings")
+
+
+def _common_family(leaves: dict[Any, None]) -> str:
+    families = {_family(leaf) for leaf in leaves}
+    if len(families) > 1 and families & {"bool", "string"}:
+        raise InvalidArgumentError(
+            f"values that mix {' and '.join(sorted(families))} cannot become one array; give every item the same type"
+        )
+    return max(families, key=lambda f: _WIDTH.get(f, 0), default="float")
+
+
+def _natural(value: Any, family: str) -> Array:
+    """The array with NumPy's own, widest dtype for the values."""
+    try:
+        if family == "string":
+            return np.array(value, dtype=object)
+        array = np.array(value)
+    except ValueError:
+        raise _not_rectangular() from None
+    if array.dtype.kind == "O" or (family == "int" and array.size and array.dtype.kind not in "iu"):
+        raise InvalidArgumentError("an integer among the values fits no dtype; the largest are int64 and uint64")
+    return array
+
+
+def _inferred(array: Array, family: str, leaves: dict[Any, None]) -> Any:
+    """TensorFlow's dtype for nested lists. NumPy ints count as Python ints; among floats the first one decides."""
+    if family == "int":
+        small = not array.size or (array.min() >= _INT32.min and array.max() <= _INT32.max)
+        return np.dtype(np.int32 if small else np.int64)
+    if family in ("float", "complex"):
+        first = next((leaf for leaf in leaves if _family(leaf) == family), float)
+        if isinstance(first, np.dtype):
+            return first
+        return np.dtype(np.float32 if family == "float" else np.complex128)
+    return np.dtype(object if family == "string" else bool)
+
+
+def _bytes(array: Array) -> Array:
+    if array.dtype.kind == "S":
+        return array.astype(object)
+    items = array.ravel().tolist()
+    if array.dtype.kind == "O" and all(type(item) is bytes for item in items):
+        return array
+    out = np.empty(len(items), object)
+    for i, item in enumerate(items):
+        if isinstance(item, str):
+            out[i] = item.encode()
+        elif isinstance(item, bytes):
+            out[i] = bytes(item)
+        elif isinstance(item, (list, tuple, np.ndarray)):
+            raise _not_rectangular()
+        else:
+            raise InvalidTypeError(f"an object array may hold only str and bytes, got a {type(item).__name__}")
+    return out.reshape(array.shape)
+
+
+def _cast(array: Array, family: str, dtype: np.dtype[Any]) -> Array:
+    if array.dtype == dtype:
+        return array
+    target = _family(dtype)
+    if not array.size:
+        return array.astype(dtype)
+    if target != family and ("string" in (target, family) or target == "bool" or _WIDTH[family] > _WIDTH[target]):
+        name = "string" if target == "string" else dtype.name
+        raise InvalidTypeError(f"{family} values cannot become {name}: {_short(array)}")
+    if target == "int":
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if int(array.min()) < low or int(array.max()) > high:
+            raise InvalidArgumentError(f"an integer does not fit {dtype} ({low} to {high}): {_short(array)}")
+    try:
+        with np.errstate(over="raise"):
+            return array.astype(dtype)
+    except FloatingPointError:
+        raise InvalidArgumentError(f"a number is too large for {dtype}: {_short(array)}; ask for float64") from None
+
+
+def _not_rectangular() -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "nested lists whose rows differ in length cannot become an array; fl.ragged.constant takes them"
+    )
+
+
+def _short(array: Array) -> str:
+    text = repr(array.ravel()[:4].tolist())
+    return text if array.size <= 4 else text[:-1] + ", ...]"

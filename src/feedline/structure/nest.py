@@ -1,0 +1,227 @@
+"""Nested structures: how an element is taken apart into leaves and put together again.
+
+Tuples, namedtuples, mappings, dataclasses and attrs classes are structure; everything else, lists and None included, is
+a leaf. A `Tree` is a structure without its leaves. The order of a mapping's keys is the source's own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+LEAF_PATH = "$"
+
+
+class Tree:
+    """The shape of a structure: its containers, without the leaves.
+
+    `kind` is the container's class, None for a leaf. Trees compare by value; mappings with the same keys in another
+    order are different trees that `order_of` can line up.
+    """
+
+    __slots__ = ("_build", "children", "keys", "kind", "size")
+
+    def __init__(self, kind: type | None, keys: tuple[Any, ...] = (), children: tuple[Tree, ...] = ()) -> None:
+        self.kind = kind
+        self.keys = keys
+        self.children = children
+        self.size: int = 1 if kind is None else sum(c.size for c in children)
+        self._build: Callable[[Sequence[Any]], Any] | None = None
+
+    def unflatten(self, leaves: Sequence[Any]) -> Any:
+        """Puts `leaves` into this structure."""
+        if self._build is None:
+            self._build = _builder(self)
+        return self._build(leaves)
+
+    def flatten(self, value: Any) -> list[Any]:
+        """Takes `value`, which must have this structure, apart. Mappings may list their keys in any order."""
+        out: list[Any] = []
+        _flatten_as(self, value, out, LEAF_PATH)
+        return out
+
+    def flatten_up_to(self, value: Any) -> list[Any]:
+        """Takes `value` apart as far as this structure goes; what stands in the place of a leaf may be a structure too."""
+        out: list[Any] = []
+        _flatten_as(self, value, out, LEAF_PATH, deeper=True)
+        return out
+
+    def paths(self) -> list[str]:
+        """One path per leaf, for instance `$.image` or `$[0]`."""
+        return list(_paths(self, LEAF_PATH))
+
+    def map(self, function: Callable[..., Any], *leaves: Sequence[Any]) -> Any:
+        """The structure whose leaves are `function` of the given ones."""
+        return self.unflatten([function(*vs) for vs in zip(*leaves, strict=True)])
+
+    def order_of(self, other: Tree) -> list[int] | None:
+        """Where each leaf of this tree stands in `other`; None where the two structures differ."""
+        try:
+            return self.flatten(other.unflatten(range(other.size)))
+        except TypeError:
+            return None
+
+    @property
+    def is_leaf(self) -> bool:
+        """True for a lone leaf."""
+        return self.kind is None
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Tree)
+            and self.kind is other.kind
+            and self.keys == other.keys
+            and self.children == other.children
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.keys, self.children))
+
+    def __repr__(self) -> str:
+        return f"Tree({self.unflatten(['*'] * self.size)!r})"
+
+    def __reduce__(self) -> Any:
+        return Tree, (self.kind, self.keys, self.children)
+
+
+LEAF = Tree(None)
+
+
+def flat(n: int) -> Tree:
+    """The tree of a plain tuple of n leaves."""
+    return Tree(tuple, tuple(range(n)), (LEAF,) * n)
+
+
+def is_namedtuple(value: Any) -> bool:
+    """True for an instance of a `collections.namedtuple` or `typing.NamedTuple` class."""
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def fields_of(value: Any) -> tuple[str, ...] | None:
+    """The field names of a dataclass or attrs instance, None for anything else."""
+    if isinstance(value, type):
+        return None
+    if dataclasses.is_dataclass(value):
+        return tuple(f.name for f in dataclasses.fields(value))
+    attrs_fields = getattr(type(value), "__attrs_attrs__", None)
+    return None if attrs_fields is None else tuple(a.name for a in attrs_fields)
+
+
+def is_structure(value: Any) -> bool:
+    """True for a container that is taken apart, False for a leaf."""
+    return isinstance(value, (tuple, Mapping)) or fields_of(value) is not None
+
+
+def flatten(value: Any) -> tuple[list[Any], Tree]:
+    """Takes a structure apart: its leaves, and the tree to put them together again."""
+    out: list[Any] = []
+    return out, _flatten(value, out)
+
+
+def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
+    """The same structure with `function` applied to each leaf."""
+    leaves, tree = flatten(value)
+    return tree.unflatten([function(v) for v in leaves])
+
+
+def _flatten(value: Any, out: list[Any]) -> Tree:
+    if isinstance(value, tuple):
+        children = tuple([_flatten(v, out) for v in value])
+        return Tree(type(value), getattr(value, "_fields", None) or tuple(range(len(value))), children)
+    if isinstance(value, Mapping):
+        kind = type(value) if isinstance(value, (dict, OrderedDict)) else dict
+        return Tree(
+            dict if kind is defaultdict else kind, tuple(value), tuple([_flatten(v, out) for v in value.values()])
+        )
+    names = fields_of(value)
+    if names is not None:
+        return Tree(type(value), names, tuple([_flatten(getattr(value, n), out) for n in names]))
+    out.append(value)
+    return LEAF
+
+
+def _flatten_as(tree: Tree, value: Any, out: list[Any], path: str, deeper: bool = False) -> None:
+    kind = tree.kind
+    if kind is None:
+        if not deeper and is_structure(value):
+            raise TypeError(f"expected a single value at {path}, got a {type(value).__name__}")
+        out.append(value)
+        return
+    if issubclass(kind, tuple):
+        if not isinstance(value, tuple) or len(value) != len(tree.children):
+            raise TypeError(f"expected a {kind.__name__} of {len(tree.children)} at {path}, got {_brief(value)}")
+        parts: Sequence[Any] = value
+    elif issubclass(kind, Mapping):
+        if not isinstance(value, Mapping) or set(value) != set(tree.keys):
+            raise TypeError(f"expected a mapping with keys {list(tree.keys)} at {path}, got {_brief(value)}")
+        parts = [value[k] for k in tree.keys]
+    else:
+        if fields_of(value) != tree.keys:
+            raise TypeError(f"expected a {kind.__name__} at {path}, got {_brief(value)}")
+        parts = [getattr(value, k) for k in tree.keys]
+    for key, child, part in zip(tree.keys, tree.children, parts, strict=True):
+        _flatten_as(child, part, out, _join(path, key), deeper)
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, Mapping):
+        return f"a mapping with keys {list(value)}"
+    return f"a {type(value).__name__}"
+
+
+def _join(path: str, key: Any) -> str:
+    return f"{path}.{key}" if isinstance(key, str) and key.isidentifier() else f"{path}[{key!r}]"
+
+
+def _paths(tree: Tree, path: str) -> Iterator[str]:
+    if tree.kind is None:
+        yield path
+    for key, child in zip(tree.keys, tree.children, strict=True):
+        yield from _paths(child, _join(path, key))
+
+
+def _builder(tree: Tree) -> Callable[[Sequence[Any]], Any]:
+    """Makes the function that fills `tree`; the common flat shapes get one with no loop of its own."""
+    kind = tree.kind
+    if kind is None:
+        return lambda leaves: leaves[0]
+    flat_children = all(c.kind is None for c in tree.children)
+    make = _maker(kind, tree.keys)
+    if flat_children:
+        return make
+    spans: list[tuple[int, int, Tree]] = []
+    at = 0
+    for child in tree.children:
+        spans.append((at, at + child.size, child))
+        at += child.size
+
+    def build(leaves: Sequence[Any]) -> Any:
+        return make([leaves[i] if c.kind is None else c.unflatten(leaves[i:j]) for i, j, c in spans])
+
+    return build
+
+
+def _maker(kind: type, keys: tuple[Any, ...]) -> Callable[[Sequence[Any]], Any]:
+    if kind is tuple:
+        return tuple
+    if kind is dict:
+        return lambda parts: dict(zip(keys, parts, strict=True))
+    if issubclass(kind, tuple):
+        return lambda parts: kind(*parts)
+    if issubclass(kind, Mapping):
+        return lambda parts: kind(zip(keys, parts, strict=True))  # type: ignore[call-arg]
+    return lambda parts: _make_object(kind, keys, parts)
+
+
+def _make_object(kind: type, keys: tuple[str, ...], parts: Sequence[Any]) -> Any:
+    # Fields are set directly, since __init__ may leave some out (init=False) or check values that are specs here.
+    made: Any = object.__new__(kind)
+    for key, part in zip(keys, parts, strict=True):
+        object.__setattr__(made, key, part)
+    return made

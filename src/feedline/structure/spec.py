@@ -1,0 +1,381 @@
+"""What is known of an element before it is seen: specs, and TensorShape with its unknown dimensions.
+
+The spec of an element is the element's own structure with a spec at each leaf, and None where a leaf is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from feedline.structure import types
+from feedline.structure.nest import flatten
+from feedline.structure.types import DType, as_dtype
+
+Dims = tuple[int | None, ...]
+
+
+class TensorShape:
+    """A shape whose rank, or some dimensions, may be unknown.
+
+    >>> fl.TensorShape([None, 3])
+    fl.TensorShape([None, 3])
+    >>> fl.TensorShape([None, 3]).is_compatible_with([2, 3]), fl.TensorShape(None).rank
+    (True, None)
+    """
+
+    __slots__ = ("_dims",)
+
+    def __init__(self, dims: Any = None) -> None:
+        if isinstance(dims, TensorShape):
+            self._dims: Dims | None = dims._dims
+        elif dims is None:
+            self._dims = None
+        else:
+            if isinstance(dims, (int, np.integer)):
+                dims = (dims,)
+            self._dims = tuple(_dimension(d) for d in dims)
+
+    @property
+    def dims(self) -> Dims | None:
+        """The dimensions, None each where unknown; None altogether for an unknown rank."""
+        return self._dims
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dimensions, None where unknown."""
+        return None if self._dims is None else len(self._dims)
+
+    ndims = rank
+
+    def as_list(self) -> list[int | None]:
+        """The dimensions as a list."""
+        return list(self._known_rank())
+
+    def is_fully_defined(self) -> bool:
+        """True when rank and every dimension are known."""
+        return self._dims is not None and None not in self._dims
+
+    def num_elements(self) -> int | None:
+        """The number of values, None unless fully defined."""
+        if self._dims is None or None in self._dims:
+            return None
+        return int(np.prod([d for d in self._dims if d is not None], dtype=np.int64))
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """True when some shape fits both."""
+        a, b = self._dims, TensorShape(other)._dims
+        if a is None or b is None:
+            return True
+        return len(a) == len(b) and all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """The narrowest shape that holds both."""
+        a, b = self._dims, TensorShape(other)._dims
+        if a is None or b is None or len(a) != len(b):
+            return TensorShape(None)
+        return TensorShape([x if x == y else None for x, y in zip(a, b, strict=True)])
+
+    def merge_with(self, other: Any) -> TensorShape:
+        """What both say together; ValueError where they contradict each other."""
+        other = TensorShape(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"shapes {self} and {other} are not compatible")
+        if self._dims is None or other._dims is None:
+            return other if self._dims is None else self
+        return TensorShape([y if x is None else x for x, y in zip(self._dims, other._dims, strict=True)])
+
+    def concatenate(self, other: Any) -> TensorShape:
+        """This shape's dimensions followed by the other's."""
+        b = TensorShape(other)._dims
+        return TensorShape(None if self._dims is None or b is None else self._dims + b)
+
+    def with_rank(self, rank: int) -> TensorShape:
+        """This shape if it has, or may have, `rank` dimensions; ValueError otherwise."""
+        return self.merge_with(TensorShape([None] * rank))
+
+    def _known_rank(self) -> Dims:
+        if self._dims is None:
+            raise ValueError("a shape of unknown rank has no dimensions to list; check .rank first")
+        return self._dims
+
+    def __iter__(self) -> Iterator[int | None]:
+        return iter(self._known_rank())
+
+    def __len__(self) -> int:
+        return len(self._known_rank())
+
+    def __bool__(self) -> bool:
+        return self._dims is not None
+
+    def __getitem__(self, key: SupportsIndex | slice) -> Any:
+        got = self._known_rank()[key]
+        return TensorShape(got) if isinstance(key, slice) else got
+
+    def __add__(self, other: Any) -> TensorShape:
+        return self.concatenate(other)
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return self._dims == TensorShape(other)._dims
+        except (TypeError, ValueError):
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self._dims)
+
+    def __repr__(self) -> str:
+        return f"fl.TensorShape({'None' if self._dims is None else list(self._dims)})"
+
+    def __str__(self) -> str:
+        return "<unknown>" if self._dims is None else str(self._dims)
+
+
+def _dimension(d: Any) -> int | None:
+    if d is None:
+        return None
+    if isinstance(d, float) or not hasattr(d, "__index__"):
+        raise TypeError(f"a dimension is an int or None, got {d!r}")
+    n = int(d)
+    if n < 0:
+        raise ValueError(f"Dimension {n} must be >= 0; use None for an unknown dimension")
+    return n
+
+
+class TypeSpec:
+    """What the leaf specs share."""
+
+    __slots__ = ()
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """True when a value, or everything another spec allows, may stand under this spec."""
+        other = other if isinstance(other, TypeSpec) else type_spec_from_value(other)
+        return isinstance(other, type(self)) and self._fits(other)
+
+    def most_specific_common_supertype(self, others: Iterable[Any]) -> Any:
+        """The narrowest spec that allows this and all others, or None."""
+        merged: Any = self
+        for other in others:
+            merged = general_leaf(merged, other)
+            if merged is None:
+                return None
+        return merged
+
+    def _fits(self, other: Any) -> bool:
+        raise TypeError(f"{type(self).__name__} compares with nothing")
+
+    def _key(self) -> tuple[Any, ...]:
+        raise TypeError(f"{type(self).__name__} has no fields")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, repr(self._key())))
+
+
+class TensorSpec(TypeSpec):
+    """A dense array: shape and dtype.
+
+    >>> fl.TensorSpec([None, 2], fl.int32)
+    TensorSpec(shape=(None, 2), dtype=int32)
+    """
+
+    __slots__ = ("dtype", "name", "shape")
+
+    def __init__(self, shape: Any, dtype: Any = types.float32, name: str | None = None) -> None:
+        self.shape = TensorShape(shape)
+        self.dtype: DType = as_dtype(dtype)
+        self.name = name
+
+    def _fits(self, other: TensorSpec) -> bool:
+        return self.dtype == other.dtype and self.shape.is_compatible_with(other.shape)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype
+
+    def __repr__(self) -> str:
+        name = f", name={self.name!r}" if self.name else ""
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name}{name})"
+
+
+class RaggedTensorSpec(TypeSpec):
+    """A ragged tensor, or with ragged_rank 0 one row of such a tensor, which is a dense array of any length.
+
+    >>> fl.RaggedTensorSpec([None, None], fl.int32).ragged_rank
+    1
+    """
+
+    __slots__ = ("dtype", "flat_values_spec", "ragged_rank", "row_splits_dtype", "shape")
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = types.float32,
+        ragged_rank: int | None = None,
+        row_splits_dtype: Any = types.int64,
+        flat_values_spec: Any = None,
+    ) -> None:
+        self.shape = TensorShape(shape)
+        self.dtype: DType = as_dtype(dtype)
+        self.row_splits_dtype: DType = as_dtype(row_splits_dtype)
+        self.flat_values_spec = flat_values_spec
+        if self.row_splits_dtype not in (types.int32, types.int64):
+            raise ValueError(f"row_splits_dtype must be int32 or int64, got {self.row_splits_dtype.name}")
+        rank = self.shape.rank
+        if ragged_rank is None:
+            if rank is None:
+                raise ValueError("ragged_rank must be given for a shape of unknown rank")
+            ragged_rank = rank - 1
+        if rank is not None and ragged_rank >= max(rank, 1):
+            raise ValueError(f"ragged_rank {ragged_rank} must be less than the rank {rank} of the shape")
+        self.ragged_rank = ragged_rank
+
+    def _fits(self, other: RaggedTensorSpec) -> bool:
+        return (
+            self.dtype == other.dtype
+            and self.ragged_rank == other.ragged_rank
+            and self.row_splits_dtype == other.row_splits_dtype
+            and self.shape.is_compatible_with(other.shape)
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.ragged_rank, self.row_splits_dtype
+
+    def __repr__(self) -> str:
+        return (
+            f"RaggedTensorSpec(shape={self.shape}, dtype={self.dtype.name}, ragged_rank={self.ragged_rank}, "
+            f"row_splits_dtype={self.row_splits_dtype.name})"
+        )
+
+
+class SparseTensorSpec(TypeSpec):
+    """A sparse tensor: dense shape and dtype.
+
+    >>> fl.SparseTensorSpec([None, 4], fl.float32)
+    SparseTensorSpec(shape=(None, 4), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: Any = None, dtype: Any = types.float32) -> None:
+        self.shape = TensorShape(shape)
+        self.dtype: DType = as_dtype(dtype)
+
+    _fits = TensorSpec._fits
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype
+
+    def __repr__(self) -> str:
+        return f"SparseTensorSpec(shape={self.shape}, dtype={self.dtype.name})"
+
+
+class _Nested(TypeSpec):
+    __slots__ = ("element_spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        self.element_spec = element_spec
+
+    def _fits(self, other: _Nested) -> bool:
+        return general(self.element_spec, other.element_spec) is not None
+
+    def _key(self) -> tuple[Any, ...]:
+        leaves, tree = flatten(self.element_spec)
+        return tree, tuple(leaves)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.element_spec!r})"
+
+
+class OptionalSpec(_Nested):
+    """A value that may be missing.
+
+    >>> fl.OptionalSpec(fl.TensorSpec([], fl.int32))
+    OptionalSpec(TensorSpec(shape=(), dtype=int32))
+    """
+
+    __slots__ = ()
+
+
+class DatasetSpec(_Nested):
+    """A dataset inside an element, for instance a window.
+
+    >>> fl.Dataset.range(4).window(2).element_spec
+    DatasetSpec(TensorSpec(shape=(), dtype=int64))
+    """
+
+    __slots__ = ("dataset_shape",)
+
+    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+        super().__init__(element_spec)
+        self.dataset_shape = TensorShape(dataset_shape)
+
+
+class IteratorSpec(_Nested):
+    """An iterator over elements of a given spec."""
+
+    __slots__ = ()
+
+
+_from_value: list[Any] = []
+
+
+def register_spec_of(function: Any) -> Any:
+    """Adds a function that gives the spec of the leaf types it knows, and None for others."""
+    _from_value.append(function)
+    return function
+
+
+def type_spec_from_value(value: Any) -> Any:
+    """The spec of one leaf value.
+
+    >>> fl.type_spec_from_value(np.zeros((2, 3)))
+    TensorSpec(shape=(2, 3), dtype=float64)
+    """
+    if value is None:
+        return None
+    if isinstance(value, (np.ndarray, np.generic)):
+        return TensorSpec(value.shape, value.dtype)
+    for function in _from_value:
+        spec = function(value)
+        if spec is not None:
+            return spec
+    raise TypeError(f"no spec for a {type(value).__name__}")
+
+
+def general_leaf(a: Any, b: Any) -> Any:
+    """The narrowest leaf spec that allows both, or None where there is none. (Two None leaves give `NONE`.)"""
+    if a is None and b is None:
+        return NONE
+    if type(a) is not type(b):
+        return None
+    if isinstance(a, _Nested):
+        inner = general(a.element_spec, b.element_spec)
+        return None if inner is None else type(a)(inner)
+    if a.dtype != b.dtype:
+        return None
+    if isinstance(a, RaggedTensorSpec):
+        if (a.ragged_rank, a.row_splits_dtype) != (b.ragged_rank, b.row_splits_dtype):
+            return None
+        shape = a.shape.most_specific_compatible_shape(b.shape)
+        return RaggedTensorSpec(shape, a.dtype, a.ragged_rank, a.row_splits_dtype)
+    return type(a)(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+
+
+NONE = object()  # what general_leaf gives for two None leaves, since None means "no common spec" there
+
+
+def general(a: Any, b: Any) -> Any:
+    """The narrowest element spec that allows both, in the structure of `a`; None where structure or types differ."""
+    left, tree = flatten(a)
+    right, other = flatten(b)
+    order = tree.order_of(other)
+    if order is None:
+        return None
+    merged = [general_leaf(x, right[i]) for x, i in zip(left, order, strict=True)]
+    if any(m is None for m in merged):
+        return None
+    return tree.unflatten([None if m is NONE else m for m in merged])

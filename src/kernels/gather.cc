@@ -1,0 +1,103 @@
+// Rows of an array by number.
+#include <algorithm>
+#include <cstring>
+
+#include "array.h"
+
+namespace feedline {
+namespace {
+
+// Numbers are checked and used in runs that stay in the first-level cache.
+constexpr size_t kRun = 1024;
+
+// The top bit of i is set where i is negative, that of rows - 1 - i where i is too large: one bit to look at for all.
+FEEDLINE_WIDE bool all_below(const int64_t* index, size_t m, uint64_t rows) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < m; ++i) {
+    const uint64_t number = static_cast<uint64_t>(index[i]);
+    bits |= number | (rows - 1 - number);
+  }
+  return bits >> 63 == 0;
+}
+
+// Rows up to 32 bytes are single moves, and the processor already has many of those under way at once. Longer ones are
+// asked for ahead of time, more rows ahead the shorter they are; beyond four lines the hardware has seen the pattern.
+template <size_t Size>
+void copy_fixed(const char* source, const int64_t* index, size_t m, char* out) {
+  constexpr size_t ahead = Size <= 32 ? 0 : 1024 / Size;
+  for (size_t i = 0; i < m; ++i) {
+    if (ahead > 0 && i + ahead < m) {
+      const char* next = source + static_cast<size_t>(index[i + ahead]) * Size;
+      for (size_t line = 0; line < Size; line += 64) FEEDLINE_PREFETCH(next + line);
+    }
+    std::memcpy(out + i * Size, source + static_cast<size_t>(index[i]) * Size, Size);
+  }
+}
+
+void copy_any(const char* source, size_t size, const int64_t* index, size_t m, char* out) {
+  const size_t early = size < 256 ? size : 256;
+  for (size_t i = 0; i < m; ++i) {
+    if (i + 4 < m) {
+      const char* next = source + static_cast<size_t>(index[i + 4]) * size;
+      for (size_t line = 0; line < early; line += 64) FEEDLINE_PREFETCH(next + line);
+    }
+    std::memcpy(out + i * size, source + static_cast<size_t>(index[i]) * size, size);
+  }
+}
+
+// memcpy of a size known when compiling is a few moves; of any other size it is a call.
+void copy(const char* source, size_t size, const int64_t* index, size_t m, char* out) {
+  switch (size) {
+    case 0: return;
+    case 1: return copy_fixed<1>(source, index, m, out);
+    case 2: return copy_fixed<2>(source, index, m, out);
+    case 4: return copy_fixed<4>(source, index, m, out);
+    case 8: return copy_fixed<8>(source, index, m, out);
+    case 12: return copy_fixed<12>(source, index, m, out);
+    case 16: return copy_fixed<16>(source, index, m, out);
+    case 24: return copy_fixed<24>(source, index, m, out);
+    case 32: return copy_fixed<32>(source, index, m, out);
+    case 64: return copy_fixed<64>(source, index, m, out);
+    case 128: return copy_fixed<128>(source, index, m, out);
+    case 256: return copy_fixed<256>(source, index, m, out);
+    default: return copy_any(source, size, index, m, out);
+  }
+}
+
+nb::object gather_rows(nb::object source, Vector<const int64_t> index) {
+  nb::object dtype = source.attr("dtype");
+  if (nb::cast<bool>(dtype.attr("hasobject")))
+    throw nb::type_error("gather_rows needs a plain dtype, got one that holds Python objects");
+  const Bytes rows(source, false);
+  if (rows.ndim() == 0) throw std::invalid_argument("source must have at least one dimension");
+  const size_t n = rows.dim(0), m = index.shape(0);
+  size_t size = static_cast<size_t>(nb::cast<int64_t>(dtype.attr("itemsize")));
+  nb::list shape;
+  shape.append(m);
+  for (int i = 1; i < rows.ndim(); ++i) shape.append(rows.dim(i)), size *= rows.dim(i);
+  if (rows.size() != n * size) throw std::invalid_argument("source's buffer is not the size of its shape");
+
+  nb::object result = empty(nb::tuple(shape), dtype);
+  const Bytes out(result, true);
+  bool good = true;
+  {
+    nb::gil_scoped_release release;
+    const int64_t* wanted = index.data();
+    for (size_t i = 0; i < m && good; i += kRun) {
+      const size_t run = std::min(kRun, m - i);
+      good = all_below(wanted + i, run, n);
+      if (good) copy(rows.data(), size, wanted + i, run, out.data() + i * size);
+    }
+  }
+  if (!good) throw nb::index_error(("an index is outside [0, " + std::to_string(n) + ")").c_str());
+  return result;
+}
+
+}  // namespace
+
+void register_gather(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("gather_rows", &gather_rows, "source"_a, "index"_a.noconvert());
+}
+
+}  // namespace feedline

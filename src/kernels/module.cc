@@ -1,0 +1,17 @@
+// feedline.kernels._native: one register_ line per family of kernels.
+#include <nanobind/nanobind.h>
+
+namespace feedline {
+void register_crc32c(nanobind::module_& m);
+void register_gather(nanobind::module_& m);
+void register_random(nanobind::module_& m);
+void register_shuffle(nanobind::module_& m);
+}  // namespace feedline
+
+NB_MODULE(_native, m) {
+  m.doc() = "feedline's kernels in C++. feedline/kernels/reference.py says in NumPy what each one does.";
+  feedline::register_crc32c(m);
+  feedline::register_gather(m);
+  feedline::register_random(m);
+  feedline::register_shuffle(m);
+}

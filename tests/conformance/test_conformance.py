@@ -1,0 +1,93 @@
+"""Every case of the corpus, in blocks of 1, 2, 7 rows and of the engine's own choice, against what TensorFlow gave.
+
+`later.txt` names the cases whose operators do not exist yet, `deviations.jsonl` those where feedline raises although
+TensorFlow does not. README.md tells more.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from feedline.engine.run import blocks
+
+HERE = Path(__file__).parent
+SIZES = (1, 2, 7, None)
+_own: dict[str, ModuleType] = {}
+
+
+def _is_own(name: str) -> bool:
+    return name in ("harness", "run") or name.startswith("harness.")
+
+
+@contextmanager
+def corpus() -> Iterator[None]:
+    """Cases import their package as `harness`, which elsewhere in the tests is tests/harness.py: here it is theirs."""
+    others = {n: sys.modules.pop(n) for n in list(sys.modules) if _is_own(n)}
+    sys.modules.update(_own)
+    path = list(sys.path)
+    sys.path.insert(0, str(HERE))
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        _own.update((n, sys.modules.pop(n)) for n in list(sys.modules) if _is_own(n))
+        sys.modules.update(others)
+
+
+def _deviating(golden: dict[str, Any], instead: dict[str, Any]) -> dict[str, Any]:
+    return instead if "error" in instead else golden | instead
+
+
+with corpus():
+    run: Any = importlib.import_module("run")
+    CASES = run.load_cases()
+    RUNNER = run.Runner.of("feedline")
+
+GOLDEN = run.load_golden()
+DEVIATIONS = [json.loads(line) for line in (HERE / "deviations.jsonl").read_text().splitlines()]
+EXPECTED = GOLDEN | {d["case"]: _deviating(GOLDEN[d["case"]], d["instead"]) for d in DEVIATIONS}
+LATER = {line for line in (HERE / "later.txt").read_text().splitlines() if line and line[0] not in "#["}
+
+
+def differences(name: str, size: int | None) -> list[str]:
+    """Where feedline, moving blocks of that size, differs from the record of a case."""
+    case = CASES[name]
+    with corpus(), blocks(size):
+        got = RUNNER.run(case)
+    return list(run.differences(case, EXPECTED[name], got))
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_case(name: str) -> None:
+    if name in LATER:
+        assert differences(name, None), f"{name} passes now: take it off later.txt"
+        return
+    found = {size: why for size in SIZES if (why := differences(name, size))}
+    lines = [f"with blocks of {size or 'any size'}: {w}" for size, why in found.items() for w in why]
+    assert not found, "\n".join([name, *lines])
+
+
+def test_every_case_has_a_record_and_every_record_a_case() -> None:
+    assert set(CASES) == set(GOLDEN)
+
+
+def test_the_lists_name_cases_that_exist() -> None:
+    assert set(CASES) >= LATER
+    for deviation in DEVIATIONS:
+        assert deviation["case"] in CASES
+        assert deviation["does"] and deviation["why"]
+
+
+def test_the_comparison_notices_each_mutation_of_a_record() -> None:
+    done = subprocess.run([sys.executable, HERE / "run.py", "selftest"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,64 @@
+"""What every test gets: `harness` on the path, no global seed, and a look at what it leaves behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import feedline as fl
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+PATIENCE_S = 2.0
+
+
+@pytest.fixture(autouse=True)
+def _doctest_names(doctest_namespace: dict[str, object]) -> None:
+    doctest_namespace.update(fl=fl, np=np)
+
+
+@pytest.fixture(autouse=True)
+def _clean() -> Iterator[None]:
+    """No global seed before the test; no thread and no open file of its own after it."""
+    fl.random.set_seed(None)
+    threads, files = set(threading.enumerate()), _open_files()
+    yield
+    fl.random.set_seed(None)
+    left = _left_behind(threads, files)
+    deadline = time.monotonic() + PATIENCE_S
+    while left and time.monotonic() < deadline:  # an iterator that nothing refers to any more may still be closing
+        gc.collect()
+        time.sleep(0.01)
+        left = _left_behind(threads, files)
+    assert not left, f"the test left behind: {', '.join(left)}"
+
+
+def _left_behind(threads: set[threading.Thread], files: dict[int, str]) -> list[str]:
+    running = [t.name for t in threading.enumerate() if t not in threads and t.is_alive()]
+    opened = [path for fd, path in _open_files().items() if files.get(fd) != path]
+    return [f"thread {n}" for n in running] + [f"open file {p}" for p in opened]
+
+
+def _open_files() -> dict[int, str]:
+    """File descriptors of named files; nothing where the system does not tell."""
+    found = {}
+    try:
+        numbers = os.listdir("/proc/self/fd")
+    except OSError:
+        return {}
+    for number in numbers:
+        try:
+            path = os.readlink(f"/proc/self/fd/{number}")
+        except OSError:  # the descriptor that listed the folder
+            continue
+        if path.startswith("/") and not path.startswith(("/dev/", "/proc/")):
+            found[int(number)] = path
+    return found

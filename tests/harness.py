@@ -1,0 +1,509 @@
+"""`check(dataset, expect)`: one dataset, run in every way that must make no difference.
+
+- in blocks of 1, 2, 7, 64 rows and of the engine's own choice, with the optimizer on and off; each of these:
+  - two epochs of the same dataset, where every array that may be written to is overwritten once it has been compared;
+  - saved at every element and restored into a fresh dataset, twice in a row, the second time with other blocks;
+- the dataset pickles, where the user's functions do, and prints;
+- elements fit `element_spec`, and their number is `cardinality()` where that is known.
+
+`check_errors` is the same for datasets that go on after errors. `compare` is the comparison alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import feedline as fl
+from feedline.engine import checkpoint
+from feedline.engine.run import blocks
+from feedline.errors import op_class
+from feedline.plan.function import Function
+from feedline.plan.node import Node
+from feedline.structure.nest import Tree, flatten
+from feedline.structure.optional import Optional
+from feedline.structure.spec import RaggedTensorSpec, TypeSpec
+from feedline.structure.values import leaf_of
+
+BLOCK_SIZES: tuple[int | None, ...] = (1, 2, 7, 64, None)
+RESTORE_POINTS = 40
+"""At most so many places of a long dataset are saved; the first and last ones always."""
+
+
+class Raises:
+    """In what `check_errors` expects: an error whose text matches `match`, a regular expression."""
+
+    def __init__(self, error: type[BaseException], match: str = "") -> None:
+        self.error, self.match = error, match
+
+    def __repr__(self) -> str:
+        return f"{self.error.__name__}({self.match!r})" if self.match else self.error.__name__
+
+
+class Failure:
+    """An exception that came out instead of an element."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __repr__(self) -> str:
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+SAME: Any = object()
+Source = Any  # a dataset, or a function without arguments that makes one
+
+
+def check(
+    dataset: Source,
+    expect: Iterable[Any],
+    *,
+    second: Any = SAME,
+    endless: bool = False,
+    restore: bool = True,
+    optimizer: Sequence[bool] = (True, False),
+    sizes: Sequence[int | None] = BLOCK_SIZES,
+) -> None:
+    """Fails unless the dataset gives exactly `expect`, however it is run.
+
+    `dataset` is a dataset or a function that makes a fresh one. It must be a function where a step has seeds, as in
+    shuffle, since those remember how often they were iterated. Expected elements are NumPy values, `bytes`, ragged and
+    sparse tensors, optionals, and structures of them. A Python value stands for what feedline makes of it: 1 is an
+    int32, [1.5] a float32 array. A list stands for the elements of a dataset where the element is one.
+
+    `second` are the elements of the second epoch, None where they are not to be compared. With `endless` the dataset
+    may go on after `expect`. `restore=False` is for what cannot be saved. `optimizer` says which settings to try, for
+    the few pipelines that TensorFlow's rewrites change (shuffle and repeat, map and batch with errors).
+    """
+    __tracebackhide__ = True
+    _check(dataset, list(expect), second, endless, restore, optimizer, sizes, errors=False)
+
+
+def check_errors(
+    dataset: Source,
+    expect: Iterable[Any],
+    *,
+    second: Any = SAME,
+    endless: bool = False,
+    restore: bool = True,
+    optimizer: Sequence[bool] = (True, False),
+    sizes: Sequence[int | None] = BLOCK_SIZES,
+) -> None:
+    """As `check`, where `expect` holds an exception class, or `Raises`, for each `next` that raises.
+
+    The iterator is asked again after each error. `endless` is for what raises again and again.
+    """
+    __tracebackhide__ = True
+    _check(dataset, list(expect), second, endless, restore, optimizer, sizes, errors=True)
+
+
+def compare(got: Any, expect: Any, what: str = "the element") -> None:
+    """Fails where two elements differ in structure, dtype, shape or values."""
+    __tracebackhide__ = True
+    why = difference(got, expect)
+    if why:
+        raise AssertionError(f"{what} differs: {why}\n  got:      {_show(got)}\n  expected: {_show(expect)}")
+
+
+def elements(dataset: Any, limit: int = 10_000) -> list[Any]:
+    """The dataset's elements, read once, plainly."""
+    with iter(dataset) as it:
+        return [e for e, _ in zip(it, range(limit), strict=False)]
+
+
+# How one check goes.
+
+
+@dataclasses.dataclass(frozen=True)
+class _Way:
+    """One way to run a dataset."""
+
+    make: Callable[[], Any]
+    size: int | None
+    optimized: bool
+    errors: bool
+
+    def fresh(self) -> Any:
+        made = self.make()
+        if self.optimized:
+            return made
+        options = fl.Options()
+        options.experimental_optimization.apply_default_optimizations = False
+        return made.with_options(options)
+
+    def words(self) -> str:
+        size = "the engine's own block size" if self.size is None else f"blocks of {self.size}"
+        return f"with {size}, optimizer {'on' if self.optimized else 'off'}"
+
+    def read(self, it: Any, count: int) -> Iterator[Any]:
+        """Up to `count` elements; where errors are expected, they come as `Failure`."""
+        for _ in range(count):
+            try:
+                yield next(it)
+            except StopIteration:
+                return
+            except Exception as e:
+                if not self.errors:
+                    e.add_note(f"({self.words()})")
+                    raise
+                yield Failure(e)
+
+
+def _check(
+    dataset: Source,
+    expect: list[Any],
+    second: Any,
+    endless: bool,
+    restore: bool,
+    optimizer: Sequence[bool],
+    sizes: Sequence[int | None],
+    errors: bool,
+) -> None:
+    __tracebackhide__ = True
+    make = _factory(dataset)
+    epochs = [expect, expect if second is SAME else second if second is None else list(second)]
+    if not hasattr(fl.Dataset, "with_options"):
+        optimizer = [True]
+    _check_outside(make(), expect, endless, errors)
+    ways = [_Way(make, size, optimized, errors) for optimized in optimizer for size in sizes]
+    for way in ways:
+        with blocks(way.size):
+            _check_epochs(way, epochs, endless)
+    if restore:
+        for i, way in enumerate(ways):
+            with blocks(way.size):
+                _check_restore(way, epochs, endless, sizes[(i + 1) % len(sizes)])
+    for optimized in optimizer:
+        _check_pickled(_Way(make, None, optimized, errors), expect, endless)
+
+
+def _factory(dataset: Source) -> Callable[[], Any]:
+    if isinstance(dataset, fl.Dataset):
+        if checkpoint.generators(dataset._plan):
+            raise TypeError("the dataset has seeds, so check needs a function that makes it: check(lambda: ..., ...)")
+        return lambda: dataset
+    if not callable(dataset):
+        raise TypeError(f"check needs a dataset or a function that makes one, got {dataset!r}")
+    return dataset  # type: ignore[no-any-return]
+
+
+def _check_outside(dataset: Any, expect: list[Any], endless: bool, errors: bool) -> None:
+    """What is told of a dataset without iterating it: its text, its length, its spec."""
+    __tracebackhide__ = True
+    shown = [repr(dataset), str(dataset), repr(dataset._plan)]
+    if hasattr(dataset, "explain"):
+        shown.append(str(dataset.explain()))
+    assert all(shown), "the dataset prints as an empty string"
+    n = int(dataset.cardinality())
+    if n >= 0 and not endless and not errors:
+        assert n == len(expect), f"cardinality() is {n}, but {len(expect)} elements are expected"
+    if errors:  # the functions that give the spec are those that fail
+        return
+    spec = dataset.element_spec if expect else None
+    for i, element in enumerate(expect):
+        why = _misfit(element, spec)
+        assert not why, f"element {i} does not fit element_spec: {why}\n  element: {_show(element)}\n  spec: {spec}"
+
+
+def _check_epochs(way: _Way, epochs: list[Any], endless: bool) -> None:
+    __tracebackhide__ = True
+    dataset = way.fresh()
+    for number, expect in enumerate(epochs):
+        where = f"{way.words()}, {['first', 'second'][number]} epoch"
+        with iter(dataset) as it:
+            if expect is not None:
+                _check_rest(way, it, expect, 0, endless, where, overwrite=True)
+            else:
+                for _ in way.read(it, len(epochs[0])):
+                    pass
+
+
+def _check_restore(way: _Way, epochs: list[Any], endless: bool, other: int | None) -> None:
+    """Saves at every element. What is restored must go on rightly, and what is saved from that one element on, too."""
+    __tracebackhide__ = True
+    expect, second = epochs
+    dataset = way.fresh()
+    points = _points(len(expect))
+    with iter(dataset) as it:
+        states = _states(way, it, points)
+    for at, state in states:
+        where = f"{way.words()}, restored at {at}"
+        with iter(way.fresh()) as it:
+            it.restore(state)
+            if at < len(expect):
+                _check_rest(way, it, expect[: at + 1], at, True, where, restored=True)
+            again = it.save()
+            _check_rest(way, it, expect, min(at + 1, len(expect)), endless, where, restored=True)
+        with blocks(other), iter(way.fresh()) as it:
+            it.restore(again)
+            where += f", saved again one element on and restored with block size {other or 'open'}"
+            _check_rest(way, it, expect, min(at + 1, len(expect)), endless, where, restored=True)
+    if second is not None:
+        middle = len(second) // 2
+        with iter(dataset) as it:
+            states = _states(way, it, [middle])
+        for at, state in states:
+            with iter(way.fresh()) as it:
+                it.restore(state)
+                where = f"{way.words()}, second epoch restored at {at} in a fresh dataset"
+                _check_rest(way, it, second, at, endless, where, restored=True)
+
+
+def _points(n: int) -> list[int]:
+    if n < RESTORE_POINTS:
+        return list(range(n + 1))
+    return sorted({0, 1, 2, n - 2, n - 1, n, *range(0, n, n // (RESTORE_POINTS - 6) + 1)})
+
+
+def _states(way: _Way, it: Any, points: list[int]) -> list[tuple[int, bytes]]:
+    """The states of an iterator after so many elements or errors each."""
+    states, at = [], 0
+    for point in points:
+        for _ in way.read(it, point - at):
+            at += 1
+        assert at == point, f"the iterator ended at {at} while it was being saved ({way.words()})"
+        state = it.save()
+        assert isinstance(state, (bytes, str)), f"save() gave a {type(state).__name__}, not bytes"
+        states.append((at, state))
+    return states
+
+
+def _check_rest(
+    way: _Way,
+    it: Any,
+    expect: list[Any],
+    start: int,
+    endless: bool,
+    where: str,
+    *,
+    restored: bool = False,
+    overwrite: bool = False,
+) -> None:
+    """The iterator must give `expect[start:]` and then end, unless it may go on."""
+    __tracebackhide__ = True
+    at = start
+    for got in way.read(it, len(expect) - start + (not endless)):
+        if at == len(expect):
+            raise AssertionError(f"more than the {at} expected elements, {where}: {_show(got)}")
+        why = _unlike(got, expect[at], restored)
+        if why:
+            raise AssertionError(
+                f"element {at} of {len(expect)} differs, {where}\n  {why}"
+                f"\n  got:      {_show(got)}\n  expected: {_show(expect[at])}"
+            )
+        if overwrite:
+            _overwrite(got)
+        at += 1
+    if at < len(expect):
+        raise AssertionError(
+            f"the dataset ended after {at} of {len(expect)} expected elements, {where}\n  missing: {_show(expect[at])}"
+        )
+
+
+def _check_pickled(way: _Way, expect: list[Any], endless: bool) -> None:
+    __tracebackhide__ = True
+    dataset = way.fresh()
+    if not all(map(_pickles, _functions(dataset._plan))):
+        return
+    with iter(pickle.loads(pickle.dumps(dataset))) as it:
+        _check_rest(way, it, expect, 0, endless, f"{way.words()}, pickled")
+
+
+def _functions(plan: Node) -> list[Any]:
+    """The user's functions in a plan."""
+    values = [getattr(n, f.name) for n in plan.walk() for f in dataclasses.fields(n)]
+    return [v.call if isinstance(v, Function) else v for v in values if isinstance(v, Function) or callable(v)]
+
+
+def _pickles(function: Any) -> bool:
+    try:
+        pickle.dumps(function)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
+
+
+def _overwrite(element: Any) -> None:
+    """Writes into the arrays the user owns. Whatever else holds that memory will show it."""
+    if isinstance(element, Failure):
+        return
+    for leaf in flatten(element)[0]:
+        if isinstance(leaf, np.ndarray) and leaf.flags.writeable:
+            leaf[...] = b"overwritten" if leaf.dtype == object else np.ones((), leaf.dtype)
+
+
+# How elements are compared.
+
+
+def _is_error(expect: Any) -> bool:
+    return isinstance(expect, Raises) or (isinstance(expect, type) and issubclass(expect, BaseException))
+
+
+def _unlike(got: Any, expect: Any, restored: bool) -> str:
+    """As `difference`, for errors too. An error that waits in a saved state keeps its TensorFlow class alone."""
+    if not _is_error(expect):
+        return f"raised {got!r}" if isinstance(got, Failure) else difference(got, expect)
+    want = expect if isinstance(expect, Raises) else Raises(expect)
+    if not isinstance(got, Failure):
+        return "an element where an error is expected"
+    kinds = (want.error, op_class(want.error)) if restored else (want.error,)
+    if not isinstance(got.error, kinds):
+        return f"an error of class {type(got.error).__name__}, expected {want.error.__name__}"
+    if not re.search(want.match, str(got.error)):
+        return f"an error whose text does not match {want.match!r}"
+    return ""
+
+
+def difference(got: Any, expect: Any) -> str:
+    """What differs between two elements, in words; an empty string where nothing does."""
+    leaves, tree = flatten(got)
+    wanted, want_tree = flatten(expect)
+    if tree != want_tree:
+        return f"structure {_structure(tree)}, expected {_structure(want_tree)}"
+    for path, a, b in zip(tree.paths(), leaves, wanted, strict=True):
+        why = _leaf_difference(a, b)
+        if why:
+            return f"{path}: {why}"
+    return ""
+
+
+def _structure(tree: Tree) -> str:
+    kind = tree.kind
+    if kind is None:
+        return "*"
+    parts = [_structure(c) for c in tree.children]
+    if kind is tuple:
+        return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+    inside = ", ".join(f"{k}: {p}" for k, p in zip(tree.keys, parts, strict=True))
+    return f"{{{inside}}}" if kind is dict else f"{kind.__name__}({inside})"
+
+
+def _leaf_difference(got: Any, expect: Any) -> str:
+    if isinstance(got, fl.Dataset):
+        return _dataset_difference(got, expect)
+    expect = _leaf(expect)
+    for kind, compare_ in _KINDS.items():
+        if isinstance(got, kind) and isinstance(expect, kind):
+            return compare_(got, expect)
+    if got is None and expect is None:
+        return ""
+    if isinstance(got, np.ndarray) and not got.ndim:
+        return "a 0-d array; elements hold scalars"
+    return f"{_kind(got)}, expected {_kind(expect)}"
+
+
+def _leaf(value: Any) -> Any:
+    return value if isinstance(value, Optional) else leaf_of(value)
+
+
+def _dataset_difference(got: Any, expect: Any) -> str:
+    if not isinstance(expect, (list, fl.Dataset)):
+        return f"a Dataset, expected {_kind(expect)}"
+    rows, wanted = elements(got), expect if isinstance(expect, list) else elements(expect)
+    if len(rows) != len(wanted):
+        return f"a dataset of {len(rows)} elements, expected {len(wanted)}: {_show(rows)}"
+    for i, (a, b) in enumerate(zip(rows, wanted, strict=True)):
+        why = difference(a, b)
+        if why:
+            return f"element {i} of the dataset: {why}"
+    return ""
+
+
+def _array_difference(got: Any, expect: Any) -> str:
+    if got.dtype != expect.dtype:
+        return f"dtype {got.dtype}, expected {expect.dtype}"
+    if got.shape != expect.shape:
+        return f"shape {got.shape}, expected {expect.shape}"
+    if got.dtype == object:
+        pairs = list(zip(np.ravel(got).tolist(), np.ravel(expect).tolist(), strict=True))
+        odd = next((a for a, _ in pairs if type(a) is not bytes), None)
+        if odd is not None:
+            return f"a {type(odd).__name__} among strings, expected bytes"
+        return "" if all(a == b for a, b in pairs) else "values differ"
+    equal = (got == expect) | ((got != got) & (expect != expect))
+    if got.dtype.kind == "f":
+        equal = equal & (np.isnan(got) | (np.signbit(got) == np.signbit(expect)))
+    return "" if np.all(equal) else "values differ"
+
+
+def _ragged_difference(got: Any, expect: Any) -> str:
+    if got.ragged_rank != expect.ragged_rank:
+        return f"ragged_rank {got.ragged_rank}, expected {expect.ragged_rank}"
+    for i, (a, b) in enumerate(zip(got.nested_row_splits, expect.nested_row_splits, strict=True)):
+        why = _array_difference(a, b)
+        if why:
+            return f"row_splits {i}: {why}"
+    why = _array_difference(got.flat_values, expect.flat_values)
+    return why and f"flat_values: {why}"
+
+
+def _sparse_difference(got: Any, expect: Any) -> str:
+    for name in ("dense_shape", "indices", "values"):
+        why = _array_difference(getattr(got, name), getattr(expect, name))
+        if why:
+            return f"{name}: {why}"
+    return ""
+
+
+def _optional_difference(got: Optional, expect: Optional) -> str:
+    if got.has_value() != expect.has_value():
+        return f"an optional with{'' if got.has_value() else 'out'} a value, expected the contrary"
+    if not got.has_value():
+        same = got.element_spec == expect.element_spec
+        return "" if same else f"an empty optional of {got.element_spec}, expected {expect.element_spec}"
+    why = difference(got.get_value(), expect.get_value())
+    return why and f"value of the optional: {why}"
+
+
+def _bytes_difference(got: bytes, expect: bytes) -> str:
+    return "" if got == expect else "values differ"
+
+
+_KINDS: dict[type, Callable[[Any, Any], str]] = {
+    np.generic: _array_difference,
+    np.ndarray: _array_difference,
+    bytes: _bytes_difference,
+    fl.RaggedTensor: _ragged_difference,
+    fl.SparseTensor: _sparse_difference,
+    Optional: _optional_difference,
+}
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} with shape {value.shape}"
+    return f"{type(value).__name__}"
+
+
+def _misfit(element: Any, spec: Any) -> str:
+    """Why an element does not fit its dataset's spec."""
+    leaves, tree = flatten(element)
+    specs, spec_tree = flatten(spec)
+    if tree != spec_tree:
+        return f"structure {_structure(tree)}, the spec has {_structure(spec_tree)}"
+    for path, leaf, s in zip(tree.paths(), leaves, specs, strict=True):
+        if not _leaf_fits(leaf, s):
+            return f"{path} is {_kind(leaf)}, the spec has {s}"
+    return ""
+
+
+def _leaf_fits(leaf: Any, spec: Any) -> bool:
+    if isinstance(spec, fl.DatasetSpec):
+        rows = leaf if isinstance(leaf, list) else []
+        return all(not _misfit(row, spec.element_spec) for row in rows)
+    leaf = _leaf(leaf)
+    if leaf is None or spec is None:
+        return leaf is None and spec is None
+    if isinstance(spec, RaggedTensorSpec) and isinstance(leaf, np.ndarray):  # a row of a ragged tensor
+        return spec.ragged_rank == 0 and spec.dtype == leaf.dtype and spec.shape.is_compatible_with(leaf.shape)
+    return isinstance(spec, TypeSpec) and spec.is_compatible_with(leaf)
+
+
+def _show(value: Any, width: int = 300) -> str:
+    text = repr(value)
+    return text if len(text) <= width else f"{text[:width]}... ({len(text)} characters)"

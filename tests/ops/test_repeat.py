@@ -1,0 +1,50 @@
+"""repeat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.harness import check, check_errors
+
+import feedline as fl
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_count(count: int) -> None:
+    check(fl.Dataset.range(3).repeat(count), [np.int64(i) for i in list(range(3)) * count])
+
+
+@pytest.mark.parametrize("count", [None, -1, -2])
+def test_without_end(count: Any) -> None:
+    ds = fl.Dataset.range(3).repeat(count)
+    assert ds.cardinality() == fl.INFINITE_CARDINALITY
+    check(ds.take(7), [np.int64(i % 3) for i in range(7)])
+    with pytest.raises(TypeError, match="infinite"):
+        len(ds)
+
+
+def test_an_empty_epoch_ends_it() -> None:
+    check(fl.Dataset.range(0).repeat(), [])
+    check(fl.Dataset.range(0).repeat(4), [])
+
+
+def test_of_repeat_and_in_batches() -> None:
+    expect = [np.array(v) for v in ([0, 1, 0], [1, 0, 1], [0, 1])]
+    check(fl.Dataset.range(2).repeat(2).repeat(2).batch(3), expect)
+
+
+def test_an_error_in_every_epoch() -> None:
+    def f(x: Any) -> Any:
+        if x == 1:
+            raise ValueError("one")
+        return np.positive(x)
+
+    check_errors(
+        lambda: fl.Dataset.range(3).map(f).repeat(2), [np.int64(0), ValueError, np.int64(2)] * 2
+    )
+
+
+def test_random_access() -> None:
+    assert fl.experimental.at(fl.Dataset.range(4).repeat(2), 5) == 1

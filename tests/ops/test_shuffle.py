@@ -1,0 +1,109 @@
+"""shuffle: TensorFlow's order, whatever the blocks, the rows and the place it is restored at."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.harness import Raises, check, check_errors
+
+import feedline as fl
+
+
+def ints(*values: int) -> list[Any]:
+    return [np.int64(v) for v in values]
+
+
+def test_tensorflows_order() -> None:
+    check(lambda: fl.Dataset.range(6).shuffle(3, seed=42), ints(0, 3, 4, 2, 5, 1), second=ints(0, 1, 4, 2, 3, 5))
+    fixed = lambda: fl.Dataset.range(6).shuffle(3, seed=42, reshuffle_each_iteration=False)  # noqa: E731
+    check(fixed, ints(2, 0, 3, 4, 5, 1))
+
+
+def test_global_seed() -> None:
+    def make() -> Any:
+        fl.random.set_seed(7)
+        return fl.Dataset.range(8).shuffle(8)
+
+    check(make, ints(4, 2, 6, 1, 7, 5, 0, 3), second=None)
+
+
+@pytest.mark.parametrize("size", [1, 4, 50, 1000, fl.UNKNOWN_CARDINALITY])
+@pytest.mark.parametrize("n", [0, 1, 50])
+def test_rows_of_any_kind_go_the_way_of_their_numbers(size: int, n: int) -> None:
+    order = [int(x) for x in fl.Dataset.range(n).shuffle(size, seed=3)]
+    assert sorted(order) == list(range(n))
+    rows = np.arange(2.0 * n).reshape(n, 2)
+    words = np.array([str(i) for i in range(n)], object)
+    check(
+        lambda: fl.Dataset.from_tensor_slices({"r": rows, "w": words}).shuffle(size, seed=3),
+        [{"r": rows[i], "w": str(i)} for i in order],
+        second=None,
+    )
+    check(
+        lambda: fl.Dataset.range(n).map(lambda i: np.full([i % 3], i)).shuffle(size, seed=3),
+        [np.full([i % 3], i) for i in order],
+        second=None,
+    )
+
+
+@pytest.mark.parametrize("reshuffle", [True, False])
+def test_epochs_do_not_mix(reshuffle: bool) -> None:
+    ds = fl.Dataset.range(7).shuffle(20, seed=1, reshuffle_each_iteration=reshuffle).repeat(3)
+    got = [int(x) for x in ds]
+    epochs = [got[i : i + 7] for i in (0, 7, 14)]
+    assert all(sorted(e) == list(range(7)) for e in epochs)
+    assert (epochs[0] == epochs[1]) is not reshuffle
+
+
+def test_restored_in_the_middle_of_any_epoch() -> None:
+    make = lambda: fl.Dataset.range(5).shuffle(4, seed=5).repeat(3)  # noqa: E731
+    check(make, list(make()), second=None, optimizer=[True])
+    check(make, list(make()), second=None, optimizer=[False])
+
+
+def test_an_error_comes_when_the_element_is_read() -> None:
+    def f(x: Any) -> Any:
+        if x == 2:
+            raise ValueError("two")
+        return np.positive(x)
+
+    check_errors(
+        lambda: fl.Dataset.range(6).map(f).shuffle(3, seed=1),
+        [Raises(ValueError, "element 2"), *ints(1, 4, 0, 5, 3)],
+        second=None,
+    )
+
+
+def test_iterators_share_one_generator() -> None:
+    ds = fl.Dataset.range(8).shuffle(8, seed=5)
+    a, b = iter(ds), iter(ds)
+    first = [int(x) for x in fl.Dataset.range(8).shuffle(8, seed=5).repeat(2)]
+    assert [int(x) for x in b] == first[8:]
+    assert [int(x) for x in a] == first[:8]
+
+
+def test_rows_from_the_buffer_are_the_callers_own() -> None:
+    source = np.zeros((4, 2))
+    for row in fl.Dataset.from_tensor_slices(source).shuffle(4, seed=1):
+        row += 1
+    assert not source.any()
+
+
+@pytest.mark.parametrize("size", [0, -1, -3])
+def test_bad_size(size: int) -> None:
+    with pytest.raises(fl.errors.InvalidArgumentError, match=f"buffer_size must be greater than zero.*got {size}"):
+        fl.Dataset.range(3).shuffle(size)
+
+
+def test_a_full_shuffle_of_slices_holds_row_numbers_only() -> None:
+    rows = np.zeros((20_000, 256), np.float32)  # 20 MB
+    ds = fl.Dataset.from_tensor_slices(rows).shuffle(len(rows), seed=1)
+    tracemalloc.start()
+    for _ in ds.batch(100):
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5_000_000

@@ -1,0 +1,90 @@
+"""structure/nest.py: taking elements apart and putting them together."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+import attrs
+import pytest
+
+from feedline.structure.nest import LEAF, flat, flatten, map_structure
+
+Point = collections.namedtuple("Point", ["x", "y"])
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    left: object
+    right: object = 0
+
+
+@attrs.define
+class Box:
+    inner: object
+
+
+@pytest.mark.parametrize(
+    ("value", "leaves"),
+    [
+        (5, [5]),
+        ([1, 2], [[1, 2]]),
+        (None, [None]),
+        ((1, (2, 3)), [1, 2, 3]),
+        ({"z": 1, "a": (2,)}, [1, 2]),
+        (Point(1, {"k": 2}), [1, 2]),
+        (Pair(1, Point(2, 3)), [1, 2, 3]),
+        (Box((1, 2)), [1, 2]),
+        ((), []),
+        ({}, []),
+        (collections.OrderedDict([("b", 1), ("a", 2)]), [1, 2]),
+    ],
+)
+def test_round_trip(value: object, leaves: list[object]) -> None:
+    got, tree = flatten(value)
+    assert got == leaves
+    assert tree.unflatten(got) == value
+    assert type(tree.unflatten(got)) is type(value)
+    assert tree.flatten(value) == leaves
+    assert tree.size == len(leaves)
+
+
+def test_paths_name_every_leaf() -> None:
+    _, tree = flatten({"image": 1, "meta": (2, {"odd key": 3}), 7: 4})
+    assert tree.paths() == ["$.image", "$.meta[0]", "$.meta[1]['odd key']", "$[7]"]
+    assert LEAF.paths() == ["$"]
+
+
+def test_key_order_is_kept_and_can_be_lined_up() -> None:
+    _, ours = flatten({"z": 0, "a": 0})
+    _, theirs = flatten({"a": 0, "z": 0})
+    assert ours != theirs
+    assert ours.order_of(theirs) == [1, 0]
+    assert ours.flatten({"a": 1, "z": 2}) == [2, 1]
+    assert ours.order_of(flat(2)) is None
+
+
+@pytest.mark.parametrize(
+    ("tree_of", "value", "message"),
+    [
+        ((1, 2), (1, 2, 3), "tuple of 2 at $, got a tuple of 3"),
+        ((1, (2, 3)), (1, 2), "tuple of 2 at $[1], got a int"),
+        ({"a": 1}, {"b": 1}, "keys ['a'] at $"),
+        (1, (1,), "single value at $"),
+        (Pair(1, 2), Point(1, 2), "Pair at $"),
+    ],
+)
+def test_mismatch_names_the_place(tree_of: object, value: object, message: str) -> None:
+    _, tree = flatten(tree_of)
+    with pytest.raises(TypeError) as caught:
+        tree.flatten(value)
+    assert message in str(caught.value)
+
+
+def test_map_structure_and_pickle() -> None:
+    import pickle
+
+    assert map_structure(lambda v: v + 1, {"a": 1, "b": (2,)}) == {"a": 2, "b": (3,)}
+    _, tree = flatten(Point(1, {"k": 2}))
+    assert pickle.loads(pickle.dumps(tree)) == tree
+    assert hash(pickle.loads(pickle.dumps(tree))) == hash(tree)
