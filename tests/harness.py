@@ -25,10 +25,10 @@ from feedline.engine.run import blocks
 from feedline.errors import op_class
 from feedline.plan.function import Function
 from feedline.plan.node import Node
-from feedline.structure.nest import Tree, flatten
-from feedline.structure.optional import Optional
-from feedline.structure.spec import RaggedTensorSpec, TypeSpec
-from feedline.structure.values import leaf_of
+from feedline.structure.nest import flatten
+from likeness import compare, difference, elements, misfit, show
+
+__all__ = ["BLOCK_SIZES", "Raises", "check", "check_errors", "compare", "difference", "elements"]
 
 BLOCK_SIZES: tuple[int | None, ...] = (1, 2, 7, 64, None)
 RESTORE_POINTS = 40
@@ -100,20 +100,6 @@ def check_errors(
     """
     __tracebackhide__ = True
     _check(dataset, list(expect), second, endless, restore, optimizer, sizes, errors=True)
-
-
-def compare(got: Any, expect: Any, what: str = "the element") -> None:
-    """Fails where two elements differ in structure, dtype, shape or values."""
-    __tracebackhide__ = True
-    why = difference(got, expect)
-    if why:
-        raise AssertionError(f"{what} differs: {why}\n  got:      {_show(got)}\n  expected: {_show(expect)}")
-
-
-def elements(dataset: Any, limit: int = 10_000) -> list[Any]:
-    """The dataset's elements, read once, plainly."""
-    with iter(dataset) as it:
-        return [e for e, _ in zip(it, range(limit), strict=False)]
 
 
 # How one check goes.
@@ -206,8 +192,8 @@ def _check_outside(dataset: Any, expect: list[Any], endless: bool, errors: bool)
         return
     spec = dataset.element_spec if expect else None
     for i, element in enumerate(expect):
-        why = _misfit(element, spec)
-        assert not why, f"element {i} does not fit element_spec: {why}\n  element: {_show(element)}\n  spec: {spec}"
+        why = misfit(element, spec)
+        assert not why, f"element {i} does not fit element_spec: {why}\n  element: {show(element)}\n  spec: {spec}"
 
 
 def _check_epochs(way: _Way, epochs: list[Any], endless: bool) -> None:
@@ -289,19 +275,19 @@ def _check_rest(
     at = start
     for got in way.read(it, len(expect) - start + (not endless)):
         if at == len(expect):
-            raise AssertionError(f"more than the {at} expected elements, {where}: {_show(got)}")
+            raise AssertionError(f"more than the {at} expected elements, {where}: {show(got)}")
         why = _unlike(got, expect[at], restored)
         if why:
             raise AssertionError(
                 f"element {at} of {len(expect)} differs, {where}\n  {why}"
-                f"\n  got:      {_show(got)}\n  expected: {_show(expect[at])}"
+                f"\n  got:      {show(got)}\n  expected: {show(expect[at])}"
             )
         if overwrite:
             _overwrite(got)
         at += 1
     if at < len(expect):
         raise AssertionError(
-            f"the dataset ended after {at} of {len(expect)} expected elements, {where}\n  missing: {_show(expect[at])}"
+            f"the dataset ended after {at} of {len(expect)} expected elements, {where}\n  missing: {show(expect[at])}"
         )
 
 
@@ -337,9 +323,6 @@ def _overwrite(element: Any) -> None:
             leaf[...] = b"overwritten" if leaf.dtype == object else np.ones((), leaf.dtype)
 
 
-# How elements are compared.
-
-
 def _is_error(expect: Any) -> bool:
     return isinstance(expect, Raises) or (isinstance(expect, type) and issubclass(expect, BaseException))
 
@@ -357,153 +340,3 @@ def _unlike(got: Any, expect: Any, restored: bool) -> str:
     if not re.search(want.match, str(got.error)):
         return f"an error whose text does not match {want.match!r}"
     return ""
-
-
-def difference(got: Any, expect: Any) -> str:
-    """What differs between two elements, in words; an empty string where nothing does."""
-    leaves, tree = flatten(got)
-    wanted, want_tree = flatten(expect)
-    if tree != want_tree:
-        return f"structure {_structure(tree)}, expected {_structure(want_tree)}"
-    for path, a, b in zip(tree.paths(), leaves, wanted, strict=True):
-        why = _leaf_difference(a, b)
-        if why:
-            return f"{path}: {why}"
-    return ""
-
-
-def _structure(tree: Tree) -> str:
-    kind = tree.kind
-    if kind is None:
-        return "*"
-    parts = [_structure(c) for c in tree.children]
-    if kind is tuple:
-        return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
-    inside = ", ".join(f"{k}: {p}" for k, p in zip(tree.keys, parts, strict=True))
-    return f"{{{inside}}}" if kind is dict else f"{kind.__name__}({inside})"
-
-
-def _leaf_difference(got: Any, expect: Any) -> str:
-    if isinstance(got, fl.Dataset):
-        return _dataset_difference(got, expect)
-    expect = _leaf(expect)
-    for kind, compare_ in _KINDS.items():
-        if isinstance(got, kind) and isinstance(expect, kind):
-            return compare_(got, expect)
-    if got is None and expect is None:
-        return ""
-    if isinstance(got, np.ndarray) and not got.ndim:
-        return "a 0-d array; elements hold scalars"
-    return f"{_kind(got)}, expected {_kind(expect)}"
-
-
-def _leaf(value: Any) -> Any:
-    return value if isinstance(value, Optional) else leaf_of(value)
-
-
-def _dataset_difference(got: Any, expect: Any) -> str:
-    if not isinstance(expect, (list, fl.Dataset)):
-        return f"a Dataset, expected {_kind(expect)}"
-    rows, wanted = elements(got), expect if isinstance(expect, list) else elements(expect)
-    if len(rows) != len(wanted):
-        return f"a dataset of {len(rows)} elements, expected {len(wanted)}: {_show(rows)}"
-    for i, (a, b) in enumerate(zip(rows, wanted, strict=True)):
-        why = difference(a, b)
-        if why:
-            return f"element {i} of the dataset: {why}"
-    return ""
-
-
-def _array_difference(got: Any, expect: Any) -> str:
-    if got.dtype != expect.dtype:
-        return f"dtype {got.dtype}, expected {expect.dtype}"
-    if got.shape != expect.shape:
-        return f"shape {got.shape}, expected {expect.shape}"
-    if got.dtype == object:
-        pairs = list(zip(np.ravel(got).tolist(), np.ravel(expect).tolist(), strict=True))
-        odd = next((a for a, _ in pairs if type(a) is not bytes), None)
-        if odd is not None:
-            return f"a {type(odd).__name__} among strings, expected bytes"
-        return "" if all(a == b for a, b in pairs) else "values differ"
-    equal = (got == expect) | ((got != got) & (expect != expect))
-    if got.dtype.kind == "f":
-        equal = equal & (np.isnan(got) | (np.signbit(got) == np.signbit(expect)))
-    return "" if np.all(equal) else "values differ"
-
-
-def _ragged_difference(got: Any, expect: Any) -> str:
-    if got.ragged_rank != expect.ragged_rank:
-        return f"ragged_rank {got.ragged_rank}, expected {expect.ragged_rank}"
-    for i, (a, b) in enumerate(zip(got.nested_row_splits, expect.nested_row_splits, strict=True)):
-        why = _array_difference(a, b)
-        if why:
-            return f"row_splits {i}: {why}"
-    why = _array_difference(got.flat_values, expect.flat_values)
-    return why and f"flat_values: {why}"
-
-
-def _sparse_difference(got: Any, expect: Any) -> str:
-    for name in ("dense_shape", "indices", "values"):
-        why = _array_difference(getattr(got, name), getattr(expect, name))
-        if why:
-            return f"{name}: {why}"
-    return ""
-
-
-def _optional_difference(got: Optional, expect: Optional) -> str:
-    if got.has_value() != expect.has_value():
-        return f"an optional with{'' if got.has_value() else 'out'} a value, expected the contrary"
-    if not got.has_value():
-        same = got.element_spec == expect.element_spec
-        return "" if same else f"an empty optional of {got.element_spec}, expected {expect.element_spec}"
-    why = difference(got.get_value(), expect.get_value())
-    return why and f"value of the optional: {why}"
-
-
-def _bytes_difference(got: bytes, expect: bytes) -> str:
-    return "" if got == expect else "values differ"
-
-
-_KINDS: dict[type, Callable[[Any, Any], str]] = {
-    np.generic: _array_difference,
-    np.ndarray: _array_difference,
-    bytes: _bytes_difference,
-    fl.RaggedTensor: _ragged_difference,
-    fl.SparseTensor: _sparse_difference,
-    Optional: _optional_difference,
-}
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype} with shape {value.shape}"
-    return f"{type(value).__name__}"
-
-
-def _misfit(element: Any, spec: Any) -> str:
-    """Why an element does not fit its dataset's spec."""
-    leaves, tree = flatten(element)
-    specs, spec_tree = flatten(spec)
-    if tree != spec_tree:
-        return f"structure {_structure(tree)}, the spec has {_structure(spec_tree)}"
-    for path, leaf, s in zip(tree.paths(), leaves, specs, strict=True):
-        if not _leaf_fits(leaf, s):
-            return f"{path} is {_kind(leaf)}, the spec has {s}"
-    return ""
-
-
-def _leaf_fits(leaf: Any, spec: Any) -> bool:
-    if isinstance(spec, fl.DatasetSpec):
-        rows = leaf if isinstance(leaf, list) else []
-        return all(not _misfit(row, spec.element_spec) for row in rows)
-    leaf = _leaf(leaf)
-    if leaf is None or spec is None:
-        return leaf is None and spec is None
-    if isinstance(spec, RaggedTensorSpec) and isinstance(leaf, np.ndarray):  # a row of a ragged tensor
-        return spec.ragged_rank == 0 and spec.dtype == leaf.dtype and spec.shape.is_compatible_with(leaf.shape)
-    return isinstance(spec, TypeSpec) and spec.is_compatible_with(leaf)
-
-
-def _show(value: Any, width: int = 300) -> str:
-    text = repr(value)
-    return text if len(text) <= width else f"{text[:width]}... ({len(text)} characters)"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
-from feedline import errors, random
+from feedline import errors, io, random, train
 from feedline.data import experimental
 from feedline.data.dataset import Dataset
 from feedline.data.iterator import Iterator, NumpyIterator
 from feedline.data.options import Options, ThreadingOptions
+from feedline.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from feedline.ops.sources.from_source import Source
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from feedline.structure import ragged, sparse
@@ -53,4 +56,6 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     if name == "bfloat16":  # needs ml_dtypes, which not everyone has
         return _types.as_dtype("bfloat16")
+    if name == "compat":  # TensorFlow 1's names, for those who ask for them
+        return importlib.import_module("feedline.compat")
     raise AttributeError(f"module 'feedline' has no attribute {name!r}")

@@ -1,9 +1,9 @@
 """Orders that TensorFlow 2.21 gave for seeds, replayed: `vectors.json` holds small random pipelines, recorded.
 
-A vector's `config` describes a dataset as nested lists, `[operator, argument, ...]`, inputs before arguments, and how it was
-iterated; `expected` is what each iteration of that one dataset object gave. Inputs are built first and in order, which
-matters where the global seed numbers the operators. The family `function` is not replayed: it iterates datasets inside a
-compiled TensorFlow function, and feedline has no such thing.
+A vector's `config` describes a dataset as nested lists, `[operator, argument, ...]`, inputs before arguments, and says
+how it was iterated; `expected` is what each iteration of that one dataset object gave. Inputs are built first and in
+order, which matters where the global seed numbers the operators. The family `function` is not replayed: its datasets
+are made inside a compiled TensorFlow function, and feedline has no such thing.
 """
 
 from __future__ import annotations

@@ -11,15 +11,48 @@ import numpy as np
 from feedline.data.iterator import Iterator, NumpyIterator
 from feedline.data.options import Options
 from feedline.engine.run import Run
+from feedline.ops import apply as _apply
 from feedline.ops import batch as _batch
+from feedline.ops import bucket_by_sequence_length as _bucket_by_sequence_length
+from feedline.ops import cache as _cache
+from feedline.ops import choose_from_datasets as _choose_from_datasets
+from feedline.ops import concatenate as _concatenate
+from feedline.ops import enumerate as _enumerate
+from feedline.ops import filter as _filter
+from feedline.ops import flat_map as _flat_map
+from feedline.ops import get_single_element as _get_single_element
+from feedline.ops import global_shuffle as _global_shuffle
+from feedline.ops import group_by_window as _group_by_window
+from feedline.ops import ignore_errors as _ignore_errors
+from feedline.ops import interleave as _interleave
 from feedline.ops import map as _map
+from feedline.ops import padded_batch as _padded_batch
 from feedline.ops import prefetch as _prefetch
+from feedline.ops import ragged_batch as _ragged_batch
+from feedline.ops import rebatch as _rebatch
+from feedline.ops import reduce as _reduce
+from feedline.ops import rejection_resample as _rejection_resample
 from feedline.ops import repeat as _repeat
+from feedline.ops import sample_from_datasets as _sample_from_datasets
+from feedline.ops import scan as _scan
+from feedline.ops import shard as _shard
 from feedline.ops import shuffle as _shuffle
+from feedline.ops import skip as _skip
+from feedline.ops import sparse_batch as _sparse_batch
 from feedline.ops import take as _take
+from feedline.ops import take_while as _take_while
+from feedline.ops import unbatch as _unbatch
+from feedline.ops import unique as _unique
+from feedline.ops import window as _window
 from feedline.ops import with_options as _with_options
+from feedline.ops import zip as _zip
+from feedline.ops.sources import counter as _counter
+from feedline.ops.sources import from_generator as _from_generator
+from feedline.ops.sources import from_source as _from_source
 from feedline.ops.sources import from_tensor_slices as _from_tensor_slices
 from feedline.ops.sources import from_tensors as _from_tensors
+from feedline.ops.sources import list_files as _list_files
+from feedline.ops.sources import random as _random
 from feedline.ops.sources import range as _range
 from feedline.optimize import Optimizer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
@@ -45,17 +78,50 @@ class Dataset(Face[T_co]):
         raise TypeError("Dataset is made by its sources, for instance Dataset.range(3) or Dataset.from_tensor_slices(x)")
 
     # Sources
+    choose_from_datasets = staticmethod(_choose_from_datasets.choose_from_datasets)
+    counter = staticmethod(_counter.counter)
+    from_generator = staticmethod(_from_generator.from_generator)
+    from_source = staticmethod(_from_source.from_source)
     from_tensor_slices = staticmethod(_from_tensor_slices.from_tensor_slices)
     from_tensors = staticmethod(_from_tensors.from_tensors)
+    list_files = staticmethod(_list_files.list_files)
+    random = staticmethod(_random.random)
     range = staticmethod(_range.range_)
+    sample_from_datasets = staticmethod(_sample_from_datasets.sample_from_datasets)
+    zip = staticmethod(_zip.zip_)
 
     # Transformations
+    apply = _apply.apply
     batch = _batch.batch
+    bucket_by_sequence_length = _bucket_by_sequence_length.bucket_by_sequence_length
+    cache = _cache.cache
+    concatenate = _concatenate.concatenate
+    enumerate = _enumerate.enumerate_
+    filter = _filter.filter_
+    flat_map = _flat_map.flat_map
+    get_single_element = _get_single_element.get_single_element
+    global_shuffle = _global_shuffle.global_shuffle
+    group_by_window = _group_by_window.group_by_window
+    ignore_errors = _ignore_errors.ignore_errors
+    interleave = _interleave.interleave
     map = _map.map_
+    padded_batch = _padded_batch.padded_batch
     prefetch = _prefetch.prefetch
+    ragged_batch = _ragged_batch.ragged_batch
+    rebatch = _rebatch.rebatch
+    reduce = _reduce.reduce
+    rejection_resample = _rejection_resample.rejection_resample
     repeat = _repeat.repeat
+    scan = _scan.scan
+    shard = _shard.shard
     shuffle = _shuffle.shuffle
+    skip = _skip.skip
+    sparse_batch = _sparse_batch.sparse_batch
     take = _take.take
+    take_while = _take_while.take_while
+    unbatch = _unbatch.unbatch
+    unique = _unique.unique
+    window = _window.window
     with_options = _with_options.with_options
 
     # Looking at it and iterating it

@@ -22,6 +22,7 @@ from feedline.structure.block import Block
 
 BLOCK_ROWS = 8192
 BLOCK_BYTES = 1 << 20
+SAMPLE_FAILURES = 8
 
 
 class Input:
@@ -210,19 +211,26 @@ class Cursor:
 
 
 def sample(plan: Node, count: int) -> list[Block]:
-    """The first `count` elements of a plan, one block each."""
+    """The first `count` elements of a plan, one block each. Elements that fail are passed over, up to a few."""
     run = Run(plan)
     found: list[Block] = []
+    failed: list[Exception] = []
     try:
         run.start()
-        while len(found) < count:
-            block = run.pull(1)
+        while len(found) < count and len(failed) < SAMPLE_FAILURES:
+            try:
+                block = run.pull(1)
+            except Exception as e:
+                failed.append(e)
+                continue
             if block is None:
                 break
             if block.n:
                 found.append(block)
     finally:
         run.close()
+    if failed and not found:
+        raise failed[0]
     return found
 
 

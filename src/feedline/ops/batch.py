@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from feedline.errors import OpError
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.face import F
@@ -13,6 +15,8 @@ from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
+
+Stack = Callable[[Block, int], Block]
 
 
 class Partial(NamedTuple):
@@ -74,19 +78,9 @@ class Grouped(Node):
         left = [b for b in (after, state.rest) if b is not None]
         return done, Partial(concat(left) if left else None, state.ended, error)
 
-    def groups(self, rows: Block, size: int) -> tuple[Block, Exception | None, Block | None]:
+    def groups(self, rows: Block, size: int) -> tuple[Block, OpError | None, Block | None]:
         """Rows in groups of `size`, up to the first group that cannot be made; its error; and the rows after it."""
-        error, stop = None, rows.n
-        while stop:
-            try:
-                done = self.stack(rows.slice(0, stop), size)
-                break
-            except Ungroupable as e:  # another component may fail in an earlier group
-                error, stop = e.error, e.at * size
-        else:
-            done = EMPTY
-        after = stop + size if error is not None else stop
-        return done, error, rows.slice(after, rows.n) if after < rows.n else None
+        return in_groups(self.stack, rows, size)
 
     def stack(self, rows: Block, size: int) -> Block:
         """Rows in groups of `size`. Raises `Ungroupable` for the first group that cannot be made."""
@@ -113,8 +107,7 @@ class Batch(Grouped):
 
     def stack(self, rows: Block, size: int) -> Block:
         """Rows in groups of `size`."""
-        columns = [group(c, size, p) for c, p in zip(rows.columns, rows.tree.paths(), strict=True)]
-        return Block(columns, rows.n // size, rows.tree)
+        return stacked(rows, size)
 
     @property
     def indexable(self) -> bool:
@@ -152,6 +145,26 @@ class Batch(Grouped):
             return self.stack(rows, size)
         except Ungroupable as e:
             raise e.error from None
+
+
+def stacked(rows: Block, size: int) -> Block:
+    """Rows in groups of `size`, each component stacked. Raises `Ungroupable` where that cannot be done."""
+    columns = [group(c, size, p) for c, p in zip(rows.columns, rows.tree.paths(), strict=True)]
+    return Block(columns, rows.n // size, rows.tree)
+
+
+def in_groups(stack: Stack, rows: Block, size: int) -> tuple[Block, OpError | None, Block | None]:
+    """Rows in groups of `size`, up to the first group that cannot be made; its error; and the rows after it."""
+    error, stop = None, rows.n
+    done = EMPTY
+    while stop:
+        try:
+            done = stack(rows.slice(0, stop), size)
+            break
+        except Ungroupable as e:  # a component looked at later may fail in an earlier group
+            error, stop = e.error, e.at * size
+    after = stop + size if error is not None else stop
+    return done, error, rows.slice(after, rows.n) if after < rows.n else None
 
 
 def batched_spec(spec: Any, size: int | None) -> Any:

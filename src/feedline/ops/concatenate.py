@@ -10,15 +10,19 @@ from feedline.errors import InvalidTypeError
 from feedline.plan.arguments import plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import F
-from feedline.plan.node import Node, Pull, node
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, concat
+from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import general
 
 
 class Where(NamedTuple):
-    """Whether the second input has been started, a row of the first, and the reason why the two cannot be joined."""
+    """Which input the rows come from, a row of the first one, and why the second cannot follow it.
 
-    second: bool = False
+    0: the first. 1: the second, of which no row has been seen yet. 2: the second, whose rows fit.
+    """
+
+    at: int = 0
     like: Block | None = None
     error: Exception | None = None
 
@@ -54,25 +58,44 @@ class Concatenate(Node):
         return Where()
 
     def step(self, state: Where, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Where]:
-        """Passes rows on. Whether the inputs go together may show only here, where functions make their elements."""
-        second, like, error = state
+        """Passes rows on. Where functions make the elements, only here it shows whether the inputs go together."""
+        at, like, error = state
         if error is not None:
             raise error
-        if not second:
-            block = pull[0](want)
-            if block is not None:
-                return block, state if like is not None or not block.n else Where(False, block.slice(0, 1))
-            pull[1].start()
-            state = Where(True, like)
-        return self._from_second(pull[1], want, state)
+        block = pull[at > 0](want)
+        if at == 0:
+            if block is None:
+                pull[1].start()
+                return EMPTY, Where(1, like)
+            return block, state if like is not None or not block.n else Where(0, block.slice(0, 1))
+        if block is None or not block.n:
+            return block, state
+        if at == 1:
+            if like is not None and general(like.spec(), block.slice(0, 1).spec()) is None:
+                return EMPTY, Where(1, like, _incompatible(like.spec(), block.slice(0, 1).spec()))
+            state = Where(2, like)
+        return block.reordered(self._tree(like, block)), state
 
-    def _from_second(self, pull: Pull, want: int, state: Where) -> tuple[Block | None, Where]:
-        like = state.like
-        try:
-            block = pull(want)
-        except Exception as e:  # the first error must not undo the start
-            return EMPTY_AND(e, state)
-        return block, state
+    def _tree(self, like: Block | None, block: Block) -> Tree:
+        if like is not None:
+            return like.tree
+        return flatten(self.element_spec)[1] if self.spec_known else block.tree
+
+    @property
+    def indexable(self) -> bool:
+        """Where both inputs are, and it is known where the first ends."""
+        return self.input.indexable and self.dataset.indexable and self.input.cardinality() >= 0
+
+    def rows(self, index: Array) -> Block:
+        """The rows of each input, put back into the order asked for."""
+        n = self.input.cardinality()
+        early = index < n
+        if early.all():
+            return self.input.rows(index)
+        if not early.any():
+            return self.dataset.rows(index - n)
+        both = concat([self.input.rows(index[early]), self.dataset.rows(index[~early] - n)])
+        return both.take(np.argsort(np.argsort(~early, kind="stable"), kind="stable"))
 
 
 def _incompatible(first: Any, second: Any) -> InvalidTypeError:
@@ -80,3 +103,17 @@ def _incompatible(first: Any, second: Any) -> InvalidTypeError:
         f"concatenate: the elements of the two datasets differ in structure or types: {first!r} and {second!r}; "
         "map one of them to the form of the other"
     )
+
+
+def concatenate(self: F, dataset: Any, name: str | None = None) -> F:
+    """The elements of this dataset, then those of `dataset`.
+
+    >>> list(fl.Dataset.range(2).concatenate(fl.Dataset.range(7, 9)))
+    [np.int64(0), np.int64(1), np.int64(7), np.int64(8)]
+
+    Both must have the same structure and types; shapes may differ. The second is started when the first has ended.
+    """
+    plan = Concatenate(self._plan, plan_of(dataset, "dataset", "concatenate"))
+    if plan.spec_known:
+        plan.spec()
+    return self._derive(plan)  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar
 
 from feedline.plan import arguments
@@ -26,12 +27,26 @@ class Map(RowWise):
     deterministic: bool | None = None
 
     def spec(self) -> Any:
-        """Seen in the results for the first few elements; dimensions that differ among them are unknown."""
+        """Worked out for arithmetic on scalars; otherwise seen in the results for the first few elements, where
+        dimensions that differ among them are unknown.
+        """
+        if self._arithmetic_spec is not None:
+            return self._arithmetic_spec
         blocks = sample(self, SAMPLES)
         if not blocks:  # no elements to try it on
             results = [self.function.on_row(zeros_of(self.input.element_spec))]
             blocks = [self.function.block_of(results)]
         return infer(blocks)
+
+    @property
+    def spec_known(self) -> bool:
+        """True for arithmetic on scalars, or once it has been asked for."""
+        return "element_spec" in self.__dict__ or self._arithmetic_spec is not None
+
+    @cached_property
+    def _arithmetic_spec(self) -> Any:
+        known = self.function.elementwise and self.input.spec_known
+        return self.function.spec_of_columns(self.input.element_spec) if known else None
 
     @property
     def user_code(self) -> bool:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
+from feedline.errors import InvalidArgumentError
 from feedline.ops.batch import Batch
+from feedline.ops.map import map_
+from feedline.plan import arguments
+from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Pull, node
 from feedline.structure.block import Block, concat
 
 
 class Slots(NamedTuple):
-    """Rows of batches that are whole so far; whether the input has ended; an error that is due next; what failed first in
-    the batch being filled, and how many places of that batch are still to be passed over.
+    """Rows of batches that are whole so far; whether the input has ended; an error that is due next; or, once an
+    element has failed, its error and how many places of its batch are still to be passed over.
     """
 
     rest: Block | None = None
@@ -30,55 +35,85 @@ class MapAndBatch(Batch):
     State: ClassVar[Any] = Slots
     op: ClassVar[str] = "map_and_batch"
 
-    def step(self, state: Slots, pull: Pull, want: int) -> tuple[Block | None, Slots]:
+    def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         """Collects rows until a batch is full or lost. Of several errors in one batch, the first is told."""
         size = self.batch_size
         rest, ended, error, failed, left = state
         if error is not None:
             raise error
-        have = 0 if rest is None else rest.n
-        if failed is not None and have < size:
-            return EMPTY, self._pass_over(failed, left, pull)
+        if failed is not None:
+            return EMPTY, _passed_over(failed, left, pull)
         parts = [] if rest is None else [rest]
-        while have < size and not ended and failed is None:
+        have = 0 if rest is None else rest.n
+        while have < size and not ended:
             try:
                 block = pull(want * size - have)
             except Exception as e:
-                failed, left = e, size - 1 - have % size
-                break
+                return EMPTY, Slots(failed=e, left=size - have - 1)
             if block is None:
                 ended = True
             elif block.n:
                 parts.append(block)
                 have += block.n
         full = have - have % size
-        if full:
-            rows = concat(parts)
-            keep = rows.slice(full, have) if full < have and failed is None else None
-            return self._whole(rows.slice(0, full), Slots(keep, ended, None, failed, left))
-        if failed is not None:
-            return EMPTY, Slots(None, ended, None, failed, left)
-        if not have or self.drop_remainder:
+        if not full and (not have or self.drop_remainder):
             return None, Slots(None, True)
-        return self._whole(concat(parts), Slots(None, True))
+        rows = concat(parts)
+        if not full:
+            return self._whole(rows, have, Slots(None, True))
+        return self._whole(rows.slice(0, full), size, Slots(rows.slice(full, have), ended))
 
-    def _pass_over(self, failed: Exception, left: int, pull: Pull) -> Slots:
-        ended = False
-        while left and not ended:
-            try:
-                block = pull(left)
-            except Exception:
-                left -= 1
-            else:
-                ended = block is None
-                left -= 0 if block is None else block.n
-        return Slots(None, ended, failed)
-
-    def _whole(self, rows: Block, state: Slots) -> tuple[Block, Slots]:
-        done, error, after = self.groups(rows, min(self.batch_size, rows.n))
-        kept = [b for b in (after, state.rest) if b is not None]
+    def _whole(self, rows: Block, size: int, state: Slots) -> tuple[Block, Slots]:
+        done, error, after = self.groups(rows, size)
+        kept = [b for b in (after, state.rest) if b is not None and b.n]
         return done, state._replace(rest=concat(kept) if kept else None, error=error)
 
-    def after_error(self, state: Slots) -> Slots:
+    def after_error(self, state: Any) -> Any:
         """The error has been told."""
         return state._replace(error=None)
+
+
+def _passed_over(failed: Exception, left: int, pull: Pull) -> Slots:
+    """The state when the places of a lost batch that were left have been passed over."""
+    ended = False
+    while left and not ended:
+        try:
+            block = pull(left)
+        except Exception:
+            left -= 1
+        else:
+            ended = block is None
+            left -= 0 if block is None else block.n
+    return Slots(None, ended, failed)
+
+
+def map_and_batch(
+    map_func: Callable[..., Any],
+    batch_size: int,
+    num_parallel_batches: int | None = None,
+    drop_remainder: bool = False,
+    num_parallel_calls: int | None = None,
+) -> Callable[[F], F]:
+    """`map` and `batch` in one, for `Dataset.apply`.
+
+    >>> list(fl.Dataset.range(5).apply(fl.experimental.map_and_batch(lambda x: x * x, 3)))
+    [array([0, 1, 4]), array([ 9, 16])]
+
+    The same as `map(map_func).batch(batch_size)`, but that an element which fails always takes its batch along.
+    """
+    size = arguments.positive(batch_size, "batch_size", "map_and_batch")
+    if num_parallel_batches is not None:
+        if num_parallel_calls is not None:
+            raise InvalidArgumentError(
+                "map_and_batch: num_parallel_batches and num_parallel_calls say the same thing; give only one, "
+                f"got {num_parallel_batches} and {num_parallel_calls}"
+            )
+        num_parallel_calls = size * arguments.positive(num_parallel_batches, "num_parallel_batches", "map_and_batch")
+    arguments.parallel_calls(num_parallel_calls, "map_and_batch")
+    drop = arguments.boolean(drop_remainder, "drop_remainder", "map_and_batch")
+
+    def transform(dataset: F) -> F:
+        mapped = map_(dataset, map_func, num_parallel_calls)
+        return dataset._derive(MapAndBatch(mapped._plan, size, drop))  # type: ignore[no-any-return]
+
+    return transform

@@ -10,8 +10,8 @@ from feedline.structure.block import Block
 
 @node
 class Pick(Node):
-    """The rows of `source` whose numbers `index` gives, in that order. Made by the optimizer, so that what puts rows into
-    another order need not hold them.
+    """The rows of `source` whose numbers `index` gives, in that order. Made by the optimizer, so that what puts rows
+    into another order need not hold them.
     """
 
     op: ClassVar[str] = "pick"

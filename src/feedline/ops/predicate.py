@@ -21,7 +21,7 @@ def by_columns(predicate: Function, block: Block) -> Array | None:
 
 
 def answer(value: Any) -> bool:
-    """What a predicate returned, as a bool; `InvalidArgumentError`, which is a ValueError, for anything but a bool scalar."""
+    """What a predicate returned, as a bool; `InvalidArgumentError` for anything but a bool scalar."""
     if type(value) is bool or type(value) is np.bool_:
         return bool(value)
     leaf = None if isinstance(value, (tuple, dict)) else leaf_of(value)
@@ -33,4 +33,4 @@ def answer(value: Any) -> bool:
         got = f"the {leaf.dtype} {leaf}"
     else:
         got = "None" if value is None else f"a {type(value).__name__}"
-    raise InvalidArgumentError(f"a predicate must return a bool scalar, got {got}; return a comparison, for instance x > 0")
+    raise InvalidArgumentError(f"a predicate must return a bool scalar, got {got}; compare it, for instance x > 0")

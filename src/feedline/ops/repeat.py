@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import F
-from feedline.plan.node import Node, Pull, node
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block
 
 
@@ -47,15 +47,16 @@ class Repeat(Node):
         one.
         """
         done, gave = state
-        while done != self.count:
-            block = pull(want)
-            if block is not None:
-                return block, Epoch(done, gave or block.n > 0)
-            if self.count < 0 and not gave:
-                return None, Epoch(self.count, False)  # an epoch that gives nothing ends even an endless repeat
-            done, gave = done + 1 if self.count > 0 else done, False
-            pull.start()
-        return None, Epoch(done, gave)
+        if done == self.count:
+            return None, state
+        block = pull(want)
+        if block is not None:
+            return block, Epoch(done, gave or block.n > 0)
+        if self.count < 0 and not gave:
+            return None, Epoch(self.count, False)  # an epoch that gives nothing ends even an endless repeat
+        pull.start()
+        # Nothing yet: should the next epoch begin with an error, it is known by then that this one is over.
+        return EMPTY, Epoch(done + 1 if self.count > 0 else done, False)
 
     def sampled(self) -> Node:
         """One epoch shows as much as many."""

@@ -224,6 +224,16 @@ class Shuffle(Node):
         return self.input.rows(order[index])
 
 
+def buffer_rows(value: Any, op: str) -> int:
+    """`buffer_size`: a number above zero, or UNKNOWN_CARDINALITY for the whole dataset."""
+    size = integer(value, "buffer_size", op)
+    if size < 1 and size != UNKNOWN:
+        raise InvalidArgumentError(
+            f"{op}: buffer_size must be greater than zero, or UNKNOWN_CARDINALITY for the whole dataset, got {size}"
+        )
+    return size
+
+
 def shuffle(
     self: F,
     buffer_size: int,
@@ -240,10 +250,6 @@ def shuffle(
     Each iteration, and each epoch of a `repeat` after it, has another order unless `reshuffle_each_iteration` is
     False. For a given seed the order is TensorFlow's.
     """
-    size = integer(buffer_size, "buffer_size", "shuffle")
-    if size < 1 and size != UNKNOWN:
-        raise InvalidArgumentError(
-            f"shuffle: buffer_size must be greater than zero, or UNKNOWN_CARDINALITY for the whole dataset, got {size}"
-        )
+    size = buffer_rows(buffer_size, "shuffle")
     reshuffle = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
     return self._derive(Shuffle(self._plan, size, SeedGenerator(*get_seed(seed), reshuffle)))  # type: ignore[no-any-return]

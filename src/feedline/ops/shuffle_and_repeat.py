@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
-from feedline.ops.shuffle import Shuffle
+from feedline.errors import InvalidArgumentError
+from feedline.ops.shuffle import Shuffle, buffer_rows
+from feedline.plan.arguments import integer
+from feedline.plan.face import F
 from feedline.plan.node import node
+from feedline.random.seeds import SeedGenerator, get_seed
 
 
 @node
 class ShuffleAndRepeat(Shuffle):
-    """A shuffle of `count` epochs in one buffer. It takes one pair of seeds per epoch, where a repeat that starts its input
-    anew takes one more at the end. Made by the optimizer.
+    """A shuffle of `count` epochs in one buffer. It takes one pair of seeds per epoch, where a repeat that starts its
+    input anew takes one more at the end. Made by the optimizer.
     """
 
     op: ClassVar[str] = "shuffle_and_repeat"
+
+
+def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | None = None) -> Callable[[F], F]:
+    """`shuffle` and `repeat` in one, for `Dataset.apply`: each of `count` epochs has another order.
+
+    >>> ds = fl.Dataset.range(3).apply(fl.experimental.shuffle_and_repeat(3, count=2, seed=1))
+    >>> [int(x) for x in ds]
+    [1, 2, 0, 1, 0, 2]
+
+    The same as `shuffle(buffer_size, seed).repeat(count)`.
+    """
+    size = buffer_rows(buffer_size, "shuffle_and_repeat")
+    epochs = -1 if count is None else integer(count, "count", "shuffle_and_repeat")
+    if epochs < 1 and epochs != -1:
+        raise InvalidArgumentError(
+            f"shuffle_and_repeat: count must be greater than zero, or None or -1 for no end, got {epochs}"
+        )
+
+    def transform(dataset: F) -> F:
+        made = ShuffleAndRepeat(dataset._plan, size, SeedGenerator(*get_seed(seed), True), epochs)
+        return dataset._derive(made)  # type: ignore[no-any-return]
+
+    return transform

@@ -15,7 +15,7 @@ PULL_ROWS = 8192
 class Skipped(NamedTuple):
     """How many elements have been left out."""
 
-    count: int = 0
+    done: int = 0
 
 
 @node
@@ -42,19 +42,19 @@ class Skip(Node):
 
     def step(self, state: Skipped, pull: Pull, want: int) -> tuple[Block | None, Skipped]:
         """Leaves rows out until there have been enough, in pieces, so that they need not all be in memory."""
-        left = self.count - state.count
+        left = self.count - state.done
         if left < 0:
             return None, state
         block = pull(min(left + want, max(want, PULL_ROWS)))
         if block is None or not left:
             return block, state
         if block.n <= left:
-            return EMPTY, Skipped(state.count + block.n)
+            return EMPTY, Skipped(state.done + block.n)
         return block.slice(left, block.n), Skipped(self.count)
 
     def after_error(self, state: Skipped) -> Skipped:
         """TensorFlow begins to count again when an element among those to be skipped fails."""
-        return state if state.count == self.count else Skipped()
+        return state if state.done == self.count else Skipped()
 
     @property
     def indexable(self) -> bool:

@@ -17,7 +17,7 @@ from feedline.structure.block import Block
 
 
 class Taking(NamedTuple):
-    """How many rows have been looked at, whether one was False, rows still to look at, and an error that is due next."""
+    """How many rows have been looked at, whether one was False, rows still to look at, and an error due next."""
 
     seen: int = 0
     ended: bool = False
@@ -44,7 +44,7 @@ class TakeWhile(Node):
         return not self.predicate.elementwise
 
     def step(self, state: Taking, pull: Pull, want: int) -> tuple[Block | None, Taking]:
-        """Passes rows on up to the first False. The rows after it must not have been made, where making them has effects."""
+        """Passes rows on up to the first False. Where making rows has effects, those after it must not be made."""
         seen, ended, rest, error = state
         if error is not None:
             raise error

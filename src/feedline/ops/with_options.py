@@ -51,7 +51,7 @@ def with_options(self: F, options: Any, name: str | None = None) -> F:
     >>> ds.options()
     Options(experimental_optimization=OptimizationOptions(map_and_batch_fusion=False))
 
-    Options hold for the whole pipeline, also for steps that come after; of two settings of one option the later one wins.
+    Options hold for the whole pipeline, also for steps that come after. Where one is set twice, the later one wins.
     """
     if not (hasattr(options, "merge") and hasattr(options, "frozen")):
         raise TypeError(

@@ -28,9 +28,9 @@ class Sides(NamedTuple):
 class Zip(Node):
     """One row of every input, in the structure `tree`.
 
-    TensorFlow takes one row from every input each time, also from those after one that ended or failed, so that the inputs
-    stay in step. What comes first among the inputs decides: an end hides the errors after it, an error is raised even if
-    an input after it has ended, and then it was the last row.
+    TensorFlow takes one row from every input each time, also from those after one that ended or failed, so that the
+    inputs stay in step. What comes first among the inputs decides: an end hides the errors after it; an error is raised
+    even if an input after it has ended, and then the end comes next.
     """
 
     State: ClassVar[Any] = Sides
@@ -54,8 +54,8 @@ class Zip(Node):
         return Sides((None,) * len(pull))
 
     def step(self, state: Sides, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Sides]:
-        """Gets every input to the same row, then gives as many rows as all have. A row that fails or ends is kept in the
-        state first, and raised in the next step, since what the inputs gave has to be remembered.
+        """Gets every input to the same row, then gives as many rows as all have. A row that fails is kept in the state
+        first and raised in the next step, since what the inputs gave with it has to be remembered.
         """
         outcome = _outcome(state.sides)
         if outcome is END:
@@ -75,7 +75,9 @@ class Zip(Node):
         return self._side_by_side([s.slice(0, n) for s in sides], n), Sides(rest, state.used + n)
 
     def _sure(self, i: int, sides: list[Any], used: int) -> int:
-        """How many more rows all inputs but number i are known to have: so many of its rows will not be made in vain."""
+        """How many more rows all inputs but number i are known to have, so that as many of its own are not made in
+        vain.
+        """
         known = []
         for j, other in enumerate(self.datasets):
             n = other.cardinality()

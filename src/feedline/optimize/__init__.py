@@ -1,4 +1,4 @@
-"""Rewrites of a plan before it runs. Elements, their order, the seeds taken and the user's functions stay what they were.
+"""Rewrites of a plan before it runs. Elements, their order, and what is seen of the user's functions stay the same.
 
 Each rule has a file and a name. Those with TensorFlow's names obey `Options.experimental_optimization`; setting
 `apply_default_optimizations` to False leaves out all that nobody asked for by name, feedline's own among them.
@@ -6,12 +6,14 @@ Each rule has a file and a name. Those with TensorFlow's names obey `Options.exp
     noop_elimination           steps that do nothing go
     shuffle_and_repeat_fusion  a repeat after a shuffle becomes part of it
     map_fusion                 several maps in a row run as one step; only if asked for
+    filter_fusion              the same for filters; only if asked for
+    map_and_filter_fusion      the same for maps and the filter after them; only if asked for
     map_and_batch_fusion       a batch after a map treats failing elements as TensorFlow does
     push_down                  parts of rows in memory are read from where they lie (feedline's own)
     shuffle_row_numbers        row numbers are shuffled instead of rows (feedline's own)
 
-Every rule goes over the plan once, inputs first, in the order above. TensorFlow does the same, and it shows: which steps
-are neighbours when a fusion looks at them decides what an error takes along, and how many seeds an epoch takes.
+Every rule goes over the plan once, inputs first, in the order above. TensorFlow does the same, and it shows: which
+steps are neighbours when a fusion looks at them decides what an error takes along and how many seeds an epoch takes.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from feedline.optimize.filter_fusion import filter_fusion
 from feedline.optimize.map_and_batch_fusion import map_and_batch_fusion
+from feedline.optimize.map_and_filter_fusion import map_and_filter_fusion
 from feedline.optimize.map_fusion import map_fusion
 from feedline.optimize.noop_elimination import noop_elimination
 from feedline.optimize.push_down import push_down
@@ -41,6 +45,8 @@ RULES = (
     Rule("noop_elimination", noop_elimination, True),
     Rule("shuffle_and_repeat_fusion", shuffle_and_repeat_fusion, True),
     Rule("map_fusion", map_fusion, False),
+    Rule("filter_fusion", filter_fusion, False),
+    Rule("map_and_filter_fusion", map_and_filter_fusion, False),
     Rule("map_and_batch_fusion", map_and_batch_fusion, True),
     Rule("push_down", push_down, True),
     Rule("shuffle_row_numbers", shuffle_row_numbers, True),
@@ -65,9 +71,8 @@ class Optimizer:
     def __init__(self, options: Any) -> None:
         chosen = getattr(options, "experimental_optimization", None)
         defaults = getattr(chosen, "apply_default_optimizations", None) is not False
-        self.rules = tuple(
-            r for r in RULES if _first(getattr(chosen, r.name, None), r.default and defaults and r.name not in without.names)
-        )
+        on = [r.default and defaults and r.name not in without.names for r in RULES]
+        self.rules = tuple(r for r, d in zip(RULES, on, strict=True) if _set(getattr(chosen, r.name, None), d))
 
     def __call__(self, plan: Node) -> Node:
         """The plan with all rewrites made."""
@@ -98,9 +103,9 @@ def optimize(plan: Node, options: Any = None) -> Node:
     return Optimizer(options)(plan)
 
 
-class without:  # noqa: N801 - used like a function: `with without("push_down"): ...`
-    """Within it, datasets that are iterated for the first time are not rewritten by these rules, unless their options ask
-    for them by name.
+class without:
+    """Within it, datasets that are iterated for the first time are not rewritten by these rules, unless their options
+    ask for them by name.
 
     >>> from feedline.optimize import Optimizer, without
     >>> with without("noop_elimination"):
@@ -123,7 +128,7 @@ class without:  # noqa: N801 - used like a function: `with without("push_down"):
         without.names = self.outer
 
 
-def _first(explicit: bool | None, default: bool) -> bool:
+def _set(explicit: bool | None, default: bool) -> bool:
     return default if explicit is None else explicit
 
 

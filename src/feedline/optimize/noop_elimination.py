@@ -8,6 +8,8 @@ from typing import Any
 
 from feedline.ops.map import Map
 from feedline.ops.repeat import Repeat
+from feedline.ops.shard import Shard
+from feedline.ops.skip import Skip
 from feedline.ops.take import Take
 from feedline.plan.node import Node
 
@@ -24,13 +26,23 @@ def noop_elimination(node: Node) -> Node | None:
 
     `prefetch(0)` stays, as in TensorFlow, where it keeps its neighbours from being fused.
     """
-    if isinstance(node, Take):
-        return node.input if node.count < 0 else None
-    if isinstance(node, Repeat):
-        return node.input if node.count == 1 else None
-    if isinstance(node, Map):
-        return node.input if node.input.spec_known and is_identity(node.function.call, node.input.element_spec) else None
+    if isinstance(node, (Take, Skip, Repeat, Shard, Map)) and _does_nothing(node):
+        return node.input
     return None
+
+
+def _does_nothing(node: Take | Skip | Repeat | Shard | Map) -> bool:
+    match node:
+        case Take():
+            return node.count < 0
+        case Skip():
+            return node.count == 0
+        case Repeat():
+            return node.count == 1
+        case Shard():
+            return node.num_shards == 1
+    below = node.input  # looked at only where that runs no function of the user's
+    return below.spec_known and is_identity(node.function.call, below.element_spec)
 
 
 def is_identity(function: Any, spec: Any) -> bool:

@@ -13,8 +13,8 @@ from feedline.plan.rewrite import made_into, standing_for
 def shuffle_and_repeat_fusion(node: Node) -> Node | None:
     """One buffer for all epochs, where the repeat stands directly after the shuffle. A second repeat stays by itself.
 
-    Within one pass the order is the same either way, but a pass takes one pair of seeds less, so that the next pass over
-    the same dataset differs. TensorFlow refuses some counts here that it takes elsewhere, when an iterator is made.
+    Within one pass the order is the same either way, but a pass takes one pair of seeds less, so that the next pass
+    over the same dataset differs. TensorFlow refuses some counts here that it takes elsewhere.
     """
     if not isinstance(node, Repeat) or type(node.input) is not Shuffle or node.input.count != 1:
         return None

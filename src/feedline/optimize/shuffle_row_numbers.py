@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from feedline.ops.pick import Pick
+from feedline.ops.shard import Shard
 from feedline.ops.shuffle import Shuffle
+from feedline.ops.skip import Skip
 from feedline.ops.sources.range import Range
 from feedline.optimize.plain import plain
 from feedline.plan.node import Node
@@ -20,12 +22,10 @@ def shuffle_row_numbers(node: Node) -> Node | None:
     The order of a shuffle does not depend on what is shuffled, so seeds and order stay the same. What else changes the
     order of such rows works on the numbers as well.
     """
-    if not isinstance(node, Shuffle):
-        return None
-    below = node.input
-    if isinstance(below, Pick):
-        return standing_for(node, Pick(below.source, node.replace(input=below.index)))
-    if plain(below) and not isinstance(below, Range):
-        numbers = Range(0, below.cardinality(), 1, _NUMBERS)
-        return standing_for(node, Pick(below, node.replace(input=numbers)))
+    if isinstance(node, (Shuffle, Skip, Shard)) and isinstance(node.input, Pick):
+        picked = node.input
+        return standing_for(node, Pick(picked.source, node.replace(input=picked.index)))
+    if isinstance(node, Shuffle) and plain(node.input) and not isinstance(node.input, Range):
+        numbers = Range(0, node.input.cardinality(), 1, _NUMBERS)
+        return standing_for(node, Pick(node.input, node.replace(input=numbers)))
     return None

@@ -16,7 +16,7 @@ from feedline.plan.elementwise import elementwise
 from feedline.plan.node import RowFailed
 from feedline.random.seeds import function_scope
 from feedline.structure.block import Array, Block, concat, pack, rows_of, slice_column, spec_of_column
-from feedline.structure.nest import LEAF, Tree, flatten, is_structure
+from feedline.structure.nest import LEAF, Tree, flatten, is_structure, map_structure
 from feedline.structure.spec import TensorSpec, TypeSpec, general, type_spec_from_value
 from feedline.structure.types import as_dtype
 
@@ -88,6 +88,19 @@ class Function:
             return self.call(*args) if block.tree.kind is tuple else self.call(args)
         except Exception:  # let it happen again, row by row, where it can be blamed on one
             return None
+
+    def spec_of_columns(self, spec: Any) -> Any:
+        """The spec of the results for elements of `spec`, where calling the function with empty columns can tell it; None
+        where only a call with an element could.
+        """
+        leaves, tree = flatten(spec)
+        if not all(isinstance(s, TensorSpec) and s.shape.rank == 0 for s in leaves):
+            return None
+        result = self.on_columns(Block([np.empty(0, s.dtype.dtype) for s in leaves], 0, tree))
+        got, shape = flatten(result)
+        if not all(isinstance(column, np.ndarray) and column.shape == (0,) for column in got):
+            return None
+        return shape.unflatten([TensorSpec((), column.dtype) for column in got])
 
     def block_of_columns(self, result: Any, n: int) -> Block | None:
         """The block made of an `on_columns` result; None where a leaf is no column."""
@@ -272,11 +285,15 @@ def _words(key: Any) -> str:
 
 
 def infer(samples: Sequence[Block]) -> Any:
-    """The spec that fits all sampled blocks."""
+    """The spec that fits all sampled blocks. A size of 0 counts as unknown: rather something is empty just now."""
     spec = samples[0].spec()
     for block in samples[1:]:
         merged = general(spec, block.spec())
         spec = spec if merged is None else merged
-    return spec
+    return map_structure(_never_empty, spec)
 
 
+def _never_empty(spec: Any) -> Any:
+    if not isinstance(spec, TensorSpec) or not spec.shape.rank or 0 not in spec.shape:
+        return spec
+    return TensorSpec([d or None for d in spec.shape], spec.dtype)

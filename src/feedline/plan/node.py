@@ -104,7 +104,7 @@ class Node:
 
     @property
     def shufflable(self) -> bool:
-        """True when `global_shuffle` takes it: any row can be had, and the rows are those an iteration gives, in order."""
+        """True when `global_shuffle` takes it: any row can be had, and they are those an iteration gives, in order."""
         return self.indexable and all(n.shufflable for n in self.inputs)
 
     def rows(self, index: Array) -> Block:

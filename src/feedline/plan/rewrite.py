@@ -15,7 +15,7 @@ Rewrite = Callable[[Node], Node | None]
 
 
 def standing_for(old: Node, new: N) -> N:
-    """`new` as the step users know as `old`: it has its number in messages and its spec, where that is known already."""
+    """`new` as the step users know as `old`: with its number in messages, and its spec where that is known already."""
     if new is not old:
         new.__dict__["position"] = old.position
         if "element_spec" in old.__dict__:

@@ -399,12 +399,14 @@ def ungroup(column: Column) -> tuple[Column, Array]:
         return column.reshape(n * size, *column.shape[2:]), np.full(n, size, np.int64)
     items = rows_of(column)
     for i, item in enumerate(items):
-        if not (item is None or isinstance(item, (RaggedTensor, SparseTensor)) or (isinstance(item, np.ndarray) and item.ndim)):
-            what = "a scalar" if isinstance(item, (np.generic, bytes)) else f"a {type(item).__name__}"
+        has_rows = item.ndim > 0 if isinstance(item, np.ndarray) else isinstance(item, (RaggedTensor, SparseTensor))
+        if not has_rows and item is not None:
+            scalar = isinstance(item, (np.ndarray, np.generic, bytes))
+            what = "a scalar" if scalar else f"a {type(item).__name__}"
             raise Ungroupable(i, InvalidArgumentError(f"{what} has no rows to take out; the elements must be batches"))
     counts = np.array([-1 if item is None else _length(item) for item in items], np.int64)
     kinds = {type(item) for item in items}
-    first = items[0] if items else None
+    first: Any = items[0] if items else None
     if kinds == {np.ndarray}:
         if all(item.dtype == first.dtype and item.shape[1:] == first.shape[1:] for item in items):
             return np.concatenate(items), counts

@@ -43,7 +43,7 @@ class Tree:
         return out
 
     def flatten_up_to(self, value: Any) -> list[Any]:
-        """Takes `value` apart as far as this structure goes; what stands in the place of a leaf may be a structure too."""
+        """Takes `value` apart as far as this structure goes; what stands in a leaf's place may be a structure too."""
         out: list[Any] = []
         _flatten_as(self, value, out, LEAF_PATH, deeper=True)
         return out

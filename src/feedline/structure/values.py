@@ -6,6 +6,7 @@ None.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -228,6 +229,9 @@ def _foreign(value: Any) -> Any:
         return SparseTensor(np.asarray(value.indices), np.asarray(value.values), np.asarray(value.dense_shape))
     if hasattr(value, "detach") and getattr(value, "requires_grad", False):
         value = value.detach()
+    if str(getattr(value, "dtype", "")) == "torch.bfloat16":  # NumPy knows neither it nor a way to it: go by the bits
+        bits = value.contiguous().view(sys.modules["torch"].int16)
+        return _zero_d(np.from_dlpack(bits).view(types.as_dtype("bfloat16").dtype))
     if hasattr(value, "__dlpack__"):
         try:
             return _zero_d(np.from_dlpack(value))

@@ -82,4 +82,4 @@ def _number(value: Any, name: str, dtype: np.dtype[Any]) -> Any:
         return np.array(integer(value, name, "counter")).astype(dtype)[()]
     if dtype.kind == "f" and isinstance(value, (int, float, np.integer, np.floating)):
         return dtype.type(value)
-    raise TypeError(f"counter: {name} must be a number that can be {dtype}, got {value!r} of type {type(value).__name__}")
+    raise TypeError(f"counter: {name} must be a number that fits {dtype}, got {value!r} of type {type(value).__name__}")

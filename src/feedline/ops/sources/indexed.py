@@ -30,7 +30,17 @@ class Indexed(Node):
         stop = min(start + want, self.cardinality())
         if start >= stop:
             return None, state
-        return self.span(start, stop), At(stop)
+        try:
+            return self.span(start, stop), At(stop)
+        except Exception:
+            if stop == start + 1:
+                raise
+            # One of the rows cannot be read. Those before it come out first, whatever the size of the block.
+            return self.span(start, start + 1), At(start + 1)
+
+    def after_error(self, state: At) -> At:
+        """Goes on after the row that could not be read."""
+        return At(state.at + 1)
 
     @property
     def indexable(self) -> bool:

@@ -1,0 +1,35 @@
+"""`tf.compat.v1.data`: datasets in a graph, and the four kinds of iterators over them.
+
+    one-shot         make_one_shot_iterator       goes over a dataset once, needs no initialisation
+    initializable    make_initializable_iterator  starts over when its initializer is run; takes placeholders
+    reinitializable  Iterator.from_structure      is initialised with one of several datasets
+    feedable         Iterator.from_string_handle  is another iterator in each run, as its handle is fed
+
+`get_next` of each gives the tensors of one element.
+"""
+
+from __future__ import annotations
+
+from feedline.compat.v1.data import experimental
+from feedline.compat.v1.data.dataset import Dataset, get_output_classes, get_output_shapes, get_output_types
+from feedline.compat.v1.data.iterator import Iterator, make_initializable_iterator, make_one_shot_iterator
+from feedline.compat.v1.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "Dataset",
+    "FixedLengthRecordDataset",
+    "Iterator",
+    "TFRecordDataset",
+    "TextLineDataset",
+    "experimental",
+    "get_output_classes",
+    "get_output_shapes",
+    "get_output_types",
+    "make_initializable_iterator",
+    "make_one_shot_iterator",
+]

@@ -1,0 +1,248 @@
+"""`v1.data.Dataset`: feedline's datasets, made in a graph. All operators take symbolic arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from feedline.compat.v1.data import deferred
+from feedline.compat.v1.data.deferred import Deferred
+from feedline.compat.v1.graph import get_default_graph, inside_function, with_seed_of
+from feedline.compat.v1.symbolic import Call, Symbolic, Values
+from feedline.compat.v1.tensor import Operation, Tensor
+from feedline.data.dataset import Dataset as _Dataset
+from feedline.plan.face import Face
+from feedline.plan.node import Node
+from feedline.structure.nest import map_structure
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(_Dataset[T_co], Symbolic):
+    """A dataset with the operators of `fl.Dataset` and TensorFlow 1's iterators.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default(), v1.Session() as session:
+    ...     size = v1.placeholder(fl.int64, shape=[])
+    ...     iterator = v1.data.Dataset.range(5).batch(size).make_initializable_iterator()
+    ...     batch = iterator.get_next()
+    ...     session.run(iterator.initializer, feed_dict={size: 3})
+    ...     session.run(batch)
+    array([0, 1, 2])
+
+    Arguments may be tensors, and functions may refer to tensors; their values are those at the time of initialisation.
+    Functions see values, as in `fl.Dataset`. Making an iterator tries them on a few elements, or on made-up ones where
+    tensors have no value yet, to see the structure of what `get_next` gives. `cardinality`, `get_single_element`,
+    `reduce` and `save` give tensors.
+    """
+
+    def make_one_shot_iterator(self) -> Any:
+        """An iterator that needs no initialisation and goes over the dataset once. Placeholders cannot be used with it.
+
+        >>> from feedline.compat import v1
+        >>> with v1.Graph().as_default(), v1.Session() as session:
+        ...     element = v1.data.Dataset.range(2).make_one_shot_iterator().get_next()
+        ...     session.run(element), session.run(element)
+        (np.int64(0), np.int64(1))
+        """
+        from feedline.compat.v1.data.iterator import make_one_shot_iterator
+
+        return make_one_shot_iterator(self)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
+        """An iterator that starts over whenever its `initializer` is run. Those with one `shared_name` are one.
+
+        >>> from feedline.compat import v1
+        >>> with v1.Graph().as_default(), v1.Session() as session:
+        ...     iterator = v1.data.Dataset.range(2).make_initializable_iterator()
+        ...     element = iterator.get_next()
+        ...     for epoch in range(2):
+        ...         session.run(iterator.initializer)
+        ...         print(session.run(element))
+        0
+        0
+        """
+        from feedline.compat.v1.data.iterator import make_initializable_iterator
+
+        return make_initializable_iterator(self, shared_name)
+
+    @property
+    def output_types(self) -> Any:
+        """The types of an element's components."""
+        return get_output_types(self)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of an element's components."""
+        return get_output_shapes(self)
+
+    @property
+    def output_classes(self) -> Any:
+        """The classes of an element's components."""
+        return get_output_classes(self)
+
+    def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
+        """What `transformation_func` makes of this dataset.
+
+        >>> from feedline.compat import v1
+        >>> list(v1.data.Dataset.range(3).apply(v1.data.experimental.enumerate_dataset(5)).take(1))
+        [(np.int64(5), np.int64(0))]
+        """
+        with get_default_graph()._building():
+            return v1_dataset(super().apply(transformation_func))
+
+    @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: Any) -> Any:
+        """A dataset of the rows of a sparse tensor, which are sparse tensors. `from_tensor_slices` does that, too.
+
+        >>> from feedline.compat import v1
+        >>> rows = fl.SparseTensor([[0, 0], [1, 2]], [1, 2], [2, 4])
+        >>> v1.data.Dataset.from_sparse_tensor_slices(rows).element_spec
+        SparseTensorSpec(shape=(4,), dtype=int32)
+        """
+        return Dataset.from_tensor_slices(sparse_tensor)
+
+    def map_with_legacy_function(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+    ) -> Dataset[Any]:
+        """The same as `map`.
+
+        >>> from feedline.compat import v1
+        >>> list(v1.data.Dataset.range(2).map_with_legacy_function(lambda x: x + 1))
+        [np.int64(1), np.int64(2)]
+        """
+        return self.map(map_func, num_parallel_calls, deterministic)
+
+    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Dataset[Any]:
+        """The same as `filter`.
+
+        >>> from feedline.compat import v1
+        >>> list(v1.data.Dataset.range(3).filter_with_legacy_function(lambda x: x > 1))
+        [np.int64(2)]
+        """
+        return self.filter(predicate)
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of the elements."""
+        return deferred.element_spec(self._plan)
+
+    def _tensors(self) -> Iterator[Tensor]:
+        for step in self._plan.walk():
+            if isinstance(step, Deferred):
+                yield from step.call.tensors
+
+    def _resolve(self, values: Values) -> Dataset[Any]:
+        return _make(deferred.resolved_plan(self._plan, values))
+
+    def _pending(self) -> bool:
+        return any(isinstance(step, Deferred) for step in self._plan.walk())
+
+
+def _make(plan: Node) -> Dataset[Any]:
+    made: Dataset[Any] = object.__new__(Dataset)
+    made._plan = plan
+    return made
+
+
+Dataset._made = staticmethod(_make)
+
+
+def in_graph(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which makes a dataset, as a maker of v1 datasets that takes symbolic arguments."""
+
+    @functools.wraps(function)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return v1_dataset(deferred.applied(function, args, kwargs))
+
+    return method
+
+
+def v1_dataset(made: Any) -> Any:
+    """A dataset or a plan as a v1 dataset; anything else as it is."""
+    if isinstance(made, Face):
+        return made if isinstance(made, Dataset) else _make(made._plan)
+    return _make(made) if isinstance(made, Node) else made
+
+
+def as_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which runs a dataset and gives a value, as one that gives a tensor."""
+
+    @functools.wraps(function)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if inside_function():
+            return function(*args, **kwargs)
+        call = Call(function, args, kwargs)
+        return Operation(function.__name__, lambda frame: [call(frame)], call.tensors, stateful=True).outputs(None)
+
+    return method
+
+
+def _making_datasets(method: Callable[..., Any]) -> Callable[..., Any]:
+    """`method` for a function that makes datasets, which then are datasets of the graph."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        wrap = functools.partial(with_seed_of, get_default_graph())
+        return method(self, *map(wrap, args), **{k: wrap(v) for k, v in kwargs.items()})
+
+    return call
+
+
+_VALUES = {"cardinality", "get_single_element", "reduce", "save"}
+_MAKE_DATASETS = {"flat_map", "group_by_window", "interleave"}
+_AS_THEY_ARE = {"as_numpy_iterator", "fingerprint", "options"}
+
+for _name, _attribute in list(vars(_Dataset).items()):
+    if _name.startswith("_") or _name in _AS_THEY_ARE or _name in vars(Dataset) or not callable(_attribute):
+        continue
+    if isinstance(_attribute, staticmethod):
+        setattr(Dataset, _name, staticmethod(in_graph(_attribute.__func__)))
+    else:
+        _method = _making_datasets(_attribute) if _name in _MAKE_DATASETS else _attribute
+        setattr(Dataset, _name, as_tensor(_method) if _name in _VALUES else in_graph(_method))
+
+
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """The types of an element's components, in the element's structure.
+
+    >>> from feedline.compat import v1
+    >>> v1.data.get_output_types(v1.data.Dataset.from_tensors({"a": 1, "b": 0.5}))
+    {'a': fl.int32, 'b': fl.float32}
+    """
+    return map_structure(lambda s: getattr(s, "dtype", s), dataset_or_iterator.element_spec)
+
+
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """The shapes of an element's components, in the element's structure.
+
+    >>> from feedline.compat import v1
+    >>> v1.data.get_output_shapes(v1.data.Dataset.range(5).batch(2))
+    fl.TensorShape([None])
+    """
+    return map_structure(lambda s: getattr(s, "shape", s), dataset_or_iterator.element_spec)
+
+
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """The classes of an element's components, in the element's structure.
+
+    >>> from feedline.compat import v1
+    >>> v1.data.get_output_classes(v1.data.Dataset.range(5)).__name__
+    'Tensor'
+    """
+    return map_structure(lambda s: CLASSES.get(type(s), s), dataset_or_iterator.element_spec)
+
+
+CLASSES: dict[type, type] = {
+    TensorSpec: Tensor,
+    SparseTensorSpec: SparseTensor,
+    RaggedTensorSpec: RaggedTensor,
+}

@@ -1,0 +1,127 @@
+"""Datasets whose arguments are symbolic: their plans are made when an iterator is initialised."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import secrets
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
+
+from feedline.compat.v1.graph import get_default_graph, inside_function, seeding
+from feedline.compat.v1.symbolic import Call, Values
+from feedline.compat.v1.tensor import StandIns
+from feedline.errors import FailedPreconditionError
+from feedline.ops.cache import Memory
+from feedline.ops.shuffle import Shuffle
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import Face, sample
+from feedline.plan.node import Node, node
+from feedline.plan.rewrite import standing_for, with_inputs
+from feedline.random.seeds import M, SeedGenerator, function_scope
+from feedline.structure.spec import general
+
+
+@node
+class Deferred(Node):
+    """Stands for the plan that `call` makes once its arguments have values.
+
+    TensorFlow gives random operators their seeds when the program makes them, not when they run: `seeds` are those of
+    the graph at that time, and `first` is the number of the first seedless operator that the call makes.
+    """
+
+    op: ClassVar[str] = "deferred"
+    opaque: ClassVar[bool] = True
+    call: Call
+    seeds: Any
+    first: int
+
+    def spec(self) -> Any:
+        """What stand-ins for the arguments lead to."""
+        merged: Any = None
+        for size in StandIns.SIZES if self.call.tensors else StandIns.SIZES[:1]:
+            spec = element_spec(resolved_plan(self, StandIns(size)))
+            merged = spec if merged is None else general(merged, spec)
+            if merged is None:
+                raise FailedPreconditionError("the structure of the elements depends on values that are not there yet")
+        return merged
+
+    def cardinality(self) -> int:
+        """Not known yet."""
+        return UNKNOWN
+
+    def begin(self, pull: Any) -> NoReturn:
+        """There is nothing to run yet."""
+        raise FailedPreconditionError(
+            "the dataset depends on values that are there only while a session runs; iterate it with "
+            "make_initializable_iterator(), whose initializer is run with a feed_dict"
+        )
+
+    def sampled(self) -> Node:
+        """The plan for stand-ins."""
+        return resolved_plan(self, StandIns(StandIns.SIZES[0])).sampled()
+
+
+def applied(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The dataset that `function` makes, or the plan that stands for it where the arguments are symbolic."""
+    graph = get_default_graph()
+    call = Call(function, args, kwargs)
+    with graph._building():
+        if inside_function() or not call.pending:
+            return function(*args, **kwargs)
+        with function_scope() as scope:
+            try:
+                made: Any = call(StandIns(StandIns.SIZES[0]))
+            except Exception:  # made-up values need not suit it; the real ones will tell
+                made = None
+        if made is not None and not isinstance(made, Face):
+            raise TypeError(f"{call!r} gives no dataset and takes no symbolic arguments")
+        return Deferred(call, graph._seeds, graph._reserve(scope.used))
+
+
+def resolved_plan(plan: Node, values: Values) -> Node:
+    """The plan that runs: deferred steps made with their values, and random ones as if they had just been made.
+
+    TensorFlow makes all datasets of a graph anew whenever an iterator is initialised. So a seeded shuffle starts over
+    with the same orders, one without any seed has other ones, and a cache is empty. A dataset that is used twice is
+    made twice; what the uses share then is the generator of `random`, not that of a shuffle.
+    """
+    if isinstance(plan, Deferred):
+        return _made(plan, values)
+    step = with_inputs(plan, tuple([resolved_plan(n, values) for n in plan.inputs]))
+    fresh: dict[str, Any] = {}
+    for field in dataclasses.fields(step):
+        held = getattr(step, field.name)
+        if isinstance(held, Memory):
+            fresh[field.name] = Memory()
+        elif isinstance(held, SeedGenerator):
+            again = functools.partial(_fresh, held)
+            fresh[field.name] = again() if isinstance(step, Shuffle) else values.once(held, again)
+    return standing_for(plan, step.replace(**fresh)) if fresh else step
+
+
+def _made(step: Deferred, values: Values) -> Node:
+    with seeding(step.seeds), function_scope() as scope:
+        scope.used = step.first
+        result = step.call(values)
+    if not isinstance(result, Face):
+        raise TypeError(f"{step.call.function!r} gave no dataset but a {type(result).__name__}")
+    return result._plan
+
+
+def _fresh(held: SeedGenerator) -> SeedGenerator:
+    # Given seeds are below 2**31; larger ones came from the operating system, which is asked again.
+    unseeded = max(held.seed, held.seed2) > M
+    pair = (secrets.randbits(64), secrets.randbits(64)) if unseeded else (held.seed, held.seed2)
+    return SeedGenerator(*pair, held.reshuffle)
+
+
+def element_spec(plan: Node) -> Any:
+    """The spec of a plan's elements. Where one of those that show it fails, the first element alone must do."""
+    try:
+        return plan.element_spec
+    except Exception:
+        first = sample(plan, 1)
+        if not first:
+            raise
+        return first[0].spec()

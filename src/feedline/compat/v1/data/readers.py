@@ -1,0 +1,65 @@
+"""Datasets that read files, made in a graph: names of files, and all other arguments, may be symbolic."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from feedline.compat.v1.data.dataset import Dataset, in_graph
+from feedline.data import readers
+
+
+def _constructor(reader: type[Any]) -> Any:
+    """The `__init__` of a class for datasets of the graph that are made as those of `reader`."""
+    make = in_graph(reader)
+
+    @functools.wraps(reader.__init__)
+    def init(self: Dataset[Any], *args: Any, **kwargs: Any) -> None:
+        self._plan = make(*args, **kwargs)._plan
+
+    return init
+
+
+def in_graph_class(reader: type[Any]) -> type[Dataset[Any]]:
+    """A subclass of `v1.data.Dataset` that stands for `reader`, a subclass of `fl.Dataset`."""
+    body = {"__init__": _constructor(reader), "__doc__": reader.__doc__, "__module__": __name__}
+    return type(reader.__name__, (Dataset,), body)
+
+
+class TFRecordDataset(Dataset[bytes]):
+    """The records of TFRecord files, as `fl.TFRecordDataset`.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default():
+    ...     files = v1.placeholder(fl.string, shape=[None])
+    ...     v1.data.TFRecordDataset(files).output_types
+    fl.string
+    """
+
+    __init__ = _constructor(readers.TFRecordDataset)
+
+
+class TextLineDataset(Dataset[bytes]):
+    """The lines of text files, as `fl.TextLineDataset`.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default():
+    ...     files = v1.placeholder(fl.string, shape=[None])
+    ...     v1.data.TextLineDataset(files).output_shapes
+    fl.TensorShape([])
+    """
+
+    __init__ = _constructor(readers.TextLineDataset)
+
+
+class FixedLengthRecordDataset(Dataset[bytes]):
+    """Records of a fixed number of bytes, as `fl.FixedLengthRecordDataset`.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default():
+    ...     files = v1.placeholder(fl.string, shape=[None])
+    ...     v1.data.FixedLengthRecordDataset(files, record_bytes=4).output_types
+    fl.string
+    """
+
+    __init__ = _constructor(readers.FixedLengthRecordDataset)

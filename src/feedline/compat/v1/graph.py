@@ -1,0 +1,243 @@
+"""`Graph`: what the parts of a TF1 program belong to. It has a seed, names and collections; operations hold themselves.
+
+Random operators follow TensorFlow's rule for graphs: the graph's seed, and a count of the seedless ones made in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, Generic, TypeVar
+
+from feedline.errors import FailedPreconditionError
+from feedline.random import seeds
+
+T = TypeVar("T")
+
+
+class Graph:
+    """What operations, datasets and iterators are made in; a session runs one graph.
+
+    >>> from feedline.compat import v1
+    >>> graph = v1.Graph()
+    >>> with graph.as_default():
+    ...     x = v1.placeholder(fl.int64, name="x")
+    >>> x.graph is graph
+    True
+
+    Without one of your own, everything is made in a graph that is always there (`get_default_graph`).
+    """
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._names: dict[str, int] = {}
+        self._collections: dict[str, list[Any]] = {}
+        self._seedless = 0
+        self._seeds = seeds._Global(None)
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Within it, what is made is made in this graph."""
+        with _default.put(self):
+            yield self
+
+    @property
+    def seed(self) -> int | None:
+        """What `set_random_seed` set, None before."""
+        return self._seeds.seed
+
+    def unique_name(self, name: str) -> str:
+        """`name`, with a number after it where the graph has that name already.
+
+        >>> from feedline.compat import v1
+        >>> graph = v1.Graph()
+        >>> graph.unique_name("x"), graph.unique_name("x")
+        ('x', 'x_1')
+        """
+        n = self._names.get(name, 0)
+        self._names[name] = n + 1
+        return self.unique_name(f"{name}_{n}") if n else name
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        """Keeps `value` under a name, for instance `GraphKeys.SAVEABLE_OBJECTS`."""
+        self._collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: str) -> list[Any]:
+        """What `add_to_collection` has kept under a name."""
+        return list(self._collections.get(name, ()))
+
+    def _next_number(self) -> int:
+        """The number of the operation that is made now: higher than those of all it depends on."""
+        return next(self._numbers)
+
+    def _reserve(self, seedless: int) -> int:
+        """The number of the first of so many seedless random operators that are made now."""
+        first = self._seedless
+        self._seedless += seedless
+        return first
+
+    @contextmanager
+    def _building(self) -> Iterator[None]:
+        """Within it, the seedless random operators are this graph's, unless a function of the user's makes them."""
+        with seeding(self._seeds), nullcontext() if inside_function() else _GraphScope(self):
+            yield
+
+
+class _GraphScope(seeds.FunctionScope):
+    """Counts the seedless random operators of a graph. Each use has its own object, since threads share graphs."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self._graph = graph
+
+    def count(self) -> int:
+        """The number of the operator that is made now."""
+        return self._graph._reserve(1)
+
+
+class Default(threading.local, Generic[T]):
+    """What is the default within `with` blocks, in each thread by itself."""
+
+    def __init__(self) -> None:
+        self._stack: list[T] = []
+
+    @property
+    def top(self) -> T | None:
+        """The innermost one."""
+        return self._stack[-1] if self._stack else None
+
+    @contextmanager
+    def put(self, value: T) -> Iterator[None]:
+        """Within it, `value` is the innermost one."""
+        self._stack.append(value)
+        try:
+            yield
+        finally:
+            self._stack.pop()
+
+
+_always = [Graph()]
+_default: Default[Graph] = Default()
+_lock = threading.Lock()
+_in_force: list[seeds._Global] = []
+
+
+@contextmanager
+def seeding(of_graph: seeds._Global) -> Iterator[None]:
+    """Within it, random operators take a graph's seed; what `fl.random.set_seed` has set is in force outside.
+
+    The seed in force is one for all threads: two graphs that make random datasets at the same moment, in two threads,
+    may see each other's.
+    """
+    with _lock:
+        _in_force.extend([of_graph] if _in_force else [seeds._global, of_graph])
+        seeds._global = of_graph
+    try:
+        yield
+    finally:
+        with _lock:
+            del _in_force[max(i for i, g in enumerate(_in_force) if g is of_graph)]
+            seeds._global = _in_force[-1]
+            if len(_in_force) == 1:
+                _in_force.clear()
+
+
+def inside_function() -> bool:
+    """True while a function of the user's runs for an element: there, values are values and nothing is symbolic."""
+    scope = seeds._scope.get()
+    return scope is not None and not isinstance(scope, _GraphScope)
+
+
+def with_seed_of(graph: Graph, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which makes datasets from elements, as one that makes them in `graph`, whatever thread it runs in."""
+    of_graph = graph._seeds
+    if of_graph.seed is None or not callable(function):
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        with graph.as_default(), seeding(of_graph):
+            return function(*args)
+
+    return call
+
+
+def get_default_graph() -> Graph:
+    """The graph of the innermost `as_default`, else the one that is always there.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default() as graph:
+    ...     v1.get_default_graph() is graph
+    True
+    """
+    return _default.top or _always[0]
+
+
+def reset_default_graph() -> None:
+    """Replaces the graph that is always there by a new one.
+
+    >>> from feedline.compat import v1
+    >>> v1.set_random_seed(3)
+    >>> v1.reset_default_graph()
+    >>> v1.get_default_graph().seed is None
+    True
+    """
+    if _default.top is not None:
+        raise FailedPreconditionError("reset_default_graph cannot be called inside `with graph.as_default()`")
+    _always[0] = Graph()
+
+
+def set_random_seed(seed: int | None) -> None:
+    """Sets the seed of the current graph. Operators made in it without a seed of their own are then numbered from 0.
+
+    >>> from feedline.compat import v1
+    >>> def order():
+    ...     with v1.Graph().as_default(), v1.Session() as session:
+    ...         v1.set_random_seed(7)
+    ...         ds = v1.data.Dataset.range(5).shuffle(5).batch(5)
+    ...         return session.run(ds.make_one_shot_iterator().get_next())
+    >>> (order() == order()).all()
+    np.True_
+    """
+    graph = get_default_graph()
+    graph._seeds = seeds._Global(None if seed is None else operator.index(seed))
+
+
+class GraphKeys:
+    """Names of collections.
+
+    >>> from feedline.compat import v1
+    >>> v1.GraphKeys.SAVEABLE_OBJECTS
+    'saveable_objects'
+    """
+
+    SAVEABLE_OBJECTS = "saveable_objects"
+
+
+def add_to_collection(name: str, value: Any) -> None:
+    """`Graph.add_to_collection` of the current graph.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default():
+    ...     v1.add_to_collection("losses", 0.5)
+    ...     v1.get_collection("losses")
+    [0.5]
+    """
+    get_default_graph().add_to_collection(name, value)
+
+
+def get_collection(name: str) -> list[Any]:
+    """`Graph.get_collection` of the current graph.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default():
+    ...     v1.get_collection("losses")
+    []
+    """
+    return get_default_graph().get_collection(name)

@@ -1,0 +1,158 @@
+"""Arguments without a value yet: finding them in nests and functions, and putting values in their place."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+
+class Values:
+    """Where symbolic things get their values from: one run of a session, or stand-ins."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, Any]] = {}
+
+    def value(self, tensor: Any) -> Any:
+        """The value of a `Tensor`."""
+        raise TypeError(f"{type(self).__name__} has no values")
+
+    def once(self, thing: Any, make: Callable[[], Any]) -> Any:
+        """What `make` gives for a thing: the same for every use of it."""
+        if id(thing) not in self._made:
+            self._made[id(thing)] = thing, make()  # the thing is kept, so that no other gets its id
+        return self._made[id(thing)][1]
+
+
+class Symbolic:
+    """Something that may have a value only while a session runs."""
+
+    def _tensors(self) -> Iterator[Any]:
+        """The tensors whose values `_resolve` needs."""
+        raise TypeError(f"{type(self).__name__} has no tensors")
+
+    def _resolve(self, values: Values) -> Any:
+        """The value."""
+        raise TypeError(f"{type(self).__name__} has no value")
+
+    def _pending(self) -> bool:
+        """True where there is no value before a session runs."""
+        return True
+
+
+class Call:
+    """A function and its arguments, some of which are symbolic, or are functions that refer to symbolic things."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        found = leaves((args, kwargs))
+        self._direct = [leaf for leaf in found if isinstance(leaf, Symbolic)]
+        self._captured = [s for leaf in found for s in _captured(leaf)]
+
+    @property
+    def tensors(self) -> tuple[Any, ...]:
+        """The tensors it depends on, each once."""
+        return tuple(dict.fromkeys(t for s in self._direct + self._captured for t in s._tensors()))
+
+    @property
+    def pending(self) -> bool:
+        """True where the function cannot be called before a session runs. What functions refer to is always theirs to
+        give: a dataset among it starts anew with each initialisation.
+        """
+        return bool(self._captured) or any(s._pending() for s in self._direct)
+
+    def __call__(self, values: Values) -> Any:
+        """What the function gives for these values."""
+        return self.function(*resolved(self.args, values), **resolved(self.kwargs, values))
+
+    def __repr__(self) -> str:
+        return f"{getattr(self.function, '__name__', self.function)}(...)"
+
+
+def map_nest(function: Callable[[Any], Any], nest: Any) -> Any:
+    """The same nest with `function` applied to what is inside lists, tuples, mappings and slices."""
+    if isinstance(nest, list):
+        return [map_nest(function, v) for v in nest]
+    if isinstance(nest, tuple):
+        parts = [map_nest(function, v) for v in nest]
+        return type(nest)(*parts) if hasattr(nest, "_fields") else tuple(parts)
+    if isinstance(nest, Mapping):
+        kind = OrderedDict if isinstance(nest, OrderedDict) else dict
+        return kind((k, map_nest(function, v)) for k, v in nest.items())
+    if isinstance(nest, slice):
+        return slice(*(map_nest(function, v) for v in (nest.start, nest.stop, nest.step)))
+    return function(nest)
+
+
+def leaves(nest: Any) -> list[Any]:
+    """What is inside the containers that `map_nest` knows."""
+    found: list[Any] = []
+    map_nest(found.append, nest)
+    return found
+
+
+def resolved(nest: Any, values: Values) -> Any:
+    """The nest with values in place of symbolic things. One that holds none of them stays the object it is."""
+
+    def put(leaf: Any) -> Any:
+        if isinstance(leaf, Symbolic):
+            return leaf._resolve(values)
+        if not _captured(leaf):
+            return leaf
+        if isinstance(leaf, functools.partial):
+            return functools.partial(put(leaf.func), *resolved(leaf.args, values), **resolved(leaf.keywords, values))
+        return _rebound(leaf, values)
+
+    symbolic = any(isinstance(leaf, Symbolic) or _captured(leaf) for leaf in leaves(nest))
+    return map_nest(put, nest) if symbolic else nest
+
+
+def _captured(function: Any) -> list[Symbolic]:
+    """The symbolic things that a function refers to, or has as defaults; none for anything else."""
+    if isinstance(function, functools.partial):
+        parts = leaves((function.func, function.args, function.keywords))
+        return [s for p in parts for s in ([p] if isinstance(p, Symbolic) else _captured(p))]
+    if not isinstance(function, types.FunctionType):
+        return []
+    named = _outer_names(function)
+    found = [*named.values(), *leaves((function.__defaults__, function.__kwdefaults__))]
+    return [s for s in found if isinstance(s, Symbolic)]
+
+
+def _outer_names(function: types.FunctionType) -> dict[str, Any]:
+    """The symbolic things that a function refers to from outside, by name."""
+    found = {name: function.__globals__.get(name) for name in _global_names(function.__code__)}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # a variable that has no value yet
+            found[name] = None
+    return {name: value for name, value in found.items() if isinstance(value, Symbolic)}
+
+
+@functools.lru_cache(maxsize=1024)
+def _global_names(code: types.CodeType) -> frozenset[str]:
+    """The global names that a function, or one defined inside it, reads."""
+    names = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    inner = [_global_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return frozenset(names.union(*inner))
+
+
+def _rebound(function: types.FunctionType, values: Values) -> types.FunctionType:
+    """The function as if the symbolic things it refers to had been these values all along."""
+    code = function.__code__
+    captured = resolved(_outer_names(function), values)
+    outer = {name: value for name, value in captured.items() if name not in code.co_freevars}
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    made = types.FunctionType(
+        code,
+        function.__globals__ | outer if outer else function.__globals__,
+        function.__name__,
+        resolved(function.__defaults__, values),
+        tuple(types.CellType(captured[name]) if name in captured else cell for name, cell in cells),
+    )
+    made.__kwdefaults__ = resolved(function.__kwdefaults__, values)
+    return made

@@ -1,0 +1,381 @@
+"""Operations and the tensors they give, and how a session's run computes them.
+
+    Operation  something a session can do; it is done at most once in a run
+    Tensor     a value that an operation gives; NumPy's functions and Python's operators make new tensors from it
+    Frame      one run: what is fed, and what has been computed so far
+    StandIns   made-up values, to see what comes out: types and shapes
+
+Nothing here knows of datasets.
+"""
+
+from __future__ import annotations
+
+import dis
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from feedline.compat.v1.graph import Graph, get_default_graph
+from feedline.compat.v1.symbolic import Call, Symbolic, Values
+from feedline.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OperatorNotAllowedInGraphError,
+    UnimplementedError,
+)
+from feedline.structure.nest import flatten
+from feedline.structure.spec import TensorShape, TensorSpec, TypeSpec, general_leaf, type_spec_from_value
+from feedline.structure.types import DType
+from feedline.structure.zeros import zeros_of
+
+
+class Operation:
+    """Something a session can do: `session.run(operation)` does it and gives None.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default():
+    ...     v1.no_op()
+    <fl.Operation 'NoOp'>
+    """
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable[[Frame], Sequence[Any]],
+        inputs: Iterable[Tensor] = (),
+        controls: Iterable[Operation] = (),
+        stateful: bool = False,
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.control_inputs = tuple(controls)
+        needed: list[Tensor | Operation] = [*self.inputs, *self.control_inputs]
+        self.graph: Graph = needed[0].graph if needed else get_default_graph()
+        for before in needed:
+            if before.graph is not self.graph:
+                raise InvalidArgumentError(f"{before!r} belongs to another graph than the others that {name} uses")
+        self.name = self.graph.unique_name(name)
+        self.number = self.graph._next_number()
+        self.compute = compute
+        self.stateful = stateful
+        """Its result depends on when it runs, so that it cannot be computed once and kept."""
+
+    def outputs(self, spec: Any) -> Any:
+        """Tensors for what the operation gives, in the structure of `spec`. Where that is None, one for all of it."""
+        if spec is None:
+            return Tensor(self, 0, None)
+        leaves, tree = flatten(spec)
+        return tree.unflatten([None if s is None else Tensor(self, i, s) for i, s in enumerate(leaves)])
+
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
+        """Runs it in `session`, or in the session whose `with` block this is."""
+        _session(session, "run").run(self, feed_dict)
+
+    def __repr__(self) -> str:
+        return f"<fl.Operation {self.name!r}>"
+
+
+class Tensor(Symbolic):
+    """A value that is there when a session runs. Operators and NumPy's functions on it give tensors.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default(), v1.Session() as session:
+    ...     x = v1.placeholder(fl.float32, [None, 2])
+    ...     y = np.sum(x * 2, axis=0)
+    ...     print(y)
+    ...     session.run(y, feed_dict={x: [[1, 2], [3, 4]]})
+    Tensor("sum:0", shape=(2,), dtype=float32)
+    array([ 8., 12.], dtype=float32)
+
+    As in TensorFlow 1, `==` asks whether two tensors are the same object; `np.equal` compares their values.
+    """
+
+    def __init__(self, op: Operation, index: int, spec: Any, call: Call | None = None) -> None:
+        self.op, self.index = op, index
+        self._spec, self._call = spec, call
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it belongs to."""
+        return self.op.graph
+
+    @property
+    def name(self) -> str:
+        """The operation's name and the number of the output."""
+        return f"{self.op.name}:{self.index}"
+
+    @property
+    def spec(self) -> Any:
+        """What is known of the value before a session runs, None where that is nothing."""
+        if self._spec is None and self._call is not None:
+            self._spec, self._call = leaf_spec(self._call), None
+        return self._spec
+
+    @property
+    def dtype(self) -> DType | None:
+        """The type, where it is known."""
+        return getattr(self.spec, "dtype", None)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape as far as it is known."""
+        return getattr(self.spec, "shape", None) or TensorShape(None)
+
+    def get_shape(self) -> TensorShape:
+        """The same as `shape`."""
+        return self.shape
+
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+        """The value in a run of `session`, or of the session whose `with` block this is."""
+        return _session(session, "eval").run(self, feed_dict)
+
+    def _tensors(self) -> Iterator[Tensor]:
+        yield self
+
+    def _resolve(self, values: Values) -> Any:
+        return values.value(self)
+
+    # NumPy's functions
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Tensor:
+        kwargs.pop("out", None)  # `array += tensor` gives a tensor and leaves the array alone
+        return computed(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs, ufunc.__name__)
+
+    def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Tensor:
+        return computed(function, args, kwargs)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise UnimplementedError(
+            f"{self!r} has no value before a session runs, so it cannot become an array here; use NumPy's functions on "
+            "it, numpy_function for your own, and v1.data.Dataset for datasets made from it"
+        )
+
+    # Python's operators
+
+    def __add__(self, other: Any) -> Tensor:
+        return computed(operator.add, (self, other))
+
+    def __radd__(self, other: Any) -> Tensor:
+        return computed(operator.add, (other, self))
+
+    def __sub__(self, other: Any) -> Tensor:
+        return computed(operator.sub, (self, other))
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return computed(operator.sub, (other, self))
+
+    def __mul__(self, other: Any) -> Tensor:
+        return computed(operator.mul, (self, other))
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return computed(operator.mul, (other, self))
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return computed(operator.truediv, (self, other))
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return computed(operator.truediv, (other, self))
+
+    def __floordiv__(self, other: Any) -> Tensor:
+        return computed(operator.floordiv, (self, other))
+
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        return computed(operator.floordiv, (other, self))
+
+    def __mod__(self, other: Any) -> Tensor:
+        return computed(operator.mod, (self, other))
+
+    def __rmod__(self, other: Any) -> Tensor:
+        return computed(operator.mod, (other, self))
+
+    def __pow__(self, other: Any) -> Tensor:
+        return computed(operator.pow, (self, other))
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return computed(operator.pow, (other, self))
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return computed(operator.matmul, (self, other))
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return computed(operator.matmul, (other, self))
+
+    def __and__(self, other: Any) -> Tensor:
+        return computed(operator.and_, (self, other))
+
+    def __rand__(self, other: Any) -> Tensor:
+        return computed(operator.and_, (other, self))
+
+    def __or__(self, other: Any) -> Tensor:
+        return computed(operator.or_, (self, other))
+
+    def __ror__(self, other: Any) -> Tensor:
+        return computed(operator.or_, (other, self))
+
+    def __xor__(self, other: Any) -> Tensor:
+        return computed(operator.xor, (self, other))
+
+    def __rxor__(self, other: Any) -> Tensor:
+        return computed(operator.xor, (other, self))
+
+    def __lt__(self, other: Any) -> Tensor:
+        return computed(operator.lt, (self, other))
+
+    def __le__(self, other: Any) -> Tensor:
+        return computed(operator.le, (self, other))
+
+    def __gt__(self, other: Any) -> Tensor:
+        return computed(operator.gt, (self, other))
+
+    def __ge__(self, other: Any) -> Tensor:
+        return computed(operator.ge, (self, other))
+
+    def __neg__(self) -> Tensor:
+        return computed(operator.neg, (self,))
+
+    def __invert__(self) -> Tensor:
+        return computed(operator.invert, (self,))
+
+    def __abs__(self) -> Tensor:
+        return computed(operator.abs, (self,))
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return computed(operator.getitem, (self, key))
+
+    def __iter__(self) -> Iterator[Tensor]:
+        parts = _unpacked_into(sys._getframe(1)) if self.spec is None else None
+        if parts is None:
+            raise OperatorNotAllowedInGraphError(
+                f"{self!r} has no value before a session runs, so it cannot be iterated; loop over what session.run "
+                "gives, or index it"
+            )
+        return iter([self[i] for i in range(parts)])
+
+    def __bool__(self) -> bool:
+        raise OperatorNotAllowedInGraphError(
+            f"{self!r} has no value before a session runs, so it is neither true nor false; use np.where, "
+            "np.logical_and and the like, or numpy_function"
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(f"{self!r} has no length before a session runs; .shape tells what is known of it")
+
+    def __repr__(self) -> str:
+        known = "" if self.shape.rank is None else f", shape={self.shape}"
+        return f'Tensor("{self.name}"{known}{f", dtype={self.dtype.name}" if self.dtype else ""})'
+
+
+def computed(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, name: str = ""
+) -> Tensor:
+    """A tensor for what `function` will give."""
+    call = Call(function, args, kwargs or {})
+    op = Operation(name or getattr(function, "__name__", "call"), lambda frame: [call(frame)], call.tensors)
+    return Tensor(op, 0, None, call)
+
+
+def leaf_spec(call: Call) -> TypeSpec | None:
+    """The spec of what a call gives, seen in what it makes of stand-ins; None where that does not work."""
+    merged: Any = None
+    for size in StandIns.SIZES:
+        try:
+            with np.errstate(all="ignore"):
+                spec = type_spec_from_value(call(StandIns(size)))
+        except Exception:  # the function has no meaning for made-up values
+            return None
+        merged = spec if merged is None else general_leaf(merged, spec)
+    return merged if isinstance(merged, TypeSpec) else None
+
+
+class Frame(Values):
+    """One run of a session, as operations see it."""
+
+    def __init__(self, session: Any, fed: Mapping[Tensor, Any] | None = None) -> None:
+        super().__init__()
+        self.session = session
+        self._fed = fed or {}
+        self._done: dict[Operation, Sequence[Any]] = {}
+
+    def run(self, operations: Iterable[Operation]) -> None:
+        """Does the operations and what they depend on, each once, in the order in which the program made them."""
+        needed: dict[int, Operation] = {}
+        waiting = list(operations)
+        while waiting:
+            op = waiting.pop()
+            if op.number not in needed and op not in self._done:
+                needed[op.number] = op
+                waiting += op.control_inputs
+                waiting += [t.op for t in op.inputs if t not in self._fed]
+        for number in sorted(needed):
+            op = needed[number]
+            self._done[op] = op.compute(self)
+
+    def value(self, tensor: Tensor) -> Any:
+        """The value of a tensor that is fed or has been computed."""
+        return self._fed[tensor] if tensor in self._fed else self._done[tensor.op][tensor.index]
+
+    def fetch(self, tensors: Sequence[Tensor]) -> list[Any]:
+        """The values of tensors, computed now where they are not known."""
+        self.run([t.op for t in tensors if t not in self._fed])
+        return [self.value(t) for t in tensors]
+
+
+class StandIns(Values):
+    """Made-up values for tensors. Two sizes in place of what is unknown show which dimensions of a result are."""
+
+    SIZES = (1, 2)
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size = size
+        self._number = size + 1
+
+    def value(self, tensor: Tensor) -> Any:
+        """Ones or empty strings. A single number gets a value that is smaller than that of the one before, which suits
+        an index that follows a count.
+        """
+        return self.once(tensor, lambda: self._made_up(tensor))
+
+    def _made_up(self, tensor: Tensor) -> Any:
+        spec = tensor.spec
+        if spec is None:
+            raise FailedPreconditionError(f"nothing is known of {tensor!r} before a session runs")
+        if not isinstance(spec, TensorSpec):
+            return zeros_of(spec)
+        dims, dtype = spec.shape.dims, spec.dtype.dtype
+        shape = [self._size] * self._size if dims is None else [self._size if d is None else d for d in dims]
+        if dtype.kind == "O":
+            return np.full(shape, b"", object) if shape else b""
+        if dims is None:
+            return np.full(shape, self._next_number(), dtype).view(_NumberOrArray)
+        return np.ones(shape, dtype) if shape else dtype.type(self._next_number())
+
+    def _next_number(self) -> int:
+        number, self._number = self._number, max(1, self._number - 1)
+        return number
+
+
+class _NumberOrArray(np.ndarray[Any, Any]):
+    """What stands in for a tensor of unknown rank: an array that passes for a number, too, where one is needed."""
+
+    def __index__(self) -> int:
+        return int(self.flat[0])
+
+
+def _unpacked_into(frame: Any) -> int | None:
+    """Into how many names the caller unpacks a value just now. For elements of a structure that nobody knows yet, this
+    is what lets `features, label = iterator.get_next()` work.
+    """
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at + 1] if dis.opname[code[at]] == "UNPACK_SEQUENCE" else None
+
+
+def _session(session: Any, method: str) -> Any:
+    from feedline.compat.v1.session import get_default_session
+
+    found = session or get_default_session()
+    if found is None:
+        raise InvalidArgumentError(f"{method}() needs a session: pass one, or call it inside `with v1.Session():`")
+    return found

@@ -1,0 +1,87 @@
+"""Functions on datasets and iterators, and methods as functions for `apply`: what `tf.data.experimental` has."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from feedline.data.iterator import Iterator
+from feedline.ops.sources.counter import counter
+from feedline.plan.arguments import plan_of
+from feedline.plan.face import Face
+from feedline.structure.optional import Optional
+from feedline.structure.types import int64
+
+
+def transformation(method: Callable[..., Any], name: str) -> Callable[..., Callable[[Any], Any]]:
+    """`method` of Dataset as a function of its arguments alone, which gives a function for `apply`.
+
+    >>> list(fl.Dataset.from_tensor_slices([5, 5, 1]).apply(fl.experimental.unique()))
+    [np.int32(5), np.int32(1)]
+    """
+    signature = inspect.signature(method)
+    taken = [p for n, p in signature.parameters.items() if n not in ("self", "name")]
+
+    def transform(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        bound = shown.bind(*args, **kwargs)
+        return lambda dataset: method(dataset, *bound.args, **bound.kwargs)
+
+    shown = signature.replace(parameters=taken, return_annotation="Callable[[Dataset], Dataset]")
+    transform.__signature__ = shown  # type: ignore[attr-defined]
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = f"`Dataset.{method.__name__.rstrip('_')}` as a function for `apply`.\n\n    {method.__doc__}"
+    return transform
+
+
+def Counter(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Any:
+    """A dataset that counts without end, as `Dataset.counter`.
+
+    >>> list(fl.experimental.Counter(5).take(2))
+    [np.int64(5), np.int64(6)]
+    """
+    return counter(start, step, dtype)
+
+
+def cardinality(dataset: Face[Any]) -> np.int64:
+    """The number of elements, as `Dataset.cardinality`.
+
+    >>> fl.experimental.cardinality(fl.Dataset.range(3))
+    np.int64(3)
+    """
+    return np.int64(plan_of(dataset, "dataset", "cardinality").cardinality())
+
+
+def get_single_element(dataset: Any) -> Any:
+    """The only element of a dataset, as `Dataset.get_single_element`.
+
+    >>> fl.experimental.get_single_element(fl.Dataset.from_tensors(7))
+    np.int32(7)
+    """
+    plan_of(dataset, "dataset", "get_single_element")
+    return dataset.get_single_element()
+
+
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """The spec of the elements of a dataset or iterator.
+
+    >>> fl.experimental.get_structure(fl.Dataset.range(3))
+    TensorSpec(shape=(), dtype=int64)
+    """
+    if not isinstance(dataset_or_iterator, (Face, Iterator)):
+        got = type(dataset_or_iterator).__name__
+        raise TypeError(f"get_structure: dataset_or_iterator must be a Dataset or an Iterator, got a {got}")
+    return dataset_or_iterator.element_spec
+
+
+def get_next_as_optional(iterator: Any) -> Optional:
+    """The iterator's next element as an `Optional`, which is empty at the end.
+
+    >>> fl.experimental.get_next_as_optional(iter(fl.Dataset.range(1))).get_value()
+    np.int64(0)
+    """
+    if not isinstance(iterator, Iterator):
+        raise TypeError(f"get_next_as_optional: iterator must be an Iterator, got a {type(iterator).__name__}")
+    return iterator.get_next_as_optional()

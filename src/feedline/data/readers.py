@@ -1,0 +1,26 @@
+"""The datasets that read files, as classes. What each constructor takes and does is written where its operator is.
+
+A dataset made from one of them, for instance with `map`, is a plain `Dataset`.
+"""
+
+from __future__ import annotations
+
+from feedline.data.dataset import Dataset
+from feedline.ops.sources import fixed_length_record_dataset as _fixed_length_record_dataset
+from feedline.ops.sources import text_line_dataset as _text_line_dataset
+from feedline.ops.sources import tfrecord_dataset as _tfrecord_dataset
+
+
+class TFRecordDataset(Dataset[bytes]):
+    __doc__ = _tfrecord_dataset.tfrecord_dataset.__doc__
+    __init__ = _tfrecord_dataset.tfrecord_dataset
+
+
+class TextLineDataset(Dataset[bytes]):
+    __doc__ = _text_line_dataset.text_line_dataset.__doc__
+    __init__ = _text_line_dataset.text_line_dataset
+
+
+class FixedLengthRecordDataset(Dataset[bytes]):
+    __doc__ = _fixed_length_record_dataset.fixed_length_record_dataset.__doc__
+    __init__ = _fixed_length_record_dataset.fixed_length_record_dataset

@@ -1,0 +1,183 @@
+"""Files by name: patterns, whole contents, and TensorFlow's errors for what the system reports."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidTypeError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    UnknownError,
+)
+
+Array = np.ndarray[Any, Any]
+
+_MAGIC = re.compile(r"[*?\[\\]")
+_ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
+    (FileNotFoundError, NotFoundError),
+    (PermissionError, PermissionDeniedError),
+    (FileExistsError, AlreadyExistsError),
+    (IsADirectoryError, FailedPreconditionError),
+    (NotADirectoryError, FailedPreconditionError),
+)
+
+
+def as_path(name: Any) -> bytes:
+    """A file name as the system wants it. Strings, bytes and path objects are names."""
+    if isinstance(name, np.ndarray) and name.ndim == 0:
+        name = name[()]
+    try:
+        return os.fsencode(name)
+    except TypeError:
+        raise InvalidTypeError(
+            f"a file name is a str, bytes or path, got {name!r} of type {type(name).__name__}"
+        ) from None
+
+
+def as_paths(names: Any) -> list[bytes]:
+    """File names from one name, or from lists or arrays of them, flattened."""
+    if isinstance(names, np.ndarray):
+        names = names.tolist()
+    if isinstance(names, (list, tuple)):
+        return [path for name in names for path in as_paths(name)]
+    return [as_path(names)]
+
+
+def shown(path: bytes) -> str:
+    """A file name for messages."""
+    return os.fsdecode(path)
+
+
+def as_op_error(error: OSError, path: bytes) -> OpError:
+    """What the system reported of a file, as TensorFlow's class for it."""
+    kind = next((ours for theirs, ours in _ERRORS if isinstance(error, theirs)), UnknownError)
+    return kind(f"{shown(path)}: {error.strerror or error}")
+
+
+def matching_files(pattern: Any, name: str | None = None) -> Array:
+    """The names of the files that match one pattern or several, sorted by their bytes.
+
+    `*` stands for any characters but `/`, `?` for one of them, `[ab]` and `[!ab]` for one that is or is not in the set,
+    and a backslash takes the meaning from the character after it. Folders and hidden files count. A file that matches
+    two patterns is there twice.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for file in ("b.txt", "a.txt", "c.log"):
+    ...     fl.io.write_file(f"{folder}/{file}", "")
+    >>> [os.path.basename(path) for path in fl.io.matching_files(f"{folder}/*.txt")]
+    [b'a.txt', b'b.txt']
+    """
+    found = sorted(os.fsencode(file) for one in as_paths(pattern) for file in _matches(os.fsdecode(one)))
+    out = np.empty(len(found), object)
+    out[:] = found
+    return out
+
+
+def read_file(filename: Any, name: str | None = None) -> bytes:
+    """The contents of a file.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/greeting"
+    >>> fl.io.write_file(path, b"hello")
+    >>> fl.io.read_file(path)
+    b'hello'
+    """
+    path = as_path(filename)
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as e:
+        raise as_op_error(e, path) from None
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
+    """Writes a file anew. Folders on the way that are not there are made. See `read_file`."""
+    path = as_path(filename)
+    data = contents.encode() if isinstance(contents, str) else bytes(contents)
+    try:
+        os.makedirs(os.path.dirname(path) or b".", exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+    except OSError as e:
+        raise as_op_error(e, path) from None
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    magic = _MAGIC.search(pattern)
+    if magic is None:
+        if os.path.exists(pattern):
+            yield pattern
+        return
+    folder, _, _ = pattern[: magic.start()].rpartition("/")
+    rooted = pattern.startswith("/")
+    parts = [part for part in pattern[len(folder) :].split("/") if part]
+    yield from _inside(folder or ("" if rooted else "."), [re.compile(_as_regex(part), re.DOTALL) for part in parts])
+
+
+def _inside(folder: str, parts: list[re.Pattern[str]]) -> Iterator[str]:
+    """The paths below `folder` whose names match the parts one by one."""
+    try:
+        names = os.listdir(folder or "/")
+    except OSError:  # no folder, or none that may be read: nothing matches there
+        return
+    for name in names:
+        if parts[0].fullmatch(name):
+            path = f"{folder}/{name}"
+            if len(parts) == 1:
+                yield path
+            elif os.path.isdir(path):
+                yield from _inside(path, parts[1:])
+
+
+def _as_regex(part: str) -> str:
+    out, at = "", 0
+    while at < len(part):
+        c, at = part[at], at + 1
+        if c == "*":
+            out += ".*"
+        elif c == "?":
+            out += "."
+        elif c == "\\" and at < len(part):
+            out, at = out + re.escape(part[at]), at + 1
+        elif c == "[" and (end := _set_end(part, at)) is not None:
+            out, at = out + _set_as_regex(part[at:end]), end + 1
+        else:
+            out += re.escape(c)
+    return out
+
+
+def _set_end(part: str, at: int) -> int | None:
+    """Where the `]` stands that ends the set whose inside begins at `at`; None where there is none. A `]` that is the
+    first member does not end it.
+    """
+    start = at + 1 if part[at : at + 1] in ("!", "^") else at
+    end = part.find("]", start + 1)
+    return None if end < 0 else end
+
+
+def _set_as_regex(inside: str) -> str:
+    negated = inside[0] in "!^"
+    members = inside[1:] if negated else inside
+    pairs, at = [], 0
+    while at < len(members):
+        if members[at] == "\\" and at + 1 < len(members):
+            at += 1
+        first = last = members[at]
+        if members[at + 1 : at + 2] == "-" and at + 2 < len(members):
+            last, at = members[at + 2], at + 2
+        if first <= last:  # a range that runs backwards has no members
+            pairs.append(f"{re.escape(first)}-{re.escape(last)}")
+        at += 1
+    if not pairs:
+        return "." if negated else r"(?!)"
+    return f"[{'^' if negated else ''}{''.join(pairs)}]"

@@ -1,0 +1,126 @@
+"""Records of one length, and the numbers in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import DataLossError, InvalidArgumentError
+from feedline.io.files import shown
+from feedline.io.reader import END, Place, Read
+from feedline.io.stream import Stream
+from feedline.structure.block import Block, Bytes
+from feedline.structure.dense import dense
+from feedline.structure.nest import LEAF
+from feedline.structure.types import as_dtype
+
+Array = np.ndarray[Any, Any]
+
+
+class FixedLengthReader:
+    """An open file of records of `record_bytes` each, between a header and a footer."""
+
+    def __init__(
+        self,
+        name: bytes,
+        record_bytes: int,
+        header_bytes: int = 0,
+        footer_bytes: int = 0,
+        compression: str = "",
+        buffer_size: int | None = None,
+    ) -> None:
+        if record_bytes <= 0:
+            raise InvalidArgumentError(f"record_bytes must be greater than zero, got {record_bytes}")
+        for what, n in (("header_bytes", header_bytes), ("footer_bytes", footer_bytes)):
+            if n < 0:
+                raise InvalidArgumentError(f"{what} must be zero or more, got {n}")
+        self._record, self._header, self._footer = record_bytes, header_bytes, footer_bytes
+        self._stream = Stream(name, compression, buffer_size)
+
+    def read(self, place: Place, want: int) -> Read:
+        """The records that follow, as far as they have been read ahead."""
+        size = self._stream.size()
+        if size is not None and place.number == 0:
+            # TensorFlow does this sum without signs: a file shorter than header and footer may pass, with no records.
+            body = (size - self._header - self._footer) % (1 << 64)
+            if body % self._record:
+                return Read(None, place, InvalidArgumentError(self._uneven(size)))
+        offset = max(place.offset, self._header)
+        need = self._record + self._footer
+        view = self._stream.view(offset, need)
+        count = min(want, (len(view) - self._footer) // self._record)
+        if count > 0:
+            data = np.frombuffer(view[: count * self._record], np.uint8)
+            offsets = np.arange(count + 1, dtype=np.int64) * self._record
+            after = Place(offset + count * self._record, place.number + count)
+            return Read(Block([Bytes(data, offsets)], count, LEAF), after)
+        if self._stream.failure is not None:
+            return Read(None, None, self._stream.failure)
+        if size is None and len(view) != self._footer:
+            return Read(None, None, DataLossError(self._uneven(offset + len(view))))
+        return END
+
+    def _uneven(self, size: int) -> str:
+        body = size - self._header - self._footer
+        return (
+            f"{shown(self._stream.name)}: without a header of {self._header} and a footer of {self._footer} bytes it "
+            f"has {body} bytes, which is no multiple of record_bytes, {self._record}"
+        )
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._stream.close()
+
+
+def decode_raw(
+    input_bytes: Any,
+    out_type: Any,
+    little_endian: bool = True,
+    fixed_length: int | None = None,
+    name: str | None = None,
+) -> Array:
+    """The bytes of strings as numbers: one more dimension than `input_bytes` has.
+
+    >>> fl.io.decode_raw(b"\\x01\\x00\\x02\\x00", fl.int16)
+    array([1, 2], dtype=int16)
+
+    All strings must have one length, unless `fixed_length` cuts or fills each to so many bytes.
+
+    >>> fl.io.decode_raw([b"ab", b"cdef"], fl.uint8, fixed_length=3)
+    array([[ 97,  98,   0],
+           [ 99, 100, 101]], dtype=uint8)
+    """
+    dtype = as_dtype(out_type).dtype
+    if dtype.kind == "O":
+        raise InvalidArgumentError("decode_raw: out_type must be a number type or bool, got string")
+    array = dense(input_bytes)
+    if array.dtype != object:
+        raise InvalidArgumentError(f"decode_raw takes strings, got {array.dtype}")
+    strings = array.ravel().tolist()
+    if fixed_length is not None:
+        if fixed_length <= 0 or fixed_length % dtype.itemsize:
+            raise InvalidArgumentError(
+                f"decode_raw: fixed_length must be a positive multiple of the size of {dtype}, {dtype.itemsize}, "
+                f"got {fixed_length}"
+            )
+        strings = [s[:fixed_length].ljust(fixed_length, b"\0") for s in strings]
+    length = len(strings[0]) if strings else 0
+    for i, s in enumerate(strings):
+        if len(s) != length:
+            raise InvalidArgumentError(
+                f"decode_raw: all strings must have one length; string {i} has {len(s)} bytes and the first {length}; "
+                "give fixed_length to cut and fill them"
+            )
+    if length % dtype.itemsize:
+        raise InvalidArgumentError(
+            f"decode_raw: a string of {length} bytes cannot be a row of {dtype}, which take {dtype.itemsize} bytes each"
+        )
+    raw = np.frombuffer(b"".join(strings), np.uint8)
+    if dtype.kind == "b":
+        numbers: Array = raw != 0
+    elif little_endian:
+        numbers = raw.view(dtype).copy()
+    else:
+        numbers = raw.reshape(-1, dtype.itemsize)[:, ::-1].copy().view(dtype)
+    return numbers.reshape(*array.shape, length // dtype.itemsize)

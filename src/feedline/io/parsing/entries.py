@@ -1,0 +1,141 @@
+"""An `Example` on the wire: which features are where, and the values of one.
+
+This reads as TensorFlow's own fast parser does, which differs from protobuf in what it makes of odd input: of a key
+that is there twice the last entry counts, of a list in pieces only the first piece is read, a length that is too long
+is cut to what there is, and unknown fields are an error inside an entry and skipped outside.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.io.parsing.features import KINDS
+from feedline.structure.types import DType
+from feedline.wire import DELIMITED, FIXED32, FIXED64, VARINT, WireError, read_packed, read_varint
+
+Array = np.ndarray[Any, Any]
+Span = tuple[int, int]
+
+_ENTRY = 0x0A
+_KEY, _VALUE = 0x0A, 0x12
+_PACKED, _PLAIN_INT, _PLAIN_FLOAT = 0x0A, 0x08, 0x0D
+
+
+def entries(data: bytes) -> list[tuple[bytes, Span]]:
+    """The features of an Example in the order of the wire: key, and where the Feature message lies."""
+    found: list[tuple[bytes, Span]] = []
+    at, end = 0, len(data)
+    while at < end:
+        if data[at] != _ENTRY:
+            at = _skip(data, at, end)
+        else:
+            length, at = read_varint(data, at + 1, end)
+            inner = min(at + length, end)
+            at = read_entries(data, at, inner, found)
+    return found
+
+
+def read_entries(data: bytes, at: int, end: int, found: list[tuple[bytes, Span]]) -> int:
+    """Adds the entries of a map of features; gives the place after it."""
+    while at < end:
+        if data[at] != _ENTRY:
+            raise WireError("an unknown field among the features")
+        length, at = read_varint(data, at + 1, end)
+        stop = min(at + length, end)
+        key, value = b"", (at, at)
+        for _ in range(2):  # key and value, in any order
+            tag = data[at] if at < stop else 0
+            if tag not in (_KEY, _VALUE):
+                raise WireError("a feature without a name or without a value")
+            size, at = read_varint(data, at + 1, stop)
+            if size > stop - at:
+                raise WireError("a feature that is cut")
+            if tag == _KEY:
+                key = data[at : at + size]
+            else:
+                value = at, at + size
+            at += size
+        if at != stop:
+            raise WireError("an unknown field beside a feature")
+        found.append((key, value))
+    return at
+
+
+def _skip(data: bytes, at: int, end: int) -> int:
+    """The place after a field that is not known."""
+    tag, at = read_varint(data, at, end)
+    kind = tag & 7
+    if kind == VARINT:
+        return read_varint(data, at, end)[1]
+    if kind == DELIMITED:
+        length, at = read_varint(data, at, end)
+        at += length
+    elif kind in (FIXED32, FIXED64):
+        at += 4 if kind == FIXED32 else 8
+    else:
+        raise WireError(f"a field of the kind {kind}")
+    if at > end:
+        raise WireError("a field that is cut")
+    return at
+
+
+def kind_of(data: bytes, span: Span) -> DType | None:
+    """The type of the values in a Feature; None where it holds no list."""
+    at, end = span
+    if at == end:
+        return None
+    number, kind = data[at] >> 3, data[at] & 7
+    if kind != DELIMITED or not 1 <= number <= len(KINDS):
+        raise WireError("a list of an unknown type")
+    return KINDS[number - 1]
+
+
+def values(data: bytes, span: Span) -> Any:
+    """The values of a Feature that holds a list: an array, or a list of `bytes`."""
+    number = data[span[0]] >> 3
+    length, at = read_varint(data, span[0] + 1, span[1])
+    end = min(at + length, span[1])
+    return (_bytes, _floats, _ints)[number - 1](data, at, end)
+
+
+def _bytes(data: bytes, at: int, end: int) -> list[bytes]:
+    found = []
+    while at < end:
+        if data[at] != _PACKED:
+            raise WireError("an unknown field among strings")
+        length, at = read_varint(data, at + 1, end)
+        if length > end - at:
+            raise WireError("a string that is cut")
+        found.append(data[at : at + length])
+        at += length
+    return found
+
+
+def _floats(data: bytes, at: int, end: int) -> Array:
+    if at < end and data[at] == _PACKED:
+        length, at = read_varint(data, at + 1, end)
+        if length > end - at:
+            raise WireError("floats that are cut")
+        return np.frombuffer(data, "<f4", length // 4, at).astype(np.float32)
+    found = bytearray()
+    while at < end:
+        if data[at] != _PLAIN_FLOAT or end - at < 5:
+            raise WireError("an unknown field among floats")
+        found += data[at + 1 : at + 5]
+        at += 5
+    return np.frombuffer(bytes(found), "<f4").astype(np.float32)
+
+
+def _ints(data: bytes, at: int, end: int) -> Array:
+    if at < end and data[at] == _PACKED:
+        length, at = read_varint(data, at + 1, end)
+        return read_packed(data, at, min(at + length, end))
+    found = []
+    while at < end:
+        if data[at] != _PLAIN_INT:
+            raise WireError("an unknown field among integers")
+        number, at = read_varint(data, at + 1, end)
+        found.append(number)
+    return np.array(found, np.uint64).view(np.int64)

@@ -1,0 +1,276 @@
+"""`parse_example`: serialized `Example` messages to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.parsing.entries import entries, kind_of, values
+from feedline.io.parsing.features import (
+    Dense,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    RaggedFeature,
+    SparseFeature,
+    VarLenFeature,
+    Wanted,
+    index_keys,
+    wanted,
+)
+from feedline.io.parsing.partitions import in_rows, ragged_spec
+from feedline.structure import types
+from feedline.structure.dense import dense
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import SparseTensorSpec, TensorSpec
+from feedline.structure.types import DType
+from feedline.wire import WireError
+
+Array = np.ndarray[Any, Any]
+ALLOWED = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature, RaggedFeature)
+
+
+def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
+    """The features of a batch of serialized `Example` messages, as arrays, sparse and ragged tensors.
+
+    `features` says for each key what it is: a `FixedLenFeature` becomes an array [batch, ...], a `VarLenFeature` or
+    `SparseFeature` a `SparseTensor`, a `RaggedFeature` a `RaggedTensor`, a `FixedLenSequenceFeature` an array that is
+    filled up to the longest example. A single string gives the same without the batch dimension.
+
+    >>> from feedline.train import Example, Feature, Features, Int64List
+    >>> def example(*numbers):
+    ...     numbers = Feature(int64_list=Int64List(value=numbers))
+    ...     return Example(features=Features(feature={"a": numbers})).SerializeToString()
+    >>> fl.io.parse_example([example(1, 2), example(3, 4)], {"a": fl.io.FixedLenFeature([2], fl.int64)})
+    {'a': array([[1, 2],
+           [3, 4]])}
+    >>> fl.io.parse_example([example(1), example(2, 3)], {"a": fl.io.RaggedFeature(fl.int64)})
+    {'a': <fl.RaggedTensor [[1], [2, 3]]>}
+    """
+    return ExampleParser(features, "parse_example")(serialized, example_names)
+
+
+def parse_single_example(
+    serialized: Any, features: Any, example_names: Any = None, name: str | None = None
+) -> dict[str, Any]:
+    """The features of one serialized `Example`. See `parse_example`; there is no batch dimension.
+
+    >>> from feedline.train import Example, Feature, Features, FloatList
+    >>> data = Example(features=Features(feature={"x": Feature(float_list=FloatList(value=[0.5]))})).SerializeToString()
+    >>> fl.io.parse_single_example(data, {"x": fl.io.FixedLenFeature([], fl.float32)})
+    {'x': np.float32(0.5)}
+    """
+    parser = ExampleParser(features, "parse_single_example")
+    strings = as_strings(serialized, parser.op)
+    if strings.ndim:
+        raise InvalidArgumentError(f"parse_single_example: takes one string, got the shape {list(strings.shape)}")
+    return parser(serialized, example_names)
+
+
+class ExampleParser:
+    """`parse_example` with the features checked once."""
+
+    def __init__(self, features: Any, op: str) -> None:
+        if not features:
+            raise InvalidArgumentError(f"{op}: features must name at least one feature, got {features!r}")
+        self.op = op
+        self.features: Mapping[str, Any] = features
+        for key, feature in features.items():
+            if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+                raise InvalidArgumentError(
+                    f"{op}: the FixedLenSequenceFeature {key!r} must have allow_missing=True here; only "
+                    "parse_sequence_example can do without"
+                )
+        self.wanted = wanted(features, ALLOWED, op)
+        self.kinds = self.wanted.kinds()
+
+    def __call__(self, serialized: Any, names: Any = None) -> dict[str, Any]:
+        """The features of one string, or of a batch of them."""
+        strings = as_strings(serialized, self.op)
+        if strings.ndim > 1:
+            raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
+        rows = self.columns(strings.ravel().tolist(), [] if names is None else dense(names).ravel().tolist())
+        raw = assembled(self.wanted, rows, batch=strings.ndim > 0, op=self.op)
+        return composed(self.features, raw)
+
+    def spec(self, batch: tuple[int | None, ...]) -> dict[str, Any]:
+        """The specs of what is given for strings of the shape `batch`, which has one dimension or none."""
+        return {key: self._feature_spec(key, feature, batch) for key, feature in self.features.items()}
+
+    def _feature_spec(self, key: str, feature: Any, batch: tuple[int | None, ...]) -> Any:
+        if isinstance(feature, RaggedFeature):
+            return ragged_spec(feature, batch)
+        if isinstance(feature, SparseFeature):
+            return SparseTensorSpec([*batch, *np.atleast_1d(feature.size).tolist()], feature.dtype)
+        if isinstance(feature, VarLenFeature):
+            return SparseTensorSpec([*batch, None], feature.dtype)
+        d = self.wanted.dense[key]
+        return TensorSpec([*batch, *([None] if d.sequence else []), *d.shape], d.dtype)
+
+    def columns(self, strings: list[bytes], names: Sequence[bytes] = ()) -> dict[str, list[Any]]:
+        """For each key the values of each example, None where it has none."""
+        out: dict[str, list[Any]] = {key.decode(): [] for key in self.kinds}
+        for i, data in enumerate(strings):
+            where = f"{self.op}: example {i}" + (f" ({names[i].decode(errors='replace')})" if i < len(names) else "")
+            for key, found in self.one(data, where).items():
+                out[key.decode()].append(found)
+        return out
+
+    def one(self, data: bytes, where: str) -> dict[bytes, Any]:
+        """The values of each wanted key of one example."""
+        found: dict[bytes, Any] = dict.fromkeys(self.kinds)
+        try:
+            spans = entries(data)
+        except WireError as e:
+            raise InvalidArgumentError(f"{where} is no serialized Example: {e}") from None
+        seen = set()
+        for key, span in reversed(spans):
+            kind = self.kinds.get(key)
+            if kind is None or key in seen:
+                continue
+            at = f"{where}, feature {key.decode(errors='replace')!r}"
+            found[key] = read_feature(data, span, kind, at)
+            # Of several entries with one key the last counts, but for an array not an empty one.
+            if found[key] is not None or key.decode() not in self.wanted.dense:
+                seen.add(key)
+        return found
+
+
+def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str) -> Any:
+    """The values of one Feature message, None where it holds no list."""
+    try:
+        got = kind_of(data, span)
+        if got is None:
+            return None
+        if got == kind:
+            return values(data, span)
+    except WireError as e:
+        raise InvalidArgumentError(f"{where} cannot be read: {e}") from None
+    raise InvalidArgumentError(f"{where} has values of type {got.name}, and {kind.name} is asked for")
+
+
+def as_strings(serialized: Any, op: str) -> Array:
+    """Serialized messages as an array of bytes."""
+    strings = dense(serialized)
+    if not strings.size and strings.dtype.kind != "O":
+        strings = strings.astype(object)
+    if strings.dtype.kind != "O":
+        raise InvalidArgumentError(f"{op}: takes serialized messages, which are strings, got {strings.dtype}")
+    return strings
+
+
+def assembled(want: Wanted, rows: dict[str, list[Any]], batch: bool, op: str) -> dict[str, Any]:
+    """The arrays and tensors of each key, from the values of each example."""
+    out: dict[str, Any] = {}
+    for key, d in want.dense.items():
+        array = (sequence if d.sequence else fixed)(key, d, rows[key], op)
+        out[key] = array if batch else array[0]
+    for key, kind in want.sparse.items():
+        out[key] = sparse(kind, rows[key], batch)
+    for key, (kind, splits) in want.ragged.items():
+        flat = joined(kind, rows[key])
+        out[key] = RaggedTensor.from_row_splits(flat, row_splits(rows[key], splits)) if batch else flat
+    return out
+
+
+def composed(features: Mapping[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+    """The features as they were asked for, in the order of the dict: those made of several keys are put together."""
+    out = {}
+    for key, feature in features.items():
+        if isinstance(feature, RaggedFeature):
+            out[key] = in_rows(key, feature, raw)
+        elif isinstance(feature, SparseFeature):
+            out[key] = _placed(key, feature, raw)
+        else:
+            out[key] = raw[key]
+    return out
+
+
+def fixed(key: str, d: Dense, rows: list[Any], op: str) -> Array:
+    """An array of a fixed number of values per example."""
+    size = int(np.prod(d.shape, dtype=np.int64))
+    if size == 0:
+        raise InvalidArgumentError(f"{op}: the feature {key!r} has the shape {list(d.shape)}, which holds no values")
+    filled = []
+    for i, row in enumerate(rows):
+        if row is None:
+            if d.default is None:
+                raise InvalidArgumentError(
+                    f"{op}: example {i} has no feature {key!r}, which is needed; give it a default_value, or add it"
+                )
+            row = d.default.ravel()
+        elif len(row) != size:
+            raise InvalidArgumentError(
+                f"{op}: example {i} has {len(row)} values in the feature {key!r}, and {size} are asked for, "
+                f"of shape {list(d.shape)}"
+            )
+        filled.append(row)
+    return joined(d.dtype, filled).reshape(len(rows), *d.shape)
+
+
+def sequence(key: str, d: Dense, rows: list[Any], op: str) -> Array:
+    """An array with as many steps as the longest example has; the others are filled up."""
+    size = int(np.prod(d.shape, dtype=np.int64))
+    for i, row in enumerate(rows):
+        if row is not None and (size == 0 or len(row) % size):
+            raise InvalidArgumentError(
+                f"{op}: example {i} has {len(row)} values in the feature {key!r}, which is no multiple of {size}, "
+                f"the values of a step of shape {list(d.shape)}"
+            )
+    longest = max((len(row) for row in rows if row is not None), default=0)
+    out = np.empty((len(rows), longest), d.dtype.dtype)
+    out[...] = d.default
+    for i, row in enumerate(rows):
+        if row is not None:
+            out[i, : len(row)] = row
+    return out.reshape(len(rows), longest // max(size, 1), *d.shape)
+
+
+def sparse(kind: DType, rows: list[Any], batch: bool) -> SparseTensor:
+    """The values of each example in a row of their own; for one example without the dimension of the batch."""
+    lengths = [0 if row is None else len(row) for row in rows]
+    place = np.concatenate([np.arange(n) for n in lengths]) if lengths else np.empty(0, np.int64)
+    row_of = np.repeat(np.arange(len(rows)), lengths)
+    longest = max(lengths, default=0)
+    if batch:
+        return SparseTensor(np.stack([row_of, place], axis=1), joined(kind, rows), [len(rows), longest])
+    return SparseTensor(place[:, None], joined(kind, rows), [longest])
+
+
+def joined(kind: DType, rows: list[Any]) -> Array:
+    """The values of all examples, one after another, in fresh memory."""
+    if kind == types.string:
+        flat = [v for row in rows if row is not None for v in row]
+        out = np.empty(len(flat), object)
+        out[:] = flat
+        return out
+    parts = [row for row in rows if row is not None]
+    return np.concatenate(parts) if parts else np.empty(0, kind.dtype)
+
+
+def row_splits(rows: list[Any], dtype: DType) -> Array:
+    """Where the values of each example begin and end among all."""
+    lengths = [0 if row is None else len(row) for row in rows]
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(dtype.dtype)
+
+
+def _placed(key: str, feature: SparseFeature, raw: dict[str, Any]) -> SparseTensor:
+    """The sparse tensor whose places are values of other features."""
+    keys = index_keys(feature)
+    held = raw[feature.value_key]
+    sizes = [int(s) for s in np.atleast_1d(feature.size)]
+    if len(sizes) != len(keys):
+        raise InvalidArgumentError(f"the SparseFeature {key!r} has {len(keys)} index keys and {len(sizes)} sizes")
+    for k in keys:
+        if raw[k].indices.shape != held.indices.shape or (raw[k].indices[:, :-1] != held.indices[:, :-1]).any():
+            raise InvalidArgumentError(
+                f"the SparseFeature {key!r} has not as many places in {k!r} as values in {feature.value_key!r}"
+            )
+    columns = [*held.indices[:, :-1].T, *(raw[k].values for k in keys)]
+    made = SparseTensor(
+        np.stack(columns, axis=1), held.values, [*held.dense_shape[:-1].tolist(), *sizes]
+    )
+    return made if feature.already_sorted else made.reorder()

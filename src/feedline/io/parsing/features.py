@@ -1,0 +1,282 @@
+"""What to read from an `Example`: the feature classes, and the check of a dict of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.structure import types
+from feedline.structure.dense import dense
+from feedline.structure.spec import TensorShape
+from feedline.structure.types import DType, as_dtype
+
+Array = np.ndarray[Any, Any]
+
+KINDS = (types.string, types.float32, types.int64)
+"""The types a Feature can hold, in the order of its field numbers."""
+
+
+class FixedLenFeature(NamedTuple):
+    """A feature with as many values as `shape` has, in every example; `default_value` stands for one that is missing.
+
+    >>> from feedline.train import Example, Feature, Features, Int64List
+    >>> numbers = Feature(int64_list=Int64List(value=[1, 2]))
+    >>> data = Example(features=Features(feature={"a": numbers})).SerializeToString()
+    >>> fl.io.parse_single_example(
+    ...     data, {"a": fl.io.FixedLenFeature([2], fl.int64), "b": fl.io.FixedLenFeature([], fl.string, "none")}
+    ... )
+    {'a': array([1, 2]), 'b': b'none'}
+    """
+
+    shape: Any
+    dtype: Any
+    default_value: Any = None
+
+
+class FixedLenSequenceFeature(NamedTuple):
+    """A feature with any number of steps of one `shape`. In a batch, `default_value` fills up the shorter ones.
+
+    >>> from feedline.train import Example, Feature, Features, Int64List
+    >>> numbers = Feature(int64_list=Int64List(value=[1, 2]))
+    >>> data = Example(features=Features(feature={"a": numbers})).SerializeToString()
+    >>> fl.io.parse_example(
+    ...     [data, b""], {"a": fl.io.FixedLenSequenceFeature([], fl.int64, allow_missing=True, default_value=-1)}
+    ... )
+    {'a': array([[ 1,  2],
+           [-1, -1]])}
+    """
+
+    shape: Any
+    dtype: Any
+    allow_missing: bool = False
+    default_value: Any = None
+
+
+class VarLenFeature(NamedTuple):
+    """A feature with any number of values, as a `SparseTensor`.
+
+    >>> fl.io.parse_single_example(b"", {"a": fl.io.VarLenFeature(fl.int64)})
+    {'a': SparseTensor(indices=[], values=[], dense_shape=[0])}
+    """
+
+    dtype: Any
+
+
+class SparseFeature(NamedTuple):
+    """A sparse tensor of `size`, whose places and values are two features of the example.
+
+    `index_key` names the feature with the places, or is a list of names, one per dimension.
+
+    >>> fl.io.SparseFeature(index_key="ix", value_key="v", dtype=fl.float32, size=100).size
+    100
+    """
+
+    index_key: Any
+    value_key: str
+    dtype: Any
+    size: Any
+    already_sorted: bool = False
+
+
+class RowSplits(NamedTuple):
+    """The feature `key` says where each row begins, and where the last one ends."""
+
+    key: str
+
+
+class RowLengths(NamedTuple):
+    """The feature `key` says how long each row is."""
+
+    key: str
+
+
+class RowStarts(NamedTuple):
+    """The feature `key` says where each row begins."""
+
+    key: str
+
+
+class RowLimits(NamedTuple):
+    """The feature `key` says where each row ends."""
+
+    key: str
+
+
+class ValueRowIds(NamedTuple):
+    """The feature `key` says for each value which row it is in."""
+
+    key: str
+
+
+class UniformRowLength(NamedTuple):
+    """All rows have this length."""
+
+    length: int
+
+
+PARTITIONS = (RowSplits, RowLengths, RowStarts, RowLimits, ValueRowIds, UniformRowLength)
+
+
+class _RaggedFeature(NamedTuple):
+    dtype: Any
+    value_key: str | None
+    partitions: tuple[Any, ...]
+    row_splits_dtype: Any
+    validate: bool
+
+
+class RaggedFeature(_RaggedFeature):
+    """A feature with any number of values, as a `RaggedTensor`, or for a single example as an array.
+
+    `partitions` cut the values into rows, the outermost first: `RaggedFeature.RowLengths("key")` and its like.
+
+    >>> from feedline.train import Example, Feature, Features, Int64List
+    >>> numbers = Feature(int64_list=Int64List(value=[1, 2]))
+    >>> data = Example(features=Features(feature={"a": numbers})).SerializeToString()
+    >>> fl.io.parse_example([data, b""], {"a": fl.io.RaggedFeature(fl.int64)})
+    {'a': <fl.RaggedTensor [[1, 2], []]>}
+    """
+
+    RowSplits = RowSplits
+    RowLengths = RowLengths
+    RowStarts = RowStarts
+    RowLimits = RowLimits
+    ValueRowIds = ValueRowIds
+    UniformRowLength = UniformRowLength
+
+    def __new__(
+        cls,
+        dtype: Any,
+        value_key: str | None = None,
+        partitions: Any = (),
+        row_splits_dtype: Any = types.int32,
+        validate: bool = False,
+    ) -> RaggedFeature:
+        if value_key is not None and (not isinstance(value_key, str) or not value_key):
+            raise InvalidArgumentError(f"RaggedFeature: value_key must be the name of a feature, got {value_key!r}")
+        if as_dtype(dtype) not in KINDS:
+            raise InvalidArgumentError(f"RaggedFeature: dtype must be int64, float32 or string, got {dtype!r}")
+        if as_dtype(row_splits_dtype) not in (types.int32, types.int64):
+            raise InvalidArgumentError(
+                f"RaggedFeature: row_splits_dtype must be int32 or int64, got {row_splits_dtype!r}"
+            )
+        if not isinstance(partitions, (list, tuple)) or isinstance(partitions, PARTITIONS):
+            raise InvalidTypeError(f"RaggedFeature: partitions must be a list, got {partitions!r}")
+        for partition in partitions:
+            if not isinstance(partition, PARTITIONS):
+                names = ", ".join(p.__name__ for p in PARTITIONS)
+                raise InvalidTypeError(f"RaggedFeature: a partition is one of {names}, got {partition!r}")
+        if not isinstance(validate, bool):
+            raise InvalidTypeError(f"RaggedFeature: validate must be True or False, got {validate!r}")
+        return super().__new__(
+            cls, as_dtype(dtype), value_key, tuple(partitions), as_dtype(row_splits_dtype), validate
+        )
+
+
+class Dense(NamedTuple):
+    """A key that becomes an array. `default` stands for a missing feature, or fills up a short sequence."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    default: Array | None
+    sequence: bool
+    """Any number of steps of that shape."""
+
+
+class Wanted(NamedTuple):
+    """What is read from the wire, key by key, to make the features a user asked for."""
+
+    dense: dict[str, Dense]
+    sparse: dict[str, DType]
+    ragged: dict[str, tuple[DType, DType]]
+
+    def kinds(self) -> dict[bytes, DType]:
+        """The type of each key."""
+        return {
+            **{key.encode(): d.dtype for key, d in self.dense.items()},
+            **{key.encode(): dtype for key, dtype in self.sparse.items()},
+            **{key.encode(): pair[0] for key, pair in self.ragged.items()},
+        }
+
+
+def wanted(features: Mapping[str, Any], allowed: tuple[type, ...], op: str) -> Wanted:
+    """Checks a dict of features, and says what to read for it. The classes are those TensorFlow raises."""
+    out = Wanted({}, {}, {})
+    for key in sorted(features):
+        feature = features[key]
+        if not isinstance(feature, allowed):
+            names = ", ".join(kind.__name__ for kind in allowed)
+            raise InvalidArgumentError(f"{op}: the feature {key!r} must be one of {names}, got {feature!r}")
+        if isinstance(feature, VarLenFeature):
+            _add(out.sparse, key, _kind(feature.dtype, key, op), op)
+        elif isinstance(feature, SparseFeature):
+            _add_sparse(out, key, feature, op)
+        elif isinstance(feature, RaggedFeature):
+            split = feature.row_splits_dtype
+            _add(out.ragged, feature.value_key or key, (feature.dtype, split), op)
+            for partition in feature.partitions:
+                if not isinstance(partition, UniformRowLength):
+                    _add(out.ragged, partition.key, (types.int64, split), op)
+        else:
+            out.dense[key] = _dense(key, feature, op)
+    for a, b in ((out.dense, out.sparse), (out.dense, out.ragged), (out.sparse, out.ragged)):
+        both = sorted(set(a) & set(b))
+        if both:
+            raise InvalidArgumentError(f"{op}: the key {both[0]!r} cannot be read as two kinds of feature at once")
+    return out
+
+
+def _kind(dtype: Any, key: str, op: str) -> DType:
+    if dtype is None:
+        raise InvalidArgumentError(f"{op}: the feature {key!r} has no dtype")
+    found = as_dtype(dtype)
+    if found not in KINDS:
+        raise InvalidTypeError(f"{op}: the dtype of {key!r} must be int64, float32 or string, got {found.name}")
+    return found
+
+
+def _add(into: dict[str, Any], key: str, kind: Any, op: str) -> None:
+    if into.setdefault(key, kind) != kind:
+        raise InvalidArgumentError(f"{op}: the key {key!r} is asked for with two types, {into[key]!r} and {kind!r}")
+
+
+def _add_sparse(out: Wanted, key: str, feature: SparseFeature, op: str) -> None:
+    if not feature.index_key or not feature.value_key:
+        raise InvalidArgumentError(f"{op}: the SparseFeature {key!r} needs an index_key and a value_key")
+    for index in sorted(index_keys(feature)):
+        _add(out.sparse, index, types.int64, op)
+    _add(out.sparse, feature.value_key, _kind(feature.dtype, key, op), op)
+
+
+def index_keys(feature: SparseFeature) -> list[str]:
+    """The keys of the places, one per dimension."""
+    return [feature.index_key] if isinstance(feature.index_key, str) else list(feature.index_key)
+
+
+def _dense(key: str, feature: Any, op: str) -> Dense:
+    kind = _kind(feature.dtype, key, op)
+    if feature.shape is None:
+        raise InvalidArgumentError(f"{op}: the feature {key!r} has no shape")
+    shape = TensorShape(feature.shape)
+    if not shape.is_fully_defined():
+        raise InvalidArgumentError(
+            f"{op}: all dimensions of {key!r} must be known, got {list(shape)}; FixedLenSequenceFeature, VarLenFeature "
+            "and RaggedFeature take any number of values"
+        )
+    sizes = tuple(int(d) for d in shape if d is not None)
+    sequence = isinstance(feature, FixedLenSequenceFeature)
+    given = feature.default_value
+    if given is None:
+        filler = b"" if kind == types.string else 0
+        return Dense(kind, sizes, dense(filler, kind) if sequence else None, sequence)
+    default = dense(given, kind)
+    try:
+        return Dense(kind, sizes, default.reshape(() if sequence else sizes), sequence)
+    except ValueError:
+        want = "one value" if sequence else f"the shape {list(sizes)}"
+        raise InvalidArgumentError(
+            f"{op}: the default_value of {key!r} must have {want}, got the shape {list(default.shape)}"
+        ) from None

@@ -1,0 +1,100 @@
+"""Ragged features: values cut into rows by other features of the same example."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.parsing.features import (
+    RaggedFeature,
+    RowLengths,
+    RowLimits,
+    RowSplits,
+    RowStarts,
+    UniformRowLength,
+)
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.spec import RaggedTensorSpec, TensorSpec
+
+Array = np.ndarray[Any, Any]
+
+
+def in_rows(key: str, feature: RaggedFeature, raw: dict[str, Any]) -> Any:
+    """The value of a ragged feature: an array or ragged tensor for one example, a ragged tensor for a batch.
+
+    `raw` holds the values of each key, which are arrays for one example and ragged tensors for a batch.
+    """
+    value = raw[feature.value_key or key]
+    for partition in reversed(feature.partitions):
+        try:
+            if isinstance(raw[feature.value_key or key], RaggedTensor):
+                value = _cut_batch(value, partition, raw)
+            else:
+                value = _cut(value, partition, raw, feature.row_splits_dtype.dtype)
+        except ValueError as e:
+            raise InvalidArgumentError(f"the ragged feature {key!r} cannot be cut by {partition!r}: {e}") from None
+    return value
+
+
+def ragged_spec(feature: RaggedFeature, batch: tuple[int | None, ...]) -> Any:
+    """The spec of a ragged feature. Rows of one length at the inside are dense."""
+    inner = [p.length if isinstance(p, UniformRowLength) else None for p in feature.partitions]
+    rank = len(inner)
+    while rank and inner[rank - 1] is not None:
+        rank -= 1
+    shape = [*batch, None, *inner]
+    rank += len(batch)
+    if not rank:
+        return TensorSpec(shape, feature.dtype)
+    return RaggedTensorSpec(shape, feature.dtype, rank, feature.row_splits_dtype)
+
+
+def _cut(value: Any, partition: Any, raw: dict[str, Any], dtype: Any) -> Any:
+    if isinstance(partition, UniformRowLength):
+        return _uniform(value, partition.length, dtype)
+    by: Array = raw[partition.key].astype(dtype)
+    if isinstance(partition, RowSplits):
+        return RaggedTensor.from_row_splits(value, by)
+    if isinstance(partition, RowLengths):
+        return RaggedTensor.from_row_lengths(value, by)
+    if isinstance(partition, RowStarts):
+        return RaggedTensor.from_row_starts(value, by)
+    if isinstance(partition, RowLimits):
+        return RaggedTensor.from_row_limits(value, by)
+    return RaggedTensor.from_value_rowids(value, by)
+
+
+def _cut_batch(batch: Any, partition: Any, raw: dict[str, Any]) -> Any:
+    """As `_cut`, where what cuts an example counts from the start of that example."""
+    dtype = batch.row_splits.dtype
+    if isinstance(partition, UniformRowLength):
+        rows = _uniform(batch.values, partition.length, dtype)
+        return RaggedTensor.from_row_splits(rows, batch.row_splits // dtype.type(partition.length))
+    by = raw[partition.key]
+    numbers, splits = by.values.astype(dtype), by.row_splits.astype(dtype)
+    counts = np.diff(splits)
+    if isinstance(partition, RowLengths):
+        return RaggedTensor.from_row_splits(RaggedTensor.from_row_lengths(batch.values, numbers), splits)
+    if isinstance(partition, (RowSplits, RowLimits, RowStarts)):
+        shifted = numbers + np.repeat(batch.row_splits[:-1], counts)
+        if isinstance(partition, RowStarts):
+            return RaggedTensor.from_row_splits(RaggedTensor.from_row_starts(batch.values, shifted), splits)
+        if isinstance(partition, RowSplits):  # the first split of each example says nothing that limits do not
+            first = splits[:-1][counts > 0]
+            shifted = np.delete(shifted, first)
+            splits = np.concatenate([[0], np.cumsum(np.maximum(counts - 1, 0))]).astype(dtype)
+        return RaggedTensor.from_row_splits(RaggedTensor.from_row_limits(batch.values, shifted), splits)
+    rows_of_each = [int(part.max()) + 1 if len(part) else 0 for part in np.split(numbers, splits[1:-1])]
+    before = np.concatenate([[0], np.cumsum(rows_of_each)]).astype(dtype)
+    ids = numbers + np.repeat(before[:-1], counts)
+    return RaggedTensor.from_row_splits(
+        RaggedTensor.from_value_rowids(batch.values, ids, nrows=int(before[-1])), before
+    )
+
+
+def _uniform(value: Any, length: int, dtype: Any) -> Any:
+    if isinstance(value, RaggedTensor):
+        return RaggedTensor.from_row_splits(value, np.arange(0, len(value) + 1, length, dtype=dtype))
+    return value.reshape(-1, length, *value.shape[1:])

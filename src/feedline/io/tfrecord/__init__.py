@@ -1,0 +1,1 @@
+"""TFRecord files: `writer` makes them, `reader` reads them, `framing` is the format."""

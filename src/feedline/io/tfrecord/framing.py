@@ -1,0 +1,26 @@
+"""A TFRecord file is a row of frames: length (8 bytes), its checksum (4), data, their checksum (4), little-endian."""
+
+from __future__ import annotations
+
+import struct
+
+from feedline import kernels
+from feedline.kernels.reference import Buffer
+
+HEADER = struct.Struct("<QI")
+LENGTH = struct.Struct("<Q")
+CHECKSUM = struct.Struct("<I")
+AROUND = HEADER.size + CHECKSUM.size
+"""Bytes of a frame that are not data."""
+
+
+def masked_crc(data: Buffer) -> int:
+    """The checksum as it is stored: turned and shifted, so that the checksum of a checksum is an ordinary number."""
+    crc = kernels.crc32c(data)
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def frame(data: bytes) -> bytes:
+    """One record, framed."""
+    length = LENGTH.pack(len(data))
+    return b"".join((length, CHECKSUM.pack(masked_crc(length)), data, CHECKSUM.pack(masked_crc(data))))

@@ -1,0 +1,27 @@
+"""`apply`: a function of datasets as a step of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from feedline.plan.face import Face
+
+D = TypeVar("D")
+
+
+def apply(self: Any, transformation_func: Callable[[Any], D]) -> D:
+    """What `transformation_func` makes of this dataset.
+
+    >>> def doubled(dataset):
+    ...     return dataset.map(lambda x: x * 2)
+    >>> list(fl.Dataset.range(3).apply(doubled).take(2))
+    [np.int64(0), np.int64(2)]
+    """
+    if not callable(transformation_func):
+        got = f"{transformation_func!r} of type {type(transformation_func).__name__}"
+        raise TypeError(f"apply: transformation_func must be a function from a Dataset to a Dataset, got {got}")
+    made = transformation_func(self)
+    if not isinstance(made, Face):
+        raise TypeError(f"apply: transformation_func must return a Dataset, got {made!r} of type {type(made).__name__}")
+    return made

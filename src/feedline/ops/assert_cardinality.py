@@ -1,0 +1,90 @@
+"""`experimental.assert_cardinality`: the user's word for how many elements there are, and a check of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+from feedline.errors import FailedPreconditionError
+from feedline.plan.arguments import integer
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.face import F
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Array, Block
+
+
+class Counted(NamedTuple):
+    """How many elements have come, and an error that is due next."""
+
+    seen: int = 0
+    error: Exception | None = None
+
+
+@node
+class AssertCardinality(Node):
+    """The input's rows, which must be exactly `expected`."""
+
+    State: ClassVar[Any] = Counted
+    op: ClassVar[str] = "assert_cardinality"
+    input: Node
+    expected: int
+
+    def cardinality(self) -> int:
+        """As the user says."""
+        return self.expected
+
+    def step(self, state: Counted, pull: Pull, want: int) -> tuple[Block | None, Counted]:
+        """Passes rows on and counts them; each one too many is an error, and an end that comes too early or late."""
+        count, error = state
+        if error is not None:
+            raise error
+        endless = self.expected == INFINITE
+        left = want if endless else self.expected - count
+        block = pull(min(want, left) if left > 0 else 1)
+        if block is None:
+            if count == self.expected:
+                return None, state
+            raise self._wrong(f"it has {'only ' if endless or count < self.expected else ''}{count}")
+        count += block.n
+        if block.n and not endless and count > self.expected:
+            return EMPTY, Counted(count, self._wrong(f"it has at least {count}"))
+        return block, Counted(count)
+
+    def _wrong(self, what: str) -> FailedPreconditionError:
+        expected = "without end" if self.expected == INFINITE else f"of {self.expected} elements"
+        return FailedPreconditionError(
+            f"assert_cardinality at step {self.position}: the dataset was said to be {expected}, but {what}"
+        )
+
+    def after_error(self, state: Counted) -> Counted:
+        """The error has been raised; the next element may be asked for."""
+        return Counted(state.seen)
+
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable
+
+    def rows(self, index: Array) -> Block:
+        """The input's rows."""
+        return self.input.rows(index)
+
+
+def assert_cardinality(expected_cardinality: int) -> Callable[[F], F]:
+    """States how many elements a dataset has, where that is not known otherwise; for `apply`.
+
+    >>> odd = fl.Dataset.range(6).filter(lambda x: x % 2 == 1)
+    >>> odd.cardinality() == fl.UNKNOWN_CARDINALITY
+    np.True_
+    >>> len(odd.apply(fl.experimental.assert_cardinality(3)))
+    3
+
+    If the statement turns out to be wrong, iterating raises `FailedPreconditionError`. `INFINITE_CARDINALITY` states
+    that there is no end.
+    """
+    expected = integer(expected_cardinality, "expected_cardinality", "assert_cardinality")
+
+    def asserted(dataset: F) -> F:
+        return dataset._derive(AssertCardinality(dataset._plan, expected))  # type: ignore[no-any-return]
+
+    return asserted

@@ -1,0 +1,179 @@
+"""`bucket_by_sequence_length`: batches of elements of similar length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.ops.batch import batched_spec
+from feedline.ops.group_by_window import GroupByWindow
+from feedline.plan import arguments
+from feedline.plan.face import F
+from feedline.plan.function import Function
+from feedline.plan.node import node
+from feedline.structure.nest import flatten, map_structure
+from feedline.structure.spec import TensorShape, TensorSpec
+
+OP = "bucket_by_sequence_length"
+
+
+@dataclass(frozen=True)
+class BucketOf:
+    """Maps an element to the number of its bucket."""
+
+    length_func: Callable[..., Any]
+    boundaries: tuple[int, ...]
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        """The user's function, which messages name."""
+        return self.length_func
+
+    def length(self, *element: Any) -> int:
+        """The element's length."""
+        value = self.length_func(*element)
+        if np.ndim(value) or not np.issubdtype(np.asarray(value).dtype, np.integer):
+            raise InvalidTypeError(f"element_length_func must return a single integer, it returned {value!r}")
+        return int(value)
+
+    def __call__(self, *element: Any) -> int:
+        length = self.length(*element)
+        edges = (-(2**31), *self.boundaries, 2**31 - 1)
+        for i, (low, high) in enumerate(pairwise(edges)):
+            if low <= length < high:
+                return i
+        raise InvalidArgumentError(f"no bucket takes an element of length {length}; boundaries are {self.boundaries}")
+
+
+@dataclass(frozen=True)
+class SizeOf:
+    """Maps the number of a bucket to its batch size."""
+
+    sizes: tuple[int, ...]
+
+    def __call__(self, bucket: Any) -> int:
+        return self.sizes[int(bucket)]
+
+
+@dataclass(frozen=True)
+class Batched:
+    """Makes one batch of the elements of a bucket."""
+
+    bucket_of: BucketOf
+    sizes: tuple[int, ...]
+    spec: Any
+    padded_shapes: Any
+    padding_values: Any
+    to_boundary: bool
+    no_padding: bool
+    drop_remainder: bool
+
+    def __call__(self, bucket: Any, window: Any) -> Any:
+        size = self.sizes[int(bucket)]
+        if self.no_padding:
+            return window.batch(size, drop_remainder=self.drop_remainder)
+        shapes = self.padded_shapes
+        if self.to_boundary:
+            if bucket == len(self.sizes) - 1:
+                raise InvalidArgumentError(
+                    f"{OP}: with pad_to_bucket_boundary all elements must be shorter than the last boundary, "
+                    f"{self.bucket_of.boundaries[-1]}; give a larger one, or filter the elements"
+                )
+            full = self.bucket_of.boundaries[int(bucket)] - 1
+            leaves, tree = flatten(self._open_shapes(window) if shapes is None else shapes)
+            shapes = tree.unflatten([[full if d is None else d for d in _open_ends(leaf)] for leaf in leaves])
+        return window.padded_batch(size, shapes, self.padding_values, drop_remainder=self.drop_remainder)
+
+    def _open_shapes(self, window: Any) -> Any:
+        """The elements' shapes with None where they vary. A spec that would have to be inferred is not asked: a
+        dimension is open where it differs in this bucket, and the first one that is as large as the element is long.
+        """
+        if self.spec is not None:
+            return map_structure(lambda spec: spec.shape, self.spec)
+        rows = list(window)
+        lengths = [self.bucket_of.length(*(row if type(row) is tuple else (row,))) for row in rows]
+        _, tree = flatten(rows[0])
+        components = zip(*(tree.flatten(row) for row in rows), strict=True)
+        return tree.unflatten([_open_shape([np.shape(v) for v in values], lengths) for values in components])
+
+
+@node
+class BucketBySequenceLength(GroupByWindow):
+    """A `group_by_window` whose keys are buckets and whose windows become batches."""
+
+    opaque: ClassVar[bool] = False
+    op: ClassVar[str] = OP
+
+    def spec(self) -> Any:
+        """One more dimension in front, which is open as all are that get padded."""
+        batched: Batched = self.reduce_func.call  # type: ignore[assignment]
+        leaves, tree = flatten(self.input.element_spec)
+        if batched.no_padding:
+            return tree.unflatten([batched_spec(leaf, None) for leaf in leaves])
+        given = batched.padded_shapes
+        shapes = [leaf.shape for leaf in leaves] if given is None else tree.flatten_up_to(given)
+        dims = [[None, *_open_ends(shape)] for shape in shapes]
+        return tree.unflatten([TensorSpec(d, leaf.dtype) for d, leaf in zip(dims, leaves, strict=True)])
+
+
+def _open_ends(shape: Any) -> list[int | None]:
+    """A padded shape with None for the dimensions that are as large as the largest element."""
+    return [None if d is None or d == -1 else int(d) for d in shape]
+
+
+def _open_shape(shapes: list[tuple[int, ...]], lengths: list[int]) -> TensorShape:
+    dims: list[int | None] = []
+    found = False
+    for sizes in zip(*shapes, strict=True):
+        is_length = not found and list(sizes) == lengths
+        found |= is_length
+        dims.append(None if is_length or len(set(sizes)) > 1 else sizes[0])
+    return TensorShape(dims)
+
+
+def bucket_by_sequence_length(
+    self: F,
+    element_length_func: Callable[..., Any],
+    bucket_boundaries: Sequence[int],
+    bucket_batch_sizes: Sequence[int],
+    padded_shapes: Any = None,
+    padding_values: Any = None,
+    pad_to_bucket_boundary: bool = False,
+    no_padding: bool = False,
+    drop_remainder: bool = False,
+    name: str | None = None,
+) -> F:
+    """Batches elements together with others of similar length, so that little has to be padded.
+
+    >>> ds = fl.Dataset.from_generator(
+    ...     lambda: iter([[1], [2, 2, 2], [3, 3], [4, 4, 4, 4]]), output_signature=fl.TensorSpec([None], fl.int32))
+    >>> for batch in ds.bucket_by_sequence_length(len, bucket_boundaries=[3], bucket_batch_sizes=[2, 2]):
+    ...     print(batch.tolist())
+    [[1, 0], [3, 3]]
+    [[2, 2, 2, 0], [4, 4, 4, 4]]
+
+    An element whose length is at least a boundary goes to the bucket after it, so there is one more batch size than
+    there are boundaries. Shapes and values for padding are those of `padded_batch`; with `pad_to_bucket_boundary`
+    unknown dimensions are padded to the boundary less one, with `no_padding` not at all.
+    """
+    call = arguments.function(element_length_func, "element_length_func", OP)
+    boundaries = tuple(arguments.integer(b, "bucket_boundaries", OP) for b in bucket_boundaries)
+    sizes = tuple(arguments.integer(b, "bucket_batch_sizes", OP) for b in bucket_batch_sizes)
+    if len(sizes) != len(boundaries) + 1:
+        raise InvalidArgumentError(
+            f"{OP}: there must be one more of bucket_batch_sizes than of bucket_boundaries, "
+            f"got {len(sizes)} and {len(boundaries)}"
+        )
+    bucket_of = BucketOf(call, boundaries)
+    spec = self._plan.element_spec if self._plan.spec_stated else None
+    batched = Batched(
+        bucket_of, sizes, spec, padded_shapes, padding_values, pad_to_bucket_boundary, no_padding, drop_remainder
+    )
+    size_of, smallest = Function(SizeOf(sizes)), max(1, min(sizes))
+    plan = BucketBySequenceLength(self._plan, Function(bucket_of), Function(batched), None, size_of, smallest)
+    return self._derive(plan)  # type: ignore[no-any-return]

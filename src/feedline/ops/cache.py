@@ -1,0 +1,170 @@
+"""`cache`: elements kept from the first complete pass for all later ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import UnimplementedError
+from feedline.plan.face import F
+from feedline.plan.node import Node, Pull, node
+from feedline.structure.block import Array, Block, concat
+
+CHUNK_ROWS = 1024
+CHUNK_BYTES = 1 << 20
+
+
+class Rows:
+    """Read-only rows in chunks. Small blocks are put together, so that reading is as quick as from an array; large ones
+    stay as they are, so that nothing is ever copied as a whole.
+    """
+
+    __slots__ = ("_bytes", "_small", "chunks", "starts")
+
+    def __init__(self, blocks: list[Block] | None = None) -> None:
+        self.chunks: list[Block] = []
+        self.starts = [0]
+        self._small: list[Block] = []
+        self._bytes = 0
+        for block in blocks or ():
+            self.add(block)
+
+    def add(self, block: Block) -> None:
+        """Appends rows."""
+        self._small.append(block.frozen())
+        self._bytes += block.nbytes
+        if self._bytes >= CHUNK_BYTES or len(self._small) >= CHUNK_ROWS or block.n >= CHUNK_ROWS:
+            self.join()
+
+    def join(self) -> None:
+        """Makes a chunk of what is waiting to be one."""
+        if self._small:
+            chunk = concat(self._small).frozen()
+            self.chunks.append(chunk)
+            self.starts.append(self.starts[-1] + chunk.n)
+            self._small, self._bytes = [], 0
+
+    def span(self, start: int, want: int) -> Block | None:
+        """Up to `want` rows from number `start`; None past the end."""
+        if start >= self.starts[-1]:
+            return None
+        i = int(np.searchsorted(self.starts, start, "right")) - 1
+        at = start - self.starts[i]
+        return self.chunks[i].slice(at, at + want)
+
+    def take(self, index: Array) -> Block:
+        """The rows with these numbers, in fresh memory."""
+        which = np.searchsorted(self.starts, index, "right") - 1
+        parts = [self.chunks[i].take(index[which == i] - self.starts[i]) for i in np.unique(which).tolist()]
+        back = np.argsort(np.argsort(which, kind="stable"), kind="stable")
+        return parts[0] if len(parts) == 1 else concat(parts).take(back)
+
+
+class Memory:
+    """Where the iterators of one dataset find the rows of its first complete pass. A copy of the plan starts empty."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self) -> None:
+        self.rows: Rows | None = None
+
+    def __reduce__(self) -> Any:
+        return Memory, ()
+
+
+class Pass:
+    """One pass over a cache: the rows, and the number of the next one to read; None while they are being collected."""
+
+    __slots__ = ("at", "rows")
+
+    def __init__(self, rows: Rows, at: int | None) -> None:
+        self.rows, self.at = rows, at
+
+    def save(self) -> dict[str, Any]:
+        """With all rows: they might come out otherwise when the input is run again."""
+        self.rows.join()
+        return {"rows": self.rows.chunks, "at": self.at}
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> Pass:
+        """The state that `save` described."""
+        rows = Rows(saved["rows"])
+        rows.join()
+        return cls(rows, saved["at"])
+
+
+@node
+class Cache(Node):
+    """The input's rows, kept in memory."""
+
+    State: ClassVar[Any] = Pass
+    heavy: ClassVar[bool] = True
+    op: ClassVar[str] = "cache"
+    input: Node
+    memory: Memory = dataclasses.field(default_factory=Memory, compare=False, repr=False)
+
+    def begin(self, pull: Pull) -> Pass:
+        """The input is started only where its rows are still needed."""
+        if self.memory.rows is not None:
+            return Pass(self.memory.rows, 0)
+        pull.start()
+        return Pass(Rows(), None)
+
+    def step(self, state: Pass, pull: Pull, want: int) -> tuple[Block | None, Pass]:
+        """Reads what is kept, or keeps what is read. The first pass to reach the end serves all that begin after it."""
+        if state.at is not None:
+            self._offer(state.rows)
+            block = state.rows.span(state.at, want)
+            state.at += 0 if block is None else block.n
+            return block, state
+        block = pull(want)
+        if block is None:
+            state.rows.join()
+            self._offer(state.rows)
+        elif block.n:
+            block = block.frozen()
+            state.rows.add(block)
+        return block, state
+
+    def _offer(self, rows: Rows) -> None:
+        if self.memory.rows is None:
+            self.memory.rows = rows
+
+    def sampled(self) -> Node:
+        """A look at the first elements must not be taken for a pass."""
+        return self.input.sampled()
+
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable
+
+    def rows(self, index: Array) -> Block:
+        """From memory where they are there already."""
+        return self.input.rows(index) if self.memory.rows is None else self.memory.rows.take(index)
+
+
+def cache(self: F, filename: str | os.PathLike[str] = "", name: str | None = None) -> F:
+    """Keeps the elements of the first complete pass, in memory; later passes read them from there.
+
+    >>> calls = []
+    >>> def slow(x):
+    ...     calls.append(int(x))
+    ...     return x * x
+    >>> ds = fl.Dataset.range(3).map(slow).cache()
+    >>> list(ds) == list(ds), calls
+    (True, [0, 1, 2])
+
+    Steps before the cache run once; steps after it run in every pass, so random ones belong there. A pass that is left
+    early keeps nothing. Elements that fail are not kept. What comes out is read-only, since all passes share it.
+    """
+    path = os.fspath(filename)
+    if path:
+        raise UnimplementedError(
+            f"cache: elements can be kept in memory only, not in the file {path!r}; leave the file name out, or write "
+            "the dataset with save and read it with load"
+        )
+    return self._derive(Cache(self._plan))  # type: ignore[no-any-return]

@@ -1,0 +1,70 @@
+"""What scan and reduce carry from one element to the next: a state whose initial value fixes structure and types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.structure.block import Block, read_only
+from feedline.structure.nest import flatten
+from feedline.structure.values import element_of, leaf_of
+
+
+class Carry:
+    """The form of a state. Shapes may change from one state to the next; structure and types may not.
+
+    States are read-only, since a function that wrote into one would change what was handed out before.
+    """
+
+    __slots__ = ("_kinds", "_tree", "_types", "initial")
+
+    def __init__(self, initial: Any, op: str) -> None:
+        leaves, self._tree = flatten(element_of(initial))
+        if not leaves or all(leaf is None for leaf in leaves):
+            raise InvalidArgumentError(f"{op}: initial_state has no values; it needs at least one")
+        self._types = [type(leaf) if isinstance(leaf, (np.generic, bytes)) else None for leaf in leaves]
+        self._kinds = [_kind(leaf) for leaf in leaves]
+        self.initial = self._tree.unflatten([_frozen(leaf) for leaf in leaves])
+
+    def next(self, value: Any) -> Any:
+        """A state that a function returned, as an element; `InvalidTypeError` where it is not like the initial one."""
+        if type(value) is list and self._tree.kind is tuple:
+            value = tuple(value)
+        try:
+            leaves = self._tree.flatten(value)
+        except TypeError as e:
+            raise InvalidTypeError(f"the new state must have the structure of the initial state: {e}") from None
+        for i, (leaf, kind) in enumerate(zip(leaves, self._types, strict=True)):
+            if type(leaf) is not kind:
+                leaves[i] = self._checked(leaf_of(leaf), i)
+        return self._tree.unflatten(leaves)
+
+    def _checked(self, leaf: Any, i: int) -> Any:
+        kind = _kind(leaf)
+        if kind != self._kinds[i]:
+            where = "" if self._tree.is_leaf else f" at {self._tree.paths()[i]}"
+            raise InvalidTypeError(
+                f"the new state must have the types of the initial one: expected {self._kinds[i]}{where}, got {kind}; "
+                f"cast it in the function, or give an initial state of type {kind} (a Python int is int32)"
+            )
+        return _frozen(leaf)
+
+
+def packed(state: Any) -> Block:
+    """A state as a block of one row, read-only."""
+    return Block.of_elements([state]).frozen()
+
+
+def _kind(leaf: Any) -> str:
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return "string" if leaf.dtype == object else leaf.dtype.name
+    if isinstance(leaf, bytes):
+        return "string"
+    dtype = getattr(leaf, "dtype", None)
+    return type(leaf).__name__ if dtype is None else f"{type(leaf).__name__} of {dtype}"
+
+
+def _frozen(leaf: Any) -> Any:
+    return read_only(leaf) if isinstance(leaf, np.ndarray) else leaf

@@ -1,0 +1,112 @@
+"""Several `map`s and `filter`s in a row, run as one step."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.ops.map import SAMPLES
+from feedline.ops.predicate import answer
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import sample
+from feedline.plan.function import Function, infer
+from feedline.plan.node import EMPTY, RowFailed, RowWise, node
+from feedline.structure.block import Block
+from feedline.structure.zeros import zeros_of
+
+
+class Link(NamedTuple):
+    """A function of a chain: that of a map or a filter, and the number of its step."""
+
+    op: str
+    function: Function
+    position: int
+
+
+class FailedAt(RowFailed):
+    """The function of one link failed."""
+
+    def __init__(self, link: Link, index: int, failed: RowFailed) -> None:
+        super().__init__(index, None, failed.error, failed.path)
+        self.link = link
+
+
+@node
+class Chain(RowWise):
+    """Each row through one function after the other, before the next row. Made by the optimizer.
+
+    Between two functions a result takes the form it would have as an element: types, lists that become tuples, and the
+    check that all results are alike.
+    """
+
+    op: ClassVar[str] = "chain"
+    opaque: ClassVar[bool] = True
+    links: tuple[Link, ...]
+
+    def spec(self) -> Any:
+        """As after the last map: seen in the first few results. Filters change nothing."""
+        if self._last_map is None:
+            return self.input.element_spec
+        maps = self.replace(links=tuple(link for link in self.links if link.op == "map"))
+        return infer(sample(maps, SAMPLES) or [maps.apply(Block.of_elements([zeros_of(self.input.element_spec)]))])
+
+    def cardinality(self) -> int:
+        """Not known where something is filtered."""
+        filters = any(link.op == "filter" for link in self.links)
+        return UNKNOWN if filters else self.input.cardinality()
+
+    @property
+    def user_code(self) -> bool:
+        """Functions without effects are not chained."""
+        return True
+
+    @property
+    def _last_map(self) -> Function | None:
+        return next((link.function for link in reversed(self.links) if link.op == "map"), None)
+
+    def apply(self, block: Block) -> Block:
+        """The rows that pass all filters, as the maps make them."""
+        results: list[Any] = []
+        kept: list[int] = []
+        failed: FailedAt | None = None
+        for index, row in enumerate(block.rows()):
+            try:
+                passes, result = self._through(row, index)
+            except FailedAt as e:
+                failed = e
+                break
+            if passes:
+                results.append(result)
+                kept.append(index)
+        done = self._packed(block, results, kept)
+        if failed is not None:
+            failed.done = done
+            raise failed
+        return done
+
+    def _through(self, row: Any, index: int) -> tuple[bool, Any]:
+        for link in self.links:
+            try:
+                result = link.function.on_row(row)
+                if link.op == "map":
+                    row = link.function.block_of([result]).element(0)
+                elif not answer(result):
+                    return False, None
+            except RowFailed as e:
+                raise FailedAt(link, index, e) from None
+            except Exception as e:
+                raise FailedAt(link, index, RowFailed(index, None, e)) from None
+        return True, row
+
+    def _packed(self, block: Block, results: list[Any], kept: list[int]) -> Block:
+        if not results:
+            return EMPTY
+        last = self._last_map
+        return block.take(np.array(kept, np.int64)) if last is None else last.block_of(results)
+
+    def blame(self, failed: RowFailed, number: int) -> Exception:
+        """Names the function that failed and its own step; elements are counted where the chain begins."""
+        link = failed.link if isinstance(failed, FailedAt) else self.links[-1]
+        return link.function.blame(link.op, link.position, number, failed)
+

@@ -1,0 +1,290 @@
+"""`Dataset.choose_from_datasets`: elements of several datasets, in an order that another dataset gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.ops.nested import enough, seeds_in
+from feedline.plan.arguments import boolean, plan_of
+from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.face import dataset
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Array, Block, concat
+from feedline.structure.nest import flatten
+from feedline.structure.spec import TensorSpec, general
+
+
+class Chosen(NamedTuple):
+    """Choices that are still to be followed. For each input: rows read but not given yet, an error that comes after
+    them, whether it is known to have ended. An error that is due next; whether all is over; the form all elements have.
+    """
+
+    choices: Array | None = None
+    rests: tuple[Block | None, ...] = ()
+    errors: tuple[Exception | None, ...] = ()
+    ended: tuple[bool, ...] = ()
+    error: Exception | None = None
+    over: bool = False
+    form: Block | None = None
+
+
+@node
+class Choose(Node):
+    """The next row of the input whose number `selector` gives."""
+
+    State: ClassVar[Any] = Chosen
+    many: ClassVar[bool] = True
+    op: ClassVar[str] = "choose_from_datasets"
+    selector: Node
+    datasets: tuple[Node, ...]
+    stop_on_empty_dataset: bool
+    drawable: tuple[bool, ...]
+    """Which inputs the selector may ever choose; when those have ended, no others are waited for."""
+
+    def spec(self) -> Any:
+        """What holds for all inputs."""
+        spec = self.datasets[0].element_spec
+        for other in self.datasets[1:]:
+            merged = general(spec, other.element_spec)
+            if merged is None:
+                raise InvalidTypeError(_unlike(self.op, self.datasets[0].element_spec, other.element_spec))
+            spec = merged
+        return spec
+
+    def cardinality(self) -> int:
+        """Known only to have no end where an input has none."""
+        return INFINITE if any(n.cardinality() == INFINITE for n in self.datasets) else UNKNOWN
+
+    def begin(self, pull: tuple[Pull, ...]) -> Chosen:
+        """Starts the selector, then the inputs."""
+        for p in pull:
+            p.start()
+        k = len(self.datasets)
+        return Chosen(None, (None,) * k, (None,) * k, (False,) * k)
+
+    @cached_property
+    def _apart(self) -> bool:
+        """True when no two of selector and inputs draw from one seed generator, so that it does not matter which is
+        read first.
+        """
+        seeds = [seeds_in(n) for n in self.inputs]
+        return len(frozenset().union(*seeds)) == sum(map(len, seeds))
+
+    @cached_property
+    def _in_bulk(self) -> bool:
+        """True when each input may be read as far as the choices at hand need it before another one is."""
+        return self._apart and all(n.quiet for n in self.datasets)
+
+    def step(self, state: Chosen, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Chosen]:
+        """Follows choices until there are enough rows, or one fails."""
+        s = state
+        if s.error is not None:
+            raise s.error
+        if s.over:
+            return None, s
+        ahead = self._apart and self.selector.quiet
+        parts: list[Block] = []
+        have = size = 0
+        while not (enough(have, size, want) or s.over or s.error):
+            if s.choices is None:
+                try:
+                    s = self._chosen(s, pull[0](want - have if ahead else 1))
+                except Exception as e:
+                    s = s._replace(error=e)
+                continue
+            rows, s = self._followed(s, pull[1:], want - have)
+            if rows is not None:
+                parts.append(rows)
+                have += rows.n
+                size += rows.nbytes
+        if parts:
+            return concat(parts), s
+        return (None if s.over else EMPTY), s
+
+    def _chosen(self, s: Chosen, block: Block | None) -> Chosen:
+        """With the choices that the selector gave."""
+        if block is None:
+            return s._replace(over=True)
+        choices = block.columns[0] if block.tree.is_leaf else None
+        if block.n == 0:
+            return s
+        if not isinstance(choices, np.ndarray) or choices.dtype != np.int64 or choices.ndim != 1:
+            raise InvalidTypeError(f"{self.op}: {_CHOICES}, got {block.spec()!r}")
+        return s._replace(choices=choices)
+
+    def _followed(self, s: Chosen, pulls: tuple[Pull, ...], want: int) -> tuple[Block | None, Chosen]:
+        """Follows some of the choices at hand: as many as can be at once."""
+        assert s.choices is not None
+        choices = s.choices[:want]
+        wrong = np.flatnonzero((choices < 0) | (choices >= len(pulls)))
+        if len(wrong):
+            choices = choices[: wrong[0]]
+        if not len(choices):
+            what = f"{self.op}: {s.choices[0]} is no dataset's number; there are {len(pulls)}, counted from 0"
+            return None, _used(s, 1)._replace(error=InvalidArgumentError(what))
+        if not self._in_bulk:
+            other = np.flatnonzero(choices != choices[0])
+            choices = choices[: other[0]] if len(other) else choices
+        reads = {int(j): _Read(np.flatnonzero(choices == j)) for j in np.unique(choices)}
+        rests, errors, ended = list(s.rests), list(s.errors), list(s.ended)
+        for j, read in reads.items():
+            if not ended[j]:
+                read.fill(rests[j], errors[j], pulls[j])
+                rests[j] = errors[j] = None
+        # The first choice that fails, or finds an empty input where that is the end, is the last one to be followed.
+        stop = len(choices)
+        for read in reads.values():
+            if read.error is not None or (read.ended and self.stop_on_empty_dataset):
+                stop = min(stop, read.failed_at)
+        error: Exception | None = None
+        over = False
+        for j, read in reads.items():
+            if read.failed_at == stop and stop < len(choices):
+                error, over = read.error, read.ended and self.stop_on_empty_dataset
+                ended[j] |= read.ended
+            elif read.failed_at < stop:
+                ended[j] |= read.ended
+            elif read.error is not None:
+                errors[j] = read.error
+            rests[j] = read.cut(stop)
+        over |= all(e or not d for e, d in zip(ended, self.drawable, strict=True))
+        s = _used(s, stop + (stop < len(choices)))
+        s = s._replace(rests=tuple(rests), errors=tuple(errors), ended=tuple(ended), error=error, over=over)
+        return self._in_order(s, [read for read in reads.values() if read.places.size and read.rows is not None], stop)
+
+    def _in_order(self, s: Chosen, reads: list[_Read], stop: int) -> tuple[Block | None, Chosen]:
+        """The rows of several inputs in the order in which they were chosen."""
+        parts = []
+        for read in reads:
+            assert read.rows is not None
+            if s.form is None:
+                s = s._replace(form=read.rows.slice(0, 0))
+            assert s.form is not None
+            if not alike(s.form, read.rows):
+                error = InvalidTypeError(_unlike(self.op, s.form.spec(), read.rows.spec()))
+                return None, s._replace(error=error, over=True)
+            parts.append(read.rows.reordered(s.form.tree))
+        if len(parts) < 2:
+            return (parts[0] if parts else None), s
+        places = np.concatenate([read.places for read in reads])
+        taken = np.zeros(stop, np.bool_)
+        taken[places] = True
+        index = np.empty(len(places), np.int64)
+        index[(np.cumsum(taken) - 1)[places]] = np.arange(len(places))
+        return concat(parts).take(index), s
+
+    def after_error(self, state: Chosen) -> Chosen:
+        """The error has been raised; the choice that led to it is used up."""
+        return state._replace(error=None)
+
+
+_CHOICES = "the elements of choice_dataset must be scalar int64 numbers"
+
+
+def alike(a: Block, b: Block) -> bool:
+    """True when rows of both blocks may stand in one dataset: structure and types agree; shapes need not."""
+    if a.tree == b.tree and all(
+        isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and x.dtype == y.dtype
+        for x, y in zip(a.columns, b.columns, strict=True)
+    ):
+        return True
+    return general(a.spec(), b.spec()) is not None
+
+
+def _unlike(op: str, a: Any, b: Any) -> str:
+    return f"{op}: all datasets must have elements of the same structure and types; one has {a!r} and another {b!r}"
+
+
+class _Read:
+    """What one input gives for its choices: `places` are the choices' positions, `rows` the rows for the first of them.
+    Where there are too few, because the input failed or ended, `failed_at` is the position of the choice that found
+    out.
+    """
+
+    __slots__ = ("ended", "error", "failed_at", "places", "rows")
+
+    def __init__(self, places: Array) -> None:
+        self.places = places
+        self.rows: Block | None = None
+        self.error: Exception | None = None
+        self.ended = False
+        self.failed_at = 1 << 62
+
+    def fill(self, rest: Block | None, error: Exception | None, pull: Pull) -> None:
+        """Reads until there is a row for each choice, or the input fails or ends."""
+        parts = [] if rest is None else [rest]
+        need = len(self.places)
+        have = 0 if rest is None else rest.n
+        self.error = error if have < need else None
+        while have < need and self.error is None and not self.ended:
+            try:
+                block = pull(need - have)
+            except Exception as e:
+                self.error = e
+                break
+            if block is None:
+                self.ended = True
+            elif block.n:
+                parts.append(block)
+                have += block.n
+        self.rows = concat(parts) if parts else None
+        if have < need:
+            self.failed_at = int(self.places[have])
+
+    def cut(self, stop: int) -> Block | None:
+        """Keeps the rows for choices before position `stop`; gives the others."""
+        rows = self.rows
+        n = min(int(np.searchsorted(self.places, stop)), rows.n if rows is not None else 0)
+        self.places = self.places[:n]
+        self.rows = rows.slice(0, n) if rows is not None and n else None
+        return rows.slice(n, rows.n) if rows is not None and n < rows.n else None
+
+
+def _used(s: Chosen, n: int) -> Chosen:
+    """With the first n choices gone."""
+    assert s.choices is not None
+    return s._replace(choices=s.choices[n:] if n < len(s.choices) else None)
+
+
+def plans_of(datasets: Any, op: str) -> tuple[Node, ...]:
+    """The plans of a sequence of datasets."""
+    if not isinstance(datasets, Sequence) or isinstance(datasets, (str, bytes)):
+        raise TypeError(f"{op}: datasets must be a list of datasets, got a {type(datasets).__name__}")
+    if not datasets:
+        raise InvalidArgumentError(f"{op}: datasets is empty; it needs at least one dataset")
+    return tuple(plan_of(d, f"datasets[{i}]", op) for i, d in enumerate(datasets))
+
+
+def chosen(selector: Node, plans: tuple[Node, ...], stop: bool, drawable: tuple[bool, ...] | None = None) -> Any:
+    """A dataset of the rows that `selector` chooses. The inputs' specs are compared at once where that takes no user's
+    function.
+    """
+    plan = Choose(selector, plans, stop, drawable or (True,) * len(plans))
+    if all(n.spec_known for n in plans):
+        _ = plan.element_spec
+    return dataset(plan)
+
+
+def choose_from_datasets(datasets: Sequence[Any], choice_dataset: Any, stop_on_empty_dataset: bool = True) -> Any:
+    """Takes each next element from the dataset whose number `choice_dataset` gives.
+
+    >>> letters = [fl.Dataset.from_tensors(s).repeat(2) for s in ("a", "b")]
+    >>> list(fl.Dataset.choose_from_datasets(letters, fl.Dataset.from_tensor_slices(np.array([0, 1, 1, 0]))))
+    [b'a', b'b', b'b', b'a']
+
+    The numbers are int64 scalars, counted from 0. When a chosen dataset has no more elements, that is the end, or the
+    choice is passed over if `stop_on_empty_dataset` is False.
+    """
+    op = "choose_from_datasets"
+    plans = plans_of(datasets, op)
+    selector = plan_of(choice_dataset, "choice_dataset", op)
+    if selector.spec_known:
+        leaves, tree = flatten(selector.element_spec)
+        if not tree.is_leaf or not TensorSpec((), np.int64).is_compatible_with(leaves[0]):
+            raise InvalidTypeError(f"{op}: {_CHOICES}, got {selector.element_spec!r}")
+    return chosen(selector, plans, boolean(stop_on_empty_dataset, "stop_on_empty_dataset", op))

@@ -1,0 +1,144 @@
+"""`global_shuffle`: all elements in random order, without a buffer, by reading them in that order."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.errors import FailedPreconditionError, InvalidArgumentError
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.face import F
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.rewrite import standing_for, with_inputs
+from feedline.random.index_shuffle import permute
+from feedline.random.seeds import SeedGenerator, get_seed
+from feedline.structure.block import Array, Block, concat
+
+ROUNDS = 8
+Key = tuple[int, int, int]
+
+
+class Place(NamedTuple):
+    """How many elements have come out; the key of the order; the keys of global shuffles below; an error due next."""
+
+    at: int = 0
+    key: Key = (0, 0, 0)
+    below: tuple[Key, ...] = ()
+    error: Exception | None = None
+
+
+@node
+class GlobalShuffle(Node):
+    """The input's rows, read in the order of a pseudo-random permutation."""
+
+    State: ClassVar[Any] = Place
+    op: ClassVar[str] = "global_shuffle"
+    input: Node
+    generator: SeedGenerator
+
+    def begin(self, pull: Pull) -> Place:
+        """Takes the seeds of this iteration, for itself and for others like it below. The input is read by row numbers
+        and need not be started.
+        """
+        key = self._draw()
+        return Place(key=key, below=tuple(n._draw() for n in self.input.walk() if isinstance(n, GlobalShuffle)))
+
+    def _draw(self) -> Key:
+        first, second = self.generator.next()
+        return first, second, self.generator.next()[0]
+
+    def step(self, state: Place, pull: Pull, want: int) -> tuple[Block | None, Place]:
+        """The rows of the next places."""
+        at, key, below, error = state
+        if error is not None:
+            raise error
+        n = self.cardinality()
+        stop = min(at + want, n)
+        if at >= stop:
+            return None, state
+        index = permute(np.arange(at, stop), key, n - 1, ROUNDS)
+        source = _settled(self.input, list(below)) if below else self.input
+        if source.quiet:
+            try:
+                return source.rows(index), state._replace(at=stop)
+            except Exception:  # told below, at the row it belongs to
+                stop = at
+        rows, error = _one_by_one(source, index)
+        if rows is None:
+            assert error is not None
+            raise error
+        return rows, state._replace(at=at + rows.n, error=error)
+
+    def after_error(self, state: Place) -> Place:
+        """The element that failed has had its turn."""
+        return state._replace(at=state.at + 1, error=None)
+
+    def sampled(self) -> Node:
+        """Order does not matter for a spec."""
+        return self.input.sampled()
+
+
+@node
+class Permuted(Node):
+    """A global shuffle whose order is settled, which gives it random access. Made for one above it."""
+
+    op: ClassVar[str] = "global_shuffle"
+    input: Node
+    key: Key
+
+    @property
+    def indexable(self) -> bool:
+        """Always."""
+        return True
+
+    def rows(self, index: Array) -> Block:
+        """The input's rows at these places of the order."""
+        return self.input.rows(permute(index, self.key, self.input.cardinality() - 1, ROUNDS))
+
+
+def _settled(plan: Node, keys: list[Key]) -> Node:
+    """The plan with the orders of its global shuffles settled; takes their keys, which stand in the order of `walk`."""
+    new = with_inputs(plan, tuple([_settled(n, keys) for n in plan.inputs]))
+    return standing_for(plan, Permuted(new.inputs[0], keys.pop(0))) if isinstance(plan, GlobalShuffle) else new
+
+
+def _one_by_one(source: Node, index: Array) -> tuple[Block | None, Exception | None]:
+    """The rows up to the first that fails, and its error. Each function runs once for each row, as it does in order."""
+    done: list[Block] = []
+    for i in range(len(index)):
+        try:
+            done.append(source.rows(index[i : i + 1]))
+        except Exception as e:
+            return concat(done) if done else None, e
+    return concat(done) if done else EMPTY, None
+
+
+def global_shuffle(
+    self: F, seed: int | None = None, reshuffle_each_iteration: bool | None = True, name: str | None = None
+) -> F:
+    """Puts all elements into random order: a perfect shuffle that holds nothing in memory and starts at once.
+
+    >>> [int(x) for x in fl.Dataset.range(10).global_shuffle(seed=42)]
+    [0, 6, 9, 4, 8, 1, 2, 5, 3, 7]
+
+    It needs random access all the way down: sources such as `range`, `from_tensor_slices` or a `Source` of one's own
+    that knows its length, and above them map, batch with `drop_remainder`, take, skip, shard, zip, concatenate, repeat,
+    cache and prefetch. Other steps go after it. For a given seed the order is TensorFlow's.
+    """
+    plan = self._plan
+    settled = _settled(plan, [(0, 0, 0) for p in plan.walk() if isinstance(p, GlobalShuffle)])
+    if not settled.shufflable:
+        odd = next(p for p in settled.walk() if not p.shufflable)
+        why = "batch without drop_remainder" if odd.op == "batch" else odd.op
+        raise FailedPreconditionError(
+            f"global_shuffle: needs random access, which {why} (step {odd.position}) does not give; put global_shuffle "
+            "before it, or use shuffle"
+        )
+    n = plan.cardinality()
+    if n <= 0:
+        got = "none" if n == 0 else "without end" if n == INFINITE else "an unknown number of them"
+        kind = FailedPreconditionError if n == INFINITE else InvalidArgumentError
+        raise kind(f"global_shuffle: needs a known number of elements, at least one, got {got}")
+    reshuffle = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
+    return self._derive(GlobalShuffle(plan, SeedGenerator(*get_seed(seed), reshuffle)))  # type: ignore[no-any-return]

@@ -1,0 +1,211 @@
+"""`experimental.group_by_reducer`: elements with the same key folded into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import InvalidTypeError
+from feedline.ops.carry import Carry, packed
+from feedline.ops.group_by_window import int64_of
+from feedline.ops.nested import stand_in
+from feedline.plan import arguments
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import sample
+from feedline.plan.function import Function, infer
+from feedline.plan.node import Node, Pull, RowFailed, node
+from feedline.structure.block import Block
+
+SAMPLES = 4
+PULL_ROWS = 1024
+
+
+class Reducer:
+    """How `group_by_reducer` folds the elements of a group.
+
+    `init_func` maps the key to the first state, `reduce_func` a state and an element to the next state, `finalize_func`
+    the last state to the element that comes out.
+
+    >>> mean = fl.experimental.Reducer(
+    ...     init_func=lambda key: (0.0, 0.0),
+    ...     reduce_func=lambda state, x: (state[0] + np.float32(x), state[1] + np.float32(1)),
+    ...     finalize_func=lambda total, count: total / count)
+    >>> list(fl.Dataset.range(6).apply(fl.experimental.group_by_reducer(lambda x: x % 2, mean)))
+    [np.float32(2.0), np.float32(3.0)]
+    """
+
+    def __init__(
+        self,
+        init_func: Callable[[Any], Any],
+        reduce_func: Callable[[Any, Any], Any],
+        finalize_func: Callable[..., Any],
+    ) -> None:
+        self._init_func = init_func
+        self._reduce_func = reduce_func
+        self._finalize_func = finalize_func
+
+    @property
+    def init_func(self) -> Callable[[Any], Any]:
+        """Key to first state."""
+        return self._init_func
+
+    @property
+    def reduce_func(self) -> Callable[[Any, Any], Any]:
+        """State and element to next state."""
+        return self._reduce_func
+
+    @property
+    def finalize_func(self) -> Callable[..., Any]:
+        """Last state to result."""
+        return self._finalize_func
+
+
+class Folded:
+    """The state: what the elements of each key have come to, how many elements have been read, and whether all have.
+
+    `order` are the keys whose results are still to come, the next one last. `carries` are the forms of the states.
+    """
+
+    __slots__ = ("carries", "ended", "order", "read", "rest", "states")
+
+    def __init__(self) -> None:
+        self.states: dict[int, Any] = {}
+        self.carries: dict[int, Carry] = {}
+        self.rest: Block | None = None
+        self.read = 0
+        self.ended = False
+        self.order: list[int] = []
+
+    def save(self) -> dict[str, Any]:
+        """As plain values."""
+        states = {key: packed(state) for key, state in self.states.items()}
+        return {"states": states, "rest": self.rest, "at": [self.read, self.ended]}
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> Folded:
+        """The state that `save` described."""
+        self = cls()
+        for key, block in saved["states"].items():
+            self.start(key, block.element(0))
+        self.rest = saved["rest"]
+        self.read, self.ended = saved["at"]
+        if self.ended:
+            self.end()
+        return self
+
+    def start(self, key: int, state: Any) -> None:
+        """The first state of a key."""
+        carry = self.carries[key] = Carry(state, "group_by_reducer")
+        self.states[key] = carry.initial
+
+    def end(self) -> None:
+        """All elements have been read."""
+        self.ended, self.order = True, sorted(self.states, reverse=True)
+
+
+@node
+class GroupByReducer(Node):
+    """One row for each key, by ascending key, once the input has ended."""
+
+    State: ClassVar[Any] = Folded
+    heavy: ClassVar[bool] = True
+    opaque: ClassVar[bool] = True
+    op: ClassVar[str] = "group_by_reducer"
+    input: Node
+    key_func: Function
+    init_func: Function
+    reduce_func: Function
+    finalize_func: Function
+
+    def spec(self) -> Any:
+        """Seen in what the first few elements, folded, come to."""
+        elements = [b.rows()[0] for b in sample(self.input, SAMPLES)] or [stand_in(self.input.element_spec)]
+        s = Folded()
+        results = []
+        for element in elements:
+            self._fold(s, element)
+            results += [self.finalize_func.block_of([self._final(state)]) for state in s.states.values()]
+        return infer(results)
+
+    def cardinality(self) -> int:
+        """Not known: the keys are what decides."""
+        return UNKNOWN
+
+    @property
+    def user_code(self) -> bool:
+        """Always."""
+        return True
+
+    def step(self, state: Folded, pull: Pull, want: int) -> tuple[Block | None, Folded]:
+        """Reads everything, then gives the results. An element that fails is left out; a result that fails, too."""
+        s = state
+        while not s.ended:
+            block = s.rest if s.rest is not None else pull(PULL_ROWS if self.input.quiet else 1)
+            if block is None:
+                s.end()
+                break
+            s.rest = None
+            for i, element in enumerate(block.rows()):
+                s.read += 1
+                try:
+                    self._fold(s, element)
+                except Exception:
+                    s.rest = block.slice(i + 1, block.n) if i + 1 < block.n else None
+                    raise
+        if not s.order:
+            return None, s
+        result = s.states.pop(s.order.pop())
+        try:
+            return self.finalize_func.block_of([self._final(result)]), s
+        except RowFailed as e:
+            raise self._blamed(self.finalize_func, None, e.error) from e.error
+        except Exception as e:
+            raise self._blamed(self.finalize_func, None, e) from e
+
+    def _final(self, state: Any) -> Any:
+        return self.finalize_func.on_row(state)
+
+    def _fold(self, s: Folded, element: Any) -> None:
+        function = self.key_func
+        try:
+            key = int64_of(function.on_row(element), "key_func")
+            if key not in s.states:
+                function = self.init_func
+                s.start(key, function.on_row(np.int64(key)))
+            function = self.reduce_func
+            s.states[key] = s.carries[key].next(function.on_row((s.states[key], element)))
+        except Exception as e:
+            raise self._blamed(function, s.read - 1, e) from e
+
+    def _blamed(self, function: Function, number: int | None, error: Exception) -> Exception:
+        return function.blame(self.op, self.position, number, RowFailed(0, None, error))
+
+
+def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Callable[[Any], Any]:
+    """A function for `Dataset.apply` that folds all elements with the same key into one; see `Reducer`.
+
+    >>> total = fl.experimental.Reducer(lambda key: np.int64(0), lambda state, x: state + x, lambda state: state)
+    >>> list(fl.Dataset.range(6).apply(fl.experimental.group_by_reducer(lambda x: x % 3, total)))
+    [np.int64(3), np.int64(5), np.int64(7)]
+
+    `key_func` maps an element to an int64. Results come by ascending key, when the whole input has been read.
+    """
+    op = "group_by_reducer"
+    key = Function(arguments.function(key_func, "key_func", op))
+    if not isinstance(reducer, Reducer):
+        raise InvalidTypeError(f"{op}: reducer must be a Reducer, got a {type(reducer).__name__}")
+    functions = [
+        Function(arguments.function(f, n, op))
+        for f, n in (
+            (reducer.init_func, "init_func"),
+            (reducer.reduce_func, "reduce_func"),
+            (reducer.finalize_func, "finalize_func"),
+        )
+    ]
+
+    def apply(dataset: Any) -> Any:
+        return dataset._derive(GroupByReducer(arguments.plan_of(dataset, "dataset", op), key, *functions))
+
+    return apply

@@ -1,0 +1,256 @@
+"""`group_by_window`: elements with the same key as datasets, which a function reduces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.ops.nested import dataset_of, made, spec_of_made, stand_in
+from feedline.plan import arguments
+from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.face import F, dataset, in_memory, sample
+from feedline.plan.function import Function
+from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
+from feedline.structure.block import Block, Objects, concat, pack
+from feedline.structure.nest import flat
+from feedline.structure.spec import DatasetSpec
+
+SAMPLES = 4
+FEW_KEYS = 64
+
+
+class Groups:
+    """The state: rows by key that wait for their window to be full, the window sizes seen, and the window that is
+    running.
+
+    `rest` are rows that have been read but have no key yet.
+    """
+
+    __slots__ = ("child", "counts", "ended", "rest", "rows", "sizes", "taken")
+
+    def __init__(self) -> None:
+        self.rows: dict[int, list[Block]] = {}
+        self.counts: dict[int, int] = {}
+        self.sizes: dict[int, int] = {}
+        self.child: Any = None
+        self.rest: Block | None = None
+        self.taken = 0
+        self.ended = False
+
+    def add(self, key: int, rows: Block) -> None:
+        """Puts rows under a key."""
+        self.rows.setdefault(key, []).append(rows)
+        self.counts[key] = self.counts.get(key, 0) + rows.n
+
+    def remove(self, key: int) -> None:
+        """Forgets the rows under a key."""
+        del self.rows[key], self.counts[key]
+
+    def close(self) -> None:
+        """Ends the window that is running."""
+        if self.child is not None:
+            self.child.close()
+            self.child = None
+
+    def save(self) -> dict[str, Any]:
+        """As plain values."""
+        rows = {key: concat(parts) for key, parts in self.rows.items()}
+        at = [self.taken, self.ended]
+        return {"rows": rows, "sizes": self.sizes, "child": self.child, "rest": self.rest, "at": at}
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> Groups:
+        """The state that `save` described."""
+        self = cls()
+        for key, block in saved["rows"].items():
+            self.add(key, block)
+        self.sizes, self.child, self.rest = saved["sizes"], saved["child"], saved["rest"]
+        self.taken, self.ended = saved["at"]
+        return self
+
+
+@node
+class GroupByWindow(Node):
+    """The rows of the datasets that `reduce_func` makes from windows of rows with equal keys."""
+
+    State: ClassVar[Any] = Groups
+    heavy: ClassVar[bool] = True
+    opaque: ClassVar[bool] = True
+    op: ClassVar[str] = "group_by_window"
+    input: Node
+    key_func: Function
+    reduce_func: Function
+    window_size: int | None = None
+    window_size_func: Function | None = None
+    smallest: int = 1
+    """No window is smaller than this, so that many rows may be read before one can be full."""
+
+    def spec(self) -> Any:
+        """What the reduced window of the first few elements says, which is not run for that."""
+        blocks = sample(self.input, SAMPLES)
+        spec = self.input.element_spec
+        block = concat(blocks) if blocks else Block.of_elements([stand_in(spec)])
+        key = np.int64(int64_of(self.key_func.on_row(block.rows()[0]), "key_func"))
+        return spec_of_made(self.reduce_func, [(key, dataset_of(block, spec))])
+
+    def cardinality(self) -> int:
+        """Known only to have no end where the input has none."""
+        return INFINITE if self.input.cardinality() == INFINITE else UNKNOWN
+
+    @property
+    def user_code(self) -> bool:
+        """Always: the functions make keys and datasets."""
+        return True
+
+    def child(self, key: Block) -> Node:
+        """The reduced window, from its key and rows. The input's spec may be wider than what the rows show."""
+        number, window = key.rows()[0]
+        if self.input.spec_stated:
+            window._plan.__dict__["element_spec"] = self.input.element_spec
+        return made(self.reduce_func, (number, window))
+
+    def step(self, state: Groups, pull: Pull, want: int) -> tuple[Block | None, Groups]:
+        """Gives the rows of the window that is running; else reads until the next one is full. What is left at the end
+        comes out by ascending key.
+        """
+        s = state
+        while True:
+            if s.child is not None:
+                block = s.child(want)
+                if block is not None:
+                    return block, s
+                s.close()
+            elif not s.ended:
+                rows = s.rest if s.rest is not None else pull(self._missing(s))
+                if rows is None:
+                    s.ended = True
+                elif rows.n:
+                    self._sort_in(s, rows, pull)
+                else:
+                    return EMPTY, s
+            elif s.rows:
+                key = min(s.rows)
+                rows = concat(s.rows[key])
+                s.remove(key)
+                self._start(s, key, rows, pull)
+            else:
+                return None, s
+
+    def _missing(self, s: Groups) -> int:
+        """How many rows must be read at least before a window can be full. Among many keys that is soon one."""
+        if self.smallest == 1 or len(s.counts) > FEW_KEYS:
+            return 1
+        return min([self.smallest, *(s.sizes[key] - n for key, n in s.counts.items() if s.sizes[key] > n)])
+
+    def _sort_in(self, s: Groups, rows: Block, pull: Pull) -> None:
+        """Puts rows under their keys, up to one that fails or fills a window; the rows after it wait."""
+        s.rest = None
+        limit = self._missing(s)
+        keys, error = self._keys(rows.slice(0, limit))
+        places: dict[int, list[int]] = {}
+        full: int | None = None
+        used = len(keys)
+        for i, key in enumerate(keys):
+            if key not in s.sizes:
+                try:
+                    s.sizes[key] = self._size(key)
+                except Exception as e:
+                    used, error = i, self._blamed(self.window_size_func or self.key_func, s.taken + i, e)
+                    break
+            places.setdefault(key, []).append(i)
+            if s.counts.get(key, 0) + len(places[key]) == s.sizes[key]:
+                used, full, error = i + 1, key, None
+                break
+        else:
+            if error is not None:
+                error = self._blamed(self.key_func, s.taken + used, error)
+        for key, index in places.items():
+            part = rows.slice(index[0], index[-1] + 1)
+            whole = part.n == len(index)
+            s.add(key, part if whole else rows.take(np.array(index)))
+        used += error is not None
+        s.taken += used
+        s.rest = rows.slice(used, rows.n) if used < rows.n else None
+        if error is not None:
+            raise error
+        if full is not None:
+            self._start(s, full, concat(s.rows[full]), pull)
+            s.remove(full)
+
+    def _keys(self, rows: Block) -> tuple[list[int], Exception | None]:
+        columns = self.key_func.on_columns(rows)
+        if isinstance(columns, np.ndarray) and columns.shape == (rows.n,) and columns.dtype == np.int64:
+            return columns.tolist(), None
+        results, error = self.key_func.on_rows(rows)
+        keys: list[int] = []
+        for result in results:
+            try:
+                keys.append(int64_of(result, "key_func"))
+            except InvalidTypeError as e:
+                return keys, e
+        return keys, error
+
+    def _size(self, key: int) -> int:
+        size = self.window_size
+        if self.window_size_func is not None:
+            size = int64_of(self.window_size_func.on_row(np.int64(key)), "window_size_func")
+        if size is None or size <= 0:
+            raise InvalidArgumentError(f"the window size must be greater than zero, it is {size} for key {key}")
+        return size
+
+    def _start(self, s: Groups, key: int, rows: Block, pull: Pull) -> None:
+        """Runs a window. Where the function fails before the end, TensorFlow keeps the rows: it is never full again."""
+        window = Objects([dataset(in_memory(rows))], DatasetSpec(None))
+        row = Block([pack([np.int64(key)]), window], 1, flat(2))
+        try:
+            plan = self.child(row)
+        except Exception as e:
+            raise self._blamed(self.reduce_func, None, e) from e
+        s.child = pull.open(plan, row)
+
+    def _blamed(self, function: Function, number: int | None, error: Exception) -> Exception:
+        return function.blame(self.op, self.position, number, RowFailed(0, None, error))
+
+
+def int64_of(value: Any, name: str) -> int:
+    """What a key or size function returned: an int64 or a Python int. Other integer types are no keys in TensorFlow."""
+    if type(value) in (int, bool):
+        return int(value)
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.int64 and value.shape == ():
+        return int(value)
+    got = f"{value.dtype} of shape {list(value.shape)}" if hasattr(value, "dtype") else type(value).__name__
+    raise InvalidTypeError(f"{name} must return a single int64, it returned {got}; cast it with np.int64")
+
+
+def group_by_window(
+    self: F,
+    key_func: Callable[..., Any],
+    reduce_func: Callable[[Any, Any], Any],
+    window_size: int | None = None,
+    window_size_func: Callable[[Any], Any] | None = None,
+    name: str | None = None,
+) -> F:
+    """Gathers elements with the same key until there are `window_size` of them, and makes a dataset of each such
+    window.
+
+    >>> ds = fl.Dataset.range(7).group_by_window(lambda x: x % 2, lambda key, window: window.batch(4), window_size=3)
+    >>> list(ds)
+    [array([0, 2, 4]), array([1, 3, 5]), array([6])]
+
+    `key_func` maps an element to an int64, `reduce_func` a key and the dataset of a window to a dataset, whose elements
+    come out. `window_size_func`, in place of `window_size`, maps a key to the size of its windows. Windows that are not
+    full at the end come out by ascending key.
+    """
+    op = "group_by_window"
+    key = Function(arguments.function(key_func, "key_func", op))
+    reduce = Function(arguments.function(reduce_func, "reduce_func", op))
+    if (window_size is None) == (window_size_func is None):
+        raise InvalidArgumentError(f"{op}: give either window_size or window_size_func")
+    if window_size is not None:
+        size = arguments.integer(window_size, "window_size", op)
+        return self._derive(GroupByWindow(self._plan, key, reduce, size, None, max(1, size)))  # type: ignore[no-any-return]
+    sizes = Function(arguments.function(window_size_func, "window_size_func", op))
+    return self._derive(GroupByWindow(self._plan, key, reduce, None, sizes))  # type: ignore[no-any-return]

@@ -1,0 +1,309 @@
+"""`interleave`: datasets made from elements, several at a time, their elements in turn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.ops.nested import Flattened, enough, seeds_in
+from feedline.plan import arguments
+from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.face import F
+from feedline.plan.function import Function
+from feedline.plan.node import Node, Pull, node
+from feedline.structure.block import Block, concat
+
+TURN_BYTES = 4096
+
+
+class Slot:
+    """A nested dataset in the cycle: its run, rows that have been read but not given yet, and an error that follows
+    them.
+
+    Rows are read ahead only where nobody can tell: where no function of the user's runs in the dataset, and it takes
+    its seeds from no generator that another one draws from.
+    """
+
+    __slots__ = ("child", "error", "quiet", "rest", "seeds")
+
+    def __init__(self, child: Any, plan: Node | None, error: Exception | None = None) -> None:
+        self.child, self.error = child, error
+        self.rest: Block | None = None
+        self.quiet = plan is not None and plan.quiet
+        self.seeds = seeds_in(plan) if plan is not None else frozenset()
+
+    def read(self, want: int) -> None:
+        """Gets more rows, or an error, or finds the end."""
+        try:
+            block = self.child(want)
+        except Exception as e:
+            self.error = e
+            return
+        if block is None:
+            self.close()
+        elif block.n:
+            self.rest = block
+
+    def give(self, n: int) -> Block:
+        """The first n rows of those that have been read."""
+        rows = self.rest
+        assert rows is not None
+        self.rest = rows.slice(n, rows.n) if n < rows.n else None
+        return rows.slice(0, n)
+
+    @property
+    def over(self) -> bool:
+        """True when nothing is left."""
+        return self.child is None and self.rest is None and self.error is None
+
+    def close(self) -> None:
+        """Ends the run."""
+        if self.child is not None:
+            self.child.close()
+            self.child = None
+
+
+class Cycle:
+    """The state of an interleave: the slots, whose turn it is and how many rows of its turn it has given.
+
+    An empty slot is None until the next element of the input fills it. Once the input has ended, empty slots are taken
+    out. `filled` says whether they have been filled at the start, for those who do that.
+    """
+
+    __slots__ = ("at", "ended", "error", "filled", "given", "mixed", "slots", "taken")
+
+    def __init__(self, slots: list[Slot | None]) -> None:
+        self.slots = slots
+        self.at = 0
+        self.given = 0
+        self.taken = 0
+        self.ended = self.filled = False
+        self.error: Exception | None = None
+        self.mixed: bool | None = None  # whether nested datasets share seeds; None as long as only one had any
+
+    def advance(self) -> None:
+        """It is the next slot's turn."""
+        self.at, self.given = (self.at + 1) % max(1, len(self.slots)), 0
+
+    def gave(self, n: int, block_length: int) -> None:
+        """The slot whose turn it is has given n rows."""
+        self.given += n
+        if self.given == block_length:
+            self.advance()
+
+    def end(self) -> None:
+        """The input has no more elements."""
+        self.ended = True
+        before = sum(slot is not None for slot in self.slots[: self.at])
+        self.slots = [slot for slot in self.slots if slot is not None]
+        self.at = before % max(1, len(self.slots))
+
+    def leave(self) -> None:
+        """The slot whose turn it is has nothing left."""
+        if self.ended:
+            del self.slots[self.at]
+            self.at, self.given = self.at % max(1, len(self.slots)), 0
+        else:
+            self.slots[self.at] = None
+            self.advance()
+
+    def enter(self, slot: Slot) -> None:
+        """A nested dataset takes the place whose turn it is."""
+        for other in self.slots:
+            if other is not None and other.seeds and slot.seeds:
+                self.mixed = bool(self.mixed) or bool(other.seeds & slot.seeds)
+        self.slots[self.at] = slot
+
+    def ahead(self, slot: Slot) -> bool:
+        """True when the slot may read more than it gives now."""
+        return slot.quiet and (not slot.seeds or self.mixed is False)
+
+    def close(self) -> None:
+        """Ends all runs."""
+        for slot in self.slots:
+            if slot is not None:
+                slot.close()
+
+    def save(self) -> dict[str, Any]:
+        """As plain values. Whether slots may read ahead is found out again."""
+        slots = [None if s is None else [s.child, s.rest, s.error] for s in self.slots]
+        numbers, flags = [self.at, self.given, self.taken], [self.ended, self.filled]
+        return {"slots": slots, "numbers": numbers, "flags": flags, "error": self.error}
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> Cycle:
+        """The state that `save` described."""
+        slots: list[Slot | None] = []
+        for kept in saved["slots"]:
+            slot = None
+            if kept is not None:
+                child, rest, error = kept
+                slot = Slot(child, None if child is None else child.plan, error)
+                slot.rest = rest
+            slots.append(slot)
+        self = cls(slots)
+        self.at, self.given, self.taken = saved["numbers"]
+        self.ended, self.filled = saved["flags"]
+        self.error = saved["error"]
+        return self
+
+
+@node
+class Interleave(Flattened):
+    """Up to `cycle_length` nested datasets at a time, `block_length` rows of each in turn."""
+
+    State: ClassVar[Any] = Cycle
+    op: ClassVar[str] = "interleave"
+    cycle_length: int
+    block_length: int
+    num_parallel_calls: int | None = None
+    deterministic: bool | None = None
+
+    @property
+    def _errors_count(self) -> bool:
+        """True where an error takes the place of a row, as in TensorFlow when calls run in parallel."""
+        return self.num_parallel_calls is not None
+
+    def begin(self, pull: Pull) -> Cycle:
+        """All slots are empty."""
+        pull.start()
+        return Cycle([None] * self.cycle_length)
+
+    def step(self, state: Cycle, pull: Pull, want: int) -> tuple[Block | None, Cycle]:
+        """Takes turns until there are enough rows, or an error comes."""
+        s = state
+        parts: list[Block] = []
+        have = size = 0
+        while s.error is None and s.slots and not enough(have, size, want):
+            rows = self._turn(s, pull, want - have)
+            if rows is not None:
+                parts.append(rows)
+                have += rows.n
+                size += rows.nbytes
+        if parts:
+            return concat(parts), s
+        if s.error is not None:
+            error, s.error = s.error, None
+            raise error
+        return None, s
+
+    def _turn(self, s: Cycle, pull: Pull, want: int) -> Block | None:
+        """What the slot whose turn it is gives now, if anything."""
+        slot = s.slots[s.at]
+        if slot is None:
+            self._fill(s, pull)
+            return None
+        if s.given == 0:
+            rows = self._rounds(s, want)
+            if rows is not None:
+                return rows
+        left = min(self.block_length - s.given, want)
+        if slot.rest is None and slot.error is None and slot.child is not None:
+            slot.read(self._share(s, want) if s.ahead(slot) else left)
+        if slot.rest is not None:
+            rows = slot.give(min(left, slot.rest.n))
+            s.gave(rows.n, self.block_length)
+            return rows
+        if slot.error is not None:
+            s.error, slot.error = slot.error, None
+            if self._errors_count:
+                s.gave(1, self.block_length)
+        elif slot.over:
+            self._leave(s, pull)
+        return None
+
+    def _share(self, s: Cycle, want: int) -> int:
+        """How many of the next `want` rows one slot gives."""
+        turn = self.block_length
+        return min(want, turn * -(-want // (turn * len(s.slots))))
+
+    def _rounds(self, s: Cycle, want: int) -> Block | None:
+        """Several whole rounds at once, where all slots may read ahead and rows are small."""
+        turn, k = self.block_length, len(s.slots)
+        if want < 2 * turn * k:
+            return None
+        order = [slot for slot in s.slots[s.at :] + s.slots[: s.at] if slot is not None and s.ahead(slot)]
+        if len(order) < k:
+            return None
+        for slot in order:
+            if slot.rest is None and slot.error is None and slot.child is not None:
+                slot.read(self._share(s, want))
+        held = [slot.rest for slot in order if slot.rest is not None]
+        if len(held) < k or held[0].nbytes * turn > TURN_BYTES * held[0].n:
+            return None
+        n = min(want // (turn * k), min(rows.n // turn for rows in held))
+        if n < 2:
+            return None
+        side_by_side = concat([slot.give(n * turn) for slot in order])
+        return side_by_side.take(np.arange(k * n * turn).reshape(k, n, turn).transpose(1, 0, 2).ravel())
+
+    def _fill(self, s: Cycle, pull: Pull) -> None:
+        """Puts the next nested dataset into the slot whose turn it is."""
+        try:
+            key = pull(1)
+            if key is None:
+                s.end()
+            elif key.n:
+                s.taken += 1
+                plan = self.opened(key, s.taken - 1)
+                s.enter(Slot(pull.open(plan, key), plan))
+        except Exception as e:
+            if self._errors_count:
+                s.enter(Slot(None, None, e))
+            else:
+                s.error = e
+
+    def _leave(self, s: Cycle, pull: Pull) -> None:
+        s.leave()
+
+    def after_error(self, state: Cycle) -> Cycle:
+        """The state has been brought up to date before the error was raised."""
+        return state
+
+
+def interleave(
+    self: F,
+    map_func: Callable[..., Any],
+    cycle_length: int | None = None,
+    block_length: int | None = None,
+    num_parallel_calls: int | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> F:
+    """Makes a dataset from each element and gives the elements of `cycle_length` of these datasets in turn.
+
+    >>> ds = fl.Dataset.range(3)
+    >>> ds = ds.interleave(lambda x: fl.Dataset.from_tensors(x).repeat(3), cycle_length=2, block_length=2)
+    >>> [int(x) for x in ds]
+    [0, 0, 1, 1, 0, 1, 2, 2, 2]
+
+    Each dataset gives `block_length` elements (by default 1), then it is the next one's turn; one that has ended is
+    replaced by that of the next element when its turn comes. Without a `cycle_length` it is the number of processors.
+    The order is the same with `num_parallel_calls`, which must not be larger than `cycle_length`.
+    """
+    call = arguments.function(map_func, "map_func", "interleave")
+    cycle = AUTOTUNE if cycle_length is None else arguments.integer(cycle_length, "cycle_length", "interleave")
+    block = 1 if block_length is None else arguments.positive(block_length, "block_length", "interleave")
+    parallel = arguments.parallel_calls(num_parallel_calls, "interleave")
+    if cycle == AUTOTUNE:
+        cycle = _chosen_cycle(parallel)
+    elif arguments.positive(cycle, "cycle_length", "interleave") < (parallel or 0):
+        raise InvalidArgumentError(
+            f"interleave: num_parallel_calls must not be larger than cycle_length, got {parallel} and {cycle}; "
+            "give a larger cycle_length, or AUTOTUNE for num_parallel_calls"
+        )
+    return self._derive(Interleave(self._plan, Function(call), cycle, block, parallel, deterministic))  # type: ignore[no-any-return]
+
+
+def _chosen_cycle(parallel: int | None) -> int:
+    """TensorFlow's choice: the processors, no more than there are calls; where the calls are open too, a third of them,
+    since it keeps two more datasets ready for each one that runs.
+    """
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if parallel is None:
+        return processors
+    return -(-processors // 3) if parallel == AUTOTUNE else min(parallel, processors)

@@ -1,0 +1,146 @@
+"""`experimental.pad_to_cardinality`: elements of zeros at the end, up to a number of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.plan.arguments import integer
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.face import F
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Block
+from feedline.structure.nest import LEAF, Tree, flatten
+from feedline.structure.spec import TensorSpec
+from feedline.structure.types import bool as bool_type
+from feedline.structure.values import spec_of_element
+from feedline.structure.zeros import zeros_of
+
+
+class Padding(NamedTuple):
+    """The first row, whether the input has ended, how many rows were added since, and what makes padding impossible."""
+
+    like: Block | None = None
+    ended: bool = False
+    added: int = 0
+    error: Exception | None = None
+
+
+@node
+class PadToCardinality(Node):
+    """The input's mappings with one more entry, which is True; then zeros for which it is False."""
+
+    State: ClassVar[Any] = Padding
+    op: ClassVar[str] = "pad_to_cardinality"
+    input: Node
+    to: int
+    mask_key: str
+
+    def spec(self) -> Any:
+        """The input's, with a bool more."""
+        spec = self.input.element_spec
+        _must_be_mapping(spec)
+        leaves, tree = flatten(spec)
+        leaves, tree = _with_entry(leaves, tree, self.mask_key, TensorSpec((), bool_type))
+        return tree.unflatten(leaves)
+
+    def cardinality(self) -> int:
+        """The number padded to."""
+        return self.to
+
+    def step(self, state: Padding, pull: Pull, want: int) -> tuple[Block | None, Padding]:
+        """Marks the input's rows; after the last one, adds what is missing."""
+        like, ended, added, error = state
+        if error is not None:
+            raise error
+        if ended:
+            n = min(want, self.to - self.input.cardinality() - added)
+            return (self._zeros(like, n), Padding(like, True, added + n)) if n > 0 else (None, state)
+        block = pull(want)
+        if block is None:
+            return EMPTY, Padding(like, True)
+        if not block.n:
+            return block, state
+        if like is None:
+            like = block.slice(0, 1)
+            try:
+                _must_be_mapping(like.spec())
+            except InvalidArgumentError as e:
+                return EMPTY, Padding(error=e)
+        return self._marked(block, True), Padding(like)
+
+    def _zeros(self, like: Block | None, n: int) -> Block:
+        """Rows of zeros: by the spec, or, where only functions know it, in the form of the first row."""
+        seen = None if like is None or self.input.spec_stated else spec_of_element(like.element(0))
+        spec = self.input.element_spec if seen is None else seen
+        return self._marked(Block.of_elements([zeros_of(spec)]).take(np.zeros(n, np.int64)), False)
+
+    def _marked(self, block: Block, real: bool) -> Block:
+        columns, tree = _with_entry(block.columns, block.tree, self.mask_key, np.full(block.n, real))
+        return Block(columns, block.n, tree)
+
+
+def _with_entry(leaves: list[Any], tree: Tree, key: str, leaf: Any) -> tuple[list[Any], Tree]:
+    """The leaves and tree of a mapping with one entry more, or another under a key that is there."""
+    parts: dict[Any, tuple[Tree, list[Any]]] = {}
+    at = 0
+    for k, child in zip(tree.keys, tree.children, strict=True):
+        parts[k] = child, leaves[at : at + child.size]
+        at += child.size
+    parts[key] = LEAF, [leaf]
+    made = Tree(tree.kind, tuple(parts), tuple(child for child, _ in parts.values()))
+    return [leaf for _, own in parts.values() for leaf in own], made
+
+
+def _must_be_mapping(spec: Any) -> None:
+    if not isinstance(spec, Mapping):
+        raise InvalidArgumentError(
+            f"pad_to_cardinality: elements must be dicts, where one entry more tells real from padding, got {spec!r}; "
+            'map them to dicts first, for instance lambda x: {"x": x}'
+        )
+
+
+def _must_have_shapes(spec: Any) -> None:
+    leaves, tree = flatten(spec)
+    for leaf, path in zip(leaves, tree.paths(), strict=True):
+        if isinstance(leaf, TensorSpec) and not leaf.shape.is_fully_defined():
+            raise InvalidArgumentError(
+                f"pad_to_cardinality: the shape {leaf.shape} at {path} is not fully known, so no zeros can be made; "
+                "pad before batch, or batch with drop_remainder=True"
+            )
+
+
+def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[F], F]:
+    """Adds elements of zeros at the end until there are `cardinality` of them; for `apply`.
+
+    >>> ds = fl.Dataset.from_tensor_slices({"a": [1, 2]})
+    >>> list(ds.apply(fl.experimental.pad_to_cardinality(3))) == [
+    ...     {"a": 1, "valid": True}, {"a": 2, "valid": True}, {"a": 0, "valid": False}]
+    True
+
+    Elements must be dicts. The entry `mask_key` is added: True in real elements, False in those of zeros. This keeps
+    the last batch of an evaluation full without dropping anything.
+    """
+    to = integer(cardinality, "cardinality", "pad_to_cardinality")
+
+    def padded(dataset: F) -> F:
+        plan = dataset._plan
+        n = plan.cardinality()
+        if n < 0:
+            what = "infinite" if n == INFINITE else "unknown"
+            raise InvalidArgumentError(
+                f"pad_to_cardinality: the dataset's cardinality is {what}; "
+                "state it with experimental.assert_cardinality, or make it finite with take"
+            )
+        if n > to:
+            raise InvalidArgumentError(f"pad_to_cardinality: the dataset has {n} elements already, more than {to}")
+        if plan.spec_known:
+            _must_be_mapping(plan.element_spec)
+        if plan.spec_stated:
+            _must_have_shapes(plan.element_spec)
+        return dataset._derive(PadToCardinality(plan, to, mask_key))  # type: ignore[no-any-return]
+
+    return padded

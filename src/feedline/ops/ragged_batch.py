@@ -1,0 +1,133 @@
+"""`ragged_batch`: consecutive elements of differing shape in one ragged tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, OpError
+from feedline.ops.batch import batched_spec
+from feedline.ops.map_and_batch import MapAndBatch
+from feedline.plan import arguments
+from feedline.plan.face import F
+from feedline.plan.node import node
+from feedline.structure import ragged
+from feedline.structure.block import (
+    Block,
+    Column,
+    Objects,
+    Ungroupable,
+    group,
+    merged_spec,
+    pack,
+    rows_of,
+    spec_of_column,
+    stack,
+)
+from feedline.structure.nest import flatten, map_structure
+from feedline.structure.spec import Dims, RaggedTensorSpec, TensorSpec
+from feedline.structure.types import DType, as_dtype, int32, int64
+
+
+@node
+class RaggedBatch(MapAndBatch):
+    """Groups of `batch_size` rows: ragged where their shape is not the same for all elements, stacked where it is.
+
+    TensorFlow makes it of a map and a batch, so a failing element loses its batch, as it does there.
+    """
+
+    op: ClassVar[str] = "ragged_batch"
+    row_splits_dtype: DType = int64
+
+    def spec(self) -> Any:
+        """A ragged spec where a dimension is unknown, with one ragged dimension for all up to the last unknown one."""
+        return map_structure(self._leaf_spec, self.input.element_spec)
+
+    def _leaf_spec(self, spec: Any) -> Any:
+        levels = ragged_levels(spec.shape.dims) if isinstance(spec, TensorSpec) else 0
+        if not levels:
+            return batched_spec(spec, self.size)
+        return RaggedTensorSpec([self.size, *spec.shape], spec.dtype, levels, self.row_splits_dtype)
+
+    @cached_property
+    def _specs(self) -> list[Any] | None:
+        """The spec of each component; None where no spec can be had."""
+        try:
+            return flatten(self.input.element_spec)[0]
+        except OpError:  # the first elements fail: they do so again, in their place, when they are read
+            return None
+
+    def stack(self, rows: Block, size: int) -> Block:
+        """Rows in groups of `size`."""
+        specs = self._specs if self._specs is not None else [None] * len(rows.columns)
+        columns = [
+            self._grouped(column, size, spec, path)
+            for column, spec, path in zip(rows.columns, specs, rows.tree.paths(), strict=True)
+        ]
+        return Block(columns, rows.n // size, rows.tree)
+
+    def _grouped(self, column: Column, size: int, spec: Any, path: str) -> Column:
+        """One component. A spec that was seen in a few results of a function may be narrower than the rows that come: a
+        group that has others than it allows is ragged in these dimensions too.
+        """
+        given = spec_of_column(column)
+        trusted = given if spec is None else spec
+        if not isinstance(trusted, TensorSpec) or (spec is not None and spec.shape.rank is None):
+            return group(column, size, path)
+        known = None if spec is None else spec.shape.dims
+        if isinstance(given, TensorSpec) and not ragged_levels(common_dims(known, [given.shape.dims])):
+            return group(column, size, path)
+        values = rows_of(column)
+        made = []
+        for i in range(0, len(values), size):
+            part = values[i : i + size]
+            levels = ragged_levels(common_dims(known, [v.shape for v in part]))
+            try:
+                if levels:
+                    made.append(ragged.stack_rows(part, levels, self.row_splits_dtype.dtype))
+                else:
+                    made.append(stack(part, None, path))
+            except InvalidArgumentError as e:
+                raise Ungroupable(i // size, e) from None
+        return pack(made) if all(isinstance(m, np.ndarray) for m in made) else Objects(made, merged_spec(made))
+
+
+def ragged_levels(dims: Dims | None) -> int:
+    """How many ragged dimensions a batch of elements with these dimensions has: all up to the last unknown one."""
+    return max((i + 1 for i, d in enumerate(dims or ()) if d is None), default=0)
+
+
+def common_dims(known: Dims | None, shapes: Sequence[Dims | None]) -> Dims | None:
+    """The dimensions that are known and the same in all shapes; None for all where the ranks differ."""
+    found = [s for s in (known, *shapes) if s is not None]
+    if len({len(s) for s in found}) > 1:
+        return None
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*found, strict=True))
+
+
+def ragged_batch(
+    self: F,
+    batch_size: int,
+    drop_remainder: bool = False,
+    row_splits_dtype: Any = int64,
+    name: str | None = None,
+) -> F:
+    """Puts `batch_size` consecutive elements whose shapes may differ into one ragged tensor.
+
+    >>> ds = fl.Dataset.from_tensor_slices([1, 3, 2]).map(lambda n: np.full(n, n))
+    >>> list(ds.ragged_batch(2))
+    [<fl.RaggedTensor [[1], [3, 3, 3]]>, <fl.RaggedTensor [[2, 2]]>]
+
+    Components whose elements all have one known shape are stacked as `batch` does it. What a function returns has no
+    known shape: there, dimensions that are the same in its first results count as known, and a batch that has others
+    is ragged all the same.
+    """
+    size = arguments.positive(batch_size, "batch_size", "ragged_batch")
+    drop = arguments.boolean(drop_remainder, "drop_remainder", "ragged_batch")
+    splits = as_dtype(row_splits_dtype)
+    if splits not in (int32, int64):
+        raise InvalidArgumentError(f"ragged_batch: row_splits_dtype must be int32 or int64, got {splits.name}")
+    return self._derive(RaggedBatch(self._plan, size, drop, row_splits_dtype=splits))  # type: ignore[no-any-return]

@@ -1,0 +1,212 @@
+"""`rebatch`: batches of other sizes, without a detour over single elements."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import cycle, islice
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.errors import FailedPreconditionError, InvalidArgumentError, OpError
+from feedline.ops.batch import batched_spec, in_groups, stacked
+from feedline.ops.unbatch import check_batches, elements_for, leading, taken_apart, unbatched_spec
+from feedline.plan.arguments import boolean, integer
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import F
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Block, concat
+from feedline.structure.nest import flatten
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorShape
+from feedline.structure.zeros import zeros
+
+
+class Filling(NamedTuple):
+    """Rows of batches to come, and which size is next; an error that is due now, and one that is due when the rows do
+    not suffice; elements to take apart; whether the input has ended; how many rows an element had last; and a block of
+    no rows that says what rows are like.
+    """
+
+    rest: Block | None = None
+    at: int = 0
+    error: OpError | None = None
+    failed: Exception | None = None
+    waiting: Block | None = None
+    ended: bool = False
+    size: int = 1
+    like: Block | None = None
+
+
+@node
+class Rebatch(Node):
+    """The rows of the input's elements in groups, whose sizes go round in `batch_sizes`."""
+
+    State: ClassVar[Any] = Filling
+    op: ClassVar[str] = "rebatch"
+    input: Node
+    batch_sizes: tuple[int, ...]
+    drop_remainder: bool = False
+
+    def spec(self) -> Any:
+        """The input's, with a first dimension that is known only where all batches have it."""
+        check_batches(self.input, self.op)
+        leaves, tree = flatten(self.input.element_spec)
+        size = self._common_size([s for s in leaves if s is not None])
+        return tree.unflatten([batched_spec(unbatched_spec(s), size) for s in leaves])
+
+    def _common_size(self, specs: list[Any]) -> int | None:
+        size = self.batch_sizes[0]
+        if any(s != size for s in self.batch_sizes):
+            return None
+        known = {s.shape[0] for s in specs if s.shape.rank and s.shape[0] is not None}
+        whole = size > 0 and bool(known) and all(n % size == 0 for n in known)
+        return size if self.drop_remainder or whole else None
+
+    def cardinality(self) -> int:
+        """Not known, as in TensorFlow."""
+        return UNKNOWN
+
+    @cached_property
+    def _leading(self) -> int | None:
+        return leading(self.input)
+
+    def step(self, state: Filling, pull: Pull, want: int) -> tuple[Block | None, Filling]:
+        """Collects rows for at least one batch. An error from the input loses the batch that is being filled."""
+        if state.error is not None:
+            raise state.error
+        if state.ended:
+            return None, state
+        need = self.batch_sizes[state.at]
+        have = 0 if state.rest is None else state.rest.n
+        # An empty batch needs no rows, but something that says what they would be like.
+        if have < need or (not need and state.like is None and not self.input.spec_known):
+            if state.failed is not None:
+                raise state.failed
+            return self._fill(state, pull, max(need, 1), want)
+        return self._emit(state, have, want)
+
+    def _fill(self, s: Filling, pull: Pull, need: int, want: int) -> tuple[Block | None, Filling]:
+        """Takes elements apart until there are rows for a batch. The last batch, where the input ends."""
+        parts = [] if s.rest is None else [s.rest]
+        have = 0 if s.rest is None else s.rest.n
+        failed, waiting, size = s.failed, s.waiting, s.size
+        while have < need and failed is None:
+            if waiting is None:
+                block = pull(elements_for(need * want - have, self._leading, self.input, size))
+            else:
+                block = waiting
+            if block is None:
+                return self._last(parts, s)
+            if block.n:
+                opened, failed, after = taken_apart(block, self.op)
+                if opened.n:
+                    parts.append(opened)
+                    have += opened.n
+                    size = max(1, opened.n // block.n)
+            else:
+                after = None
+            if waiting is not None or after is not None:
+                waiting = after
+                break  # from here on the state before does not say where to go on after an error of the input's
+        rest = concat(parts) if parts else None
+        like = rest.slice(0, 0) if rest is not None else s.like
+        return EMPTY, s._replace(rest=rest, failed=failed, waiting=waiting, size=size, like=like)
+
+    def _last(self, parts: list[Block], s: Filling) -> tuple[Block | None, Filling]:
+        ended = s._replace(rest=None, ended=True)
+        if not parts or self.drop_remainder:
+            return None, ended
+        rows = concat(parts)
+        done, error, _ = in_groups(stacked, rows, rows.n)
+        return done, ended._replace(error=_told(error))
+
+    def _emit(self, s: Filling, have: int, want: int) -> tuple[Block, Filling]:
+        """As many batches as the rows at hand make."""
+        sizes: list[int] = []
+        used = 0
+        for size in islice(cycle(self.batch_sizes), s.at, s.at + want):
+            if used + size > have:
+                break
+            sizes.append(size)
+            used += size
+        alike = used > 0 and len(set(sizes)) == 1
+        made: list[Block] = []
+        error, count, at = None, 0, 0
+        for size, times in [(sizes[0], len(sizes))] if alike else [(size, 1) for size in sizes]:
+            if size == 0:
+                made.append(self._no_rows(s))
+                count += 1
+                continue
+            assert s.rest is not None
+            done, error, _ = in_groups(stacked, s.rest.slice(at, at + size * times), size)
+            made.append(done)
+            through = done.n + (error is not None)
+            count, at = count + through, at + through * size
+            if error is not None:
+                break
+        made = [b for b in made if b.n]
+        rest = s.rest.slice(at, have) if s.rest is not None and at < have else None
+        after = s._replace(rest=rest, at=(s.at + count) % len(self.batch_sizes), error=_told(error))
+        return concat(made) if made else EMPTY, after
+
+    def _no_rows(self, s: Filling) -> Block:
+        """A batch of size 0."""
+        if s.like is not None:
+            tree, specs = s.like.tree, [batched_spec(spec, 0) for spec in s.like.leaf_specs()]
+        else:
+            specs, tree = flatten(self.input.element_spec)
+        return Block.of_elements([tree.unflatten([_nothing(spec) for spec in specs])])
+
+    def after_error(self, state: Filling) -> Filling:
+        """An error of our own concerned rows that are gone; any other takes the rows collected so far along."""
+        if state.error is not None:
+            return state._replace(error=None)
+        return state._replace(rest=None, failed=None)
+
+
+def _told(error: OpError | None) -> OpError | None:
+    """TensorFlow calls rows that do not fit together here a failed precondition."""
+    return None if error is None else FailedPreconditionError(f"rebatch: {error}")
+
+
+def _nothing(spec: Any) -> Any:
+    """A batch of no rows; unknown dimensions are 0 too."""
+    if spec is None:
+        return None
+    dims = [0 if d is None else d for d in spec.shape.dims or (0,)]
+    dims[0] = 0
+    dtype = spec.dtype.dtype
+    if isinstance(spec, SparseTensorSpec):
+        return SparseTensor(np.zeros((0, len(dims)), np.int64), zeros(TensorShape([0]), dtype), dims)
+    if isinstance(spec, RaggedTensorSpec):
+        made: Any = zeros(TensorShape([0, *dims[spec.ragged_rank + 1 :]]), dtype)
+        for _ in range(spec.ragged_rank):
+            made = RaggedTensor.from_row_splits(made, np.zeros(1, spec.row_splits_dtype.dtype))
+        return made
+    return zeros(TensorShape(dims), dtype)
+
+
+def rebatch(self: F, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> F:
+    """Makes batches of `batch_size` rows out of batches of any sizes.
+
+    >>> list(fl.Dataset.range(6).batch(4).rebatch(3))
+    [array([0, 1, 2]), array([3, 4, 5])]
+
+    It is what `unbatch().batch(batch_size)` gives, without a detour over single elements. With a list of sizes the
+    batches have these sizes in turn.
+
+    >>> list(fl.Dataset.range(6).batch(6).rebatch([1, 2]))
+    [array([0]), array([1, 2]), array([3]), array([4, 5])]
+    """
+    given = np.asarray(batch_size) if isinstance(batch_size, (list, tuple, np.ndarray)) else np.asarray([batch_size])
+    if given.ndim > 1 or not given.size:
+        raise InvalidArgumentError(f"rebatch: batch_size must be a size or a list of sizes, got {batch_size!r}")
+    sizes = tuple(integer(n, "batch_size", "rebatch") for n in given.reshape(-1).tolist())
+    if min(sizes) < 0:
+        raise InvalidArgumentError(f"rebatch: sizes must be zero or more, got {batch_size!r}")
+    drop = boolean(drop_remainder, "drop_remainder", "rebatch")
+    if self._plan.spec_known:
+        check_batches(self._plan, "rebatch")
+    return self._derive(Rebatch(self._plan, sizes, drop))  # type: ignore[no-any-return]

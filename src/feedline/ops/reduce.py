@@ -1,0 +1,39 @@
+"""`reduce`: all elements folded into one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from feedline.ops.carry import Carry
+from feedline.plan import arguments
+from feedline.plan.function import Function
+from feedline.plan.node import RowFailed
+from feedline.structure.nest import map_structure
+
+
+def reduce(self: Any, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
+    """Goes through the dataset with a state: `reduce_func(state, element)` gives the next one, the last is the result.
+
+    >>> fl.Dataset.range(5).reduce(np.int64(0), lambda total, x: total + x)
+    np.int64(10)
+
+    The state may be a structure. Its types are those of `initial_state`, where a Python int is an int32; shapes may
+    change.
+
+    >>> fl.Dataset.range(1, 4).reduce((0, [0.5]), lambda state, x: (state[0] + np.int32(1), state[1]))
+    (np.int32(3), array([0.5], dtype=float32))
+    """
+    function = Function(arguments.function(reduce_func, "reduce_func", "reduce"))
+    carry = Carry(initial_state, "reduce")
+    state = carry.initial
+    with iter(self) as elements:
+        for number, element in enumerate(elements):
+            try:
+                state = carry.next(function.on_row((state, element)))
+            except Exception as e:
+                failed = RowFailed(number, None, e)
+                raise function.blame("reduce", self._plan.position + 1, number, failed) from e
+    return map_structure(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, state)

@@ -1,0 +1,114 @@
+"""`scan`: a function applied to every element, with a state that it hands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+from feedline.errors import InvalidTypeError
+from feedline.ops.carry import Carry, packed
+from feedline.plan import arguments
+from feedline.plan.face import F, sample
+from feedline.plan.function import Function, infer
+from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
+from feedline.structure.block import Block
+from feedline.structure.values import leaf_of
+from feedline.structure.zeros import zeros_of
+
+SAMPLES = 4
+
+
+class Scanned(NamedTuple):
+    """The user's state as a block of one row (None: the initial one), how many rows have come in, rows still to do, and
+    an error that is due next.
+    """
+
+    carried: Block | None = None
+    seen: int = 0
+    rest: Block | None = None
+    error: Exception | None = None
+
+
+@node
+class Scan(Node):
+    """Each row, and the state the row before left, through a function of the user's."""
+
+    State: ClassVar[Any] = Scanned
+    op: ClassVar[str] = "scan"
+    opaque: ClassVar[bool] = True
+    input: Node
+    initial_state: Block
+    function: Function
+
+    def spec(self) -> Any:
+        """Seen in the results for the first few elements; dimensions that differ among them are unknown."""
+        blocks = sample(self, SAMPLES)
+        if not blocks:  # no elements to try it on
+            _, output = self._call(self._carry.initial, zeros_of(self.input.element_spec))
+            blocks = [self.function.block_of([output])]
+        return infer(blocks)
+
+    @cached_property
+    def _carry(self) -> Carry:
+        return Carry(self.initial_state.element(0), self.op)
+
+    @property
+    def user_code(self) -> bool:
+        """Not for arithmetic, which has no effects."""
+        return not self.function.elementwise
+
+    def step(self, state: Scanned, pull: Pull, want: int) -> tuple[Block | None, Scanned]:
+        """Row after row. A row that fails leaves the user's state as it was before it."""
+        carried, seen, rest, error = state
+        if error is not None:
+            raise error
+        source = rest if rest is not None else pull(want)
+        if source is None or not source.n:
+            return source, state
+        states = [(self.initial_state if carried is None else carried.frozen()).element(0)]
+        outputs: list[Any] = []
+        failed: RowFailed | None = None
+        for i, row in enumerate(source.slice(0, want).rows()):
+            try:
+                current, output = self._call(states[i], row)
+            except Exception as e:
+                failed = RowFailed(i, None, e)
+                break
+            states.append(current)
+            outputs.append(output)
+        try:
+            made = self.function.block_of(outputs) if outputs else EMPTY
+        except RowFailed as e:
+            failed, made = e, e.done if e.done is not None else EMPTY
+        good = len(outputs) if failed is None else failed.index
+        used = good + (failed is not None)
+        left = source.slice(used, source.n) if used < source.n else None
+        blamed = None if failed is None else self.function.blame(self.op, self.position, seen + good, failed)
+        return made, Scanned(packed(states[good]), seen + used, left, blamed)
+
+    def _call(self, current: Any, row: Any) -> tuple[Any, Any]:
+        result = self.function.on_row((current, row))
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            got = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
+            raise InvalidTypeError(f"scan_func must return a pair of the new state and the output, got {got}")
+        new, output = result
+        return self._carry.next(new), leaf_of(output) if type(output) is list else output
+
+    def after_error(self, state: Scanned) -> Scanned:
+        """The error has been raised; the rows after it are still to do."""
+        return state._replace(error=None)
+
+
+def scan(self: F, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> F:
+    """Applies `scan_func(state, element)`, which returns the next state and the output, to every element in order.
+
+    >>> list(fl.Dataset.range(1, 4).scan(np.int64(0), lambda total, x: (total + x, total + x)))
+    [np.int64(1), np.int64(3), np.int64(6)]
+
+    The state may be a structure. Its types are those of `initial_state`, where a Python int is an int32; shapes may
+    change. When the function fails, the state stays as it was.
+    """
+    call = arguments.function(scan_func, "scan_func", "scan")
+    initial = packed(Carry(initial_state, "scan").initial)
+    return self._derive(Scan(self._plan, initial, Function(call)))  # type: ignore[no-any-return]

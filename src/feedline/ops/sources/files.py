@@ -1,0 +1,185 @@
+"""Sources that read files: one file after another, or several in turn."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError, OpError, PermissionDeniedError
+from feedline.io.files import as_paths
+from feedline.io.reader import Place, Read, Reader
+from feedline.plan.arguments import AUTOTUNE, integer
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import Face, in_memory
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Block, concat, object_array
+from feedline.structure.nest import LEAF
+from feedline.structure.spec import TensorSpec
+from feedline.structure.types import string
+
+Slot = tuple[bytes, int, int, Any]
+"""A file that is being read: its name, the place in it (offset and number), and its reader, None until it is open."""
+
+STRING = TensorSpec((), string)
+
+
+class Reading(NamedTuple):
+    """The files that are being read, whose turn it is, whether all have been named, and an error that is due next."""
+
+    slots: tuple[Slot | None, ...] = ()
+    turn: int = 0
+    named_all: bool = False
+    error: Exception | None = None
+
+
+@node
+class Files(Node):
+    """The records of the files that `input` names. Subclasses say how a file is opened and what its records are.
+
+    `cycle` files are open at a time, and each gives one record in turn. A file that ends makes room for the next one,
+    whose turn comes in the next round, as in TensorFlow.
+    """
+
+    State: ClassVar[Any] = Reading
+    input: Node
+    cycle: int
+
+    def open_file(self, name: bytes) -> Reader:
+        """A reader of one file."""
+        raise TypeError(f"{type(self).__name__} opens no files")
+
+    @property
+    def forgiving(self) -> bool:
+        """True when records that cannot be read are left out."""
+        return False
+
+    def spec(self) -> Any:
+        """Strings."""
+        return STRING
+
+    def cardinality(self) -> int:
+        """Nobody counts the records of files."""
+        return UNKNOWN
+
+    def step(self, state: Reading, pull: Pull, want: int) -> tuple[Block | None, Reading]:
+        """Rows of the files in turn. A block ends where a file does, or before a record that cannot be read."""
+        if state.error is not None:
+            raise state.error
+        slots = list(state.slots) or [None] * self.cycle
+        turn, named_all = state.turn, state.named_all
+        while True:
+            if slots[turn] is None and not named_all:
+                try:
+                    named = pull(1)
+                except Exception as e:
+                    return EMPTY, Reading(tuple(slots), turn, named_all, e)
+                if named is not None and not named.n:
+                    return EMPTY, Reading(tuple(slots), turn, named_all)
+                named_all = named is None
+                slots[turn] = None if named is None else (named.rows()[0], 0, 0, None)
+            if named_all and not any(slots):
+                return None, Reading(tuple(slots), turn, named_all)
+            if named_all or all(slots):
+                rows = self._rounds(slots, turn, want)
+                if rows is not None:
+                    return rows, Reading(tuple(slots), turn, named_all)
+            rows, turn, error = self._turn(slots, turn)
+            if rows is not None or error is not None:
+                return rows or EMPTY, Reading(tuple(slots), turn, named_all, error)
+
+    def _rounds(self, slots: list[Slot | None], turn: int, want: int) -> Block | None:
+        """Whole rounds, as many as all open files have rows for; None where the next turn must be taken by itself."""
+        order = [i for i in (*range(turn, self.cycle), *range(turn)) if slots[i] is not None]
+        if len(order) == 1:
+            got = self._look(slots, order[0], want)
+            if got.rows is not None:
+                self._move(slots, order[0], got)
+            return got.rows
+        rounds = want // len(order)
+        if not rounds:
+            return None
+        for i in order:
+            rows = self._look(slots, i, rounds).rows
+            if rows is None:
+                return None
+            rounds = min(rounds, rows.n)
+        blocks: list[Block] = []
+        for i in order:
+            got = self._look(slots, i, rounds)
+            self._move(slots, i, got)
+            blocks.append(got.rows or EMPTY)
+        in_turn = np.arange(rounds * len(order)).reshape(len(order), rounds).T.ravel()
+        return concat(blocks).take(in_turn)
+
+    def _turn(self, slots: list[Slot | None], turn: int) -> tuple[Block | None, int, Exception | None]:
+        """One row, or an error, from the file whose turn it is, and whose turn is next. Neither where the file ends."""
+        got = Read(None) if slots[turn] is None else self._look(slots, turn, 1)
+        self._move(slots, turn, got)
+        if got.error is not None and self.forgiving:
+            got = got._replace(error=None)
+            if slots[turn] is not None:
+                return None, turn, None
+        return got.rows, (turn + 1) % self.cycle, got.error
+
+    def _look(self, slots: list[Slot | None], i: int, want: int) -> Read:
+        """What the file in slot i has next. The file stays where it is; it is opened where it is not open yet."""
+        slot = slots[i]
+        if slot is None:
+            return Read(None)
+        name, offset, number, reader = slot
+        if reader is None:
+            try:
+                reader = self.open_file(name)
+            except (NotFoundError, PermissionDeniedError) as e:
+                # TensorFlow tries again at the next turn, for ever; a dataset that ignores errors would never end.
+                return Read(None, None if self.forgiving else Place(offset, number), e)
+            except OpError as e:
+                return Read(None, None, e)
+            slots[i] = (name, offset, number, reader)
+        got: Read = reader.read(Place(offset, number), want)
+        return got
+
+    def _move(self, slots: list[Slot | None], i: int, got: Read) -> None:
+        """Puts the file in slot i where it stands after `got`, and closes it where that is the end."""
+        slot = slots[i]
+        if slot is None:
+            return
+        name, _, _, reader = slot
+        if got.place is None and reader is not None:
+            reader.close()
+        slots[i] = None if got.place is None else (name, *got.place, reader)
+
+    def after_error(self, state: Reading) -> Reading:
+        """The error has been raised."""
+        return state._replace(error=None)
+
+
+def names_plan(filenames: Any, op: str) -> Node:
+    """The plan that names the files: that of a dataset of strings, or names in memory."""
+    if isinstance(filenames, Face):
+        plan = filenames._plan
+        if plan.spec_known and not STRING.is_compatible_with(plan.element_spec):
+            raise InvalidTypeError(
+                f"{op}: a dataset of filenames must have strings as its elements, got {plan.element_spec!r}"
+            )
+        return plan
+    names = as_paths(filenames)
+    return in_memory(Block([object_array(names)], len(names), LEAF))
+
+
+def parallel_reads(value: Any, op: str) -> int:
+    """`num_parallel_reads` as the number of files that are read in turn; AUTOTUNE means one after another."""
+    if value is None:
+        return 1
+    n = integer(value, "num_parallel_reads", op)
+    if n == AUTOTUNE:
+        return 1
+    if n <= 0:
+        raise InvalidArgumentError(f"{op}: num_parallel_reads must be greater than zero, or AUTOTUNE, got {n}")
+    return n
+
+
+def optional_integer(value: Any, name: str, op: str) -> int | None:
+    """`value` as an int, or None."""
+    return None if value is None else integer(value, name, op)

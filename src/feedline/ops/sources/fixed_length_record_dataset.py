@@ -1,0 +1,67 @@
+"""`FixedLengthRecordDataset`: the records of binary files whose records have one length."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from feedline.io.fixed import FixedLengthReader
+from feedline.io.reader import Reader
+from feedline.ops.sources.files import Files, names_plan, optional_integer, parallel_reads
+from feedline.plan.arguments import integer
+from feedline.plan.face import Face
+from feedline.plan.node import node
+
+
+@node
+class FixedLengthRecords(Files):
+    """Records of one length, as strings."""
+
+    op: ClassVar[str] = "FixedLengthRecordDataset"
+    record_bytes: int
+    header_bytes: int = 0
+    footer_bytes: int = 0
+    buffer_size: int | None = None
+    compression_type: str | None = None
+
+    def open_file(self, name: bytes) -> Reader:
+        """A reader of one binary file."""
+        compression = self.compression_type or ""
+        return FixedLengthReader(
+            name, self.record_bytes, self.header_bytes, self.footer_bytes, compression, self.buffer_size
+        )
+
+
+def fixed_length_record_dataset(
+    self: Face[Any],
+    filenames: Any,
+    record_bytes: int,
+    header_bytes: int | None = None,
+    footer_bytes: int | None = None,
+    buffer_size: int | None = None,
+    compression_type: str | None = None,
+    num_parallel_reads: int | None = None,
+    name: str | None = None,
+) -> None:
+    """The records of one or more binary files, `record_bytes` long each, as `bytes`.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/records.bin"
+    >>> fl.io.write_file(path, b"head" + b"AABBCC")
+    >>> list(fl.FixedLengthRecordDataset(path, record_bytes=2, header_bytes=4))
+    [b'AA', b'BB', b'CC']
+
+    `filenames` is a name, a list of names, or a dataset of names. Each file has a header and a footer of the given
+    sizes, which are left out; what is between must be a whole number of records. `fl.io.decode_raw` makes numbers of
+    them.
+    """
+    op = "FixedLengthRecordDataset"
+    names = names_plan(filenames, op)
+    self._plan = FixedLengthRecords(
+        names,
+        parallel_reads(num_parallel_reads, op),
+        integer(record_bytes, "record_bytes", op),
+        optional_integer(header_bytes, "header_bytes", op) or 0,
+        optional_integer(footer_bytes, "footer_bytes", op) or 0,
+        optional_integer(buffer_size, "buffer_size", op),
+        compression_type,
+    )

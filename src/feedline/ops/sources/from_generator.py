@@ -1,0 +1,336 @@
+"""`Dataset.from_generator`: elements that a Python generator yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.plan import arguments
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import dataset
+from feedline.plan.function import Function
+from feedline.plan.node import EMPTY, Node, RowFailed, node
+from feedline.structure.block import Array, Block, Column, Objects, object_array, pack
+from feedline.structure.nest import Tree, flatten
+from feedline.structure.spec import RaggedTensorSpec, TensorShape, TensorSpec, TypeSpec, type_spec_from_value
+from feedline.structure.types import as_dtype
+from feedline.structure.values import array_of, leaf_of
+
+OP = "from_generator"
+
+
+class Live:
+    """A running generator."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Iterator[Any]) -> None:
+        self._values = values
+
+    def next(self) -> Any:
+        """The next value; StopIteration at the end."""
+        return next(self._values)
+
+    def close(self) -> None:
+        """Lets a generator run its `finally`."""
+        close = getattr(self._values, "close", None)
+        if callable(close):
+            close()
+
+
+class Yielded(NamedTuple):
+    """The running generator, None where it has to be started (again); how many values it has been asked for; whether it
+    has ended; and an error that is due next.
+    """
+
+    live: Live | None = None
+    asked: int = 0
+    ended: bool = False
+    error: Exception | None = None
+
+
+@node
+class Generator(Node):
+    """What a generator function yields, made to fit a signature."""
+
+    State: ClassVar[Any] = Yielded
+    heavy: ClassVar[bool] = True
+    op: ClassVar[str] = OP
+    generator_func: Function
+    signature: Any
+    args: tuple[Any, ...]
+
+    def spec(self) -> Any:
+        """The signature."""
+        return self.signature
+
+    def cardinality(self) -> int:
+        """Not known before it has run."""
+        return UNKNOWN
+
+    @property
+    def user_code(self) -> bool:
+        """Always."""
+        return True
+
+    def step(self, state: Yielded, pull: Any, want: int) -> tuple[Block | None, Yielded]:
+        """Takes values as long as they fit. Errors wait in the state, since a generator cannot be asked again."""
+        live, asked, ended, error = state
+        if error is not None:
+            raise error
+        if ended:
+            return None, state
+        leaves, tree = self._leaves
+        columns: list[list[Any]] = [[] for _ in leaves]
+        n = 0
+        try:
+            if live is None:
+                live = self._started(asked)
+            while n < want:
+                asked += 1
+                value = live.next()
+                parts = _parts(tree, value)
+                made = [leaf.fit(part) for leaf, part in zip(leaves, parts, strict=True)]
+                for column, part in zip(columns, made, strict=True):
+                    column.append(part)
+                n += 1
+        except StopIteration:
+            ended = True
+        except Exception as e:
+            number = asked - 1 if live else None
+            error = self.generator_func.blame(self.op, self.position, number, RowFailed(0, None, e))
+            ended = live is None
+        if ended and live is not None:
+            live.close()
+            live = None
+        state = Yielded(live, asked, ended, error)
+        if n:
+            return Block([leaf.column(c) for leaf, c in zip(leaves, columns, strict=True)], n, tree), state
+        return (None if ended and error is None else EMPTY), state
+
+    def _started(self, asked: int) -> Live:
+        """The generator after it has been asked for so many values."""
+        live = Live(iter(self.generator_func.call(*self.args)))
+        for _ in range(asked):
+            try:
+                live.next()
+            except StopIteration:
+                break
+            except Exception:  # told when it happened first
+                continue
+        return live
+
+    @property
+    def _leaves(self) -> tuple[list[_Leaf], Tree]:
+        known = self.__dict__.get("_known")
+        if known is None:
+            specs, tree = flatten(self.signature)
+            known = self.__dict__["_known"] = [_Leaf(s, p) for s, p in zip(specs, tree.paths(), strict=True)], tree
+        return known
+
+    def after_error(self, state: Yielded) -> Yielded:
+        """The error has been raised; a generator that can go on does."""
+        return state._replace(error=None)
+
+
+class _Leaf:
+    """One component of the signature: makes values fit it."""
+
+    __slots__ = ("_dtype", "_path", "_plain", "_range", "_shape", "_spec", "_strings")
+
+    def __init__(self, spec: Any, path: str) -> None:
+        self._spec, self._path = spec, path
+        dense = isinstance(spec, TensorSpec)
+        self._dtype: Any = spec.dtype.dtype if dense else None
+        self._shape: Any = spec.shape if dense else None
+        kind = "" if self._dtype is None else self._dtype.kind
+        self._strings = kind == "O"
+        scalar = dense and spec.shape.rank in (0, None)
+        # Python types that need no conversion before they become a column.
+        types: dict[str, tuple[type, ...]] = {"i": (int,), "u": (int,), "f": (float,), "b": (bool,), "O": (bytes,)}
+        self._plain = types.get(kind, ()) if scalar else ()
+        self._range = (np.iinfo(self._dtype).min, np.iinfo(self._dtype).max) if kind in ("i", "u") else None
+
+    def fit(self, value: Any) -> Any:
+        """The value as it stands in a column. `InvalidTypeError` where it is no value of this component."""
+        if type(value) in self._plain:
+            if self._range is None or self._range[0] <= value <= self._range[1]:
+                return value
+            raise self._wrong(value)
+        if self._dtype is None:
+            return self._other(value)
+        if self._plain == (bytes,) and type(value) is str:
+            return value.encode()
+        made = value
+        if type(value) is not np.ndarray or value.dtype != self._dtype or self._strings or not value.ndim:
+            made = self._cast(value)
+        if made is value and isinstance(value, np.ndarray):
+            made = value.copy()  # the generator may write into its array before the column is made
+        value = made
+        if not self._shape.is_compatible_with(np.shape(value)):
+            raise InvalidTypeError(
+                f"the generator yielded a value of shape {list(np.shape(value))}{self._where} where the signature says "
+                f"{self._shape}"
+            )
+        return value
+
+    def column(self, values: list[Any]) -> Column:
+        """Values that fit, as a column."""
+        if self._dtype is None:
+            # Rows of a ragged tensor are plain arrays that batch as ragged ones.
+            return Objects(values, self._spec) if isinstance(self._spec, RaggedTensorSpec) else pack(values)
+        if self._plain and not any(isinstance(v, np.ndarray) for v in values):
+            with np.errstate(over="ignore"):
+                return object_array(values) if self._strings else np.array(values, self._dtype)
+        if self._plain:
+            values = [v if isinstance(v, (np.ndarray, np.generic, bytes)) else self._dtype.type(v) for v in values]
+        return pack(values)
+
+    def _cast(self, value: Any) -> Any:
+        array: Any
+        if isinstance(value, (np.ndarray, np.generic)) and not self._strings:
+            array = array_of(np.asarray(value))
+        elif isinstance(value, (bool, int, float, complex, list, tuple, range)) and not self._strings:
+            try:
+                array = np.array(value)
+            except ValueError:
+                raise self._wrong(value) from None
+        else:
+            array = self._leaf(value)
+        if isinstance(array, bytes) and self._strings:
+            return array
+        if not isinstance(array, (np.ndarray, np.generic)):
+            raise self._wrong(value)
+        if array.dtype != self._dtype:
+            array = self._converted(np.asarray(array), value)
+        return array[()] if array.ndim == 0 else array
+
+    def _leaf(self, value: Any) -> Any:
+        try:
+            return leaf_of(list(value) if isinstance(value, (tuple, range)) else value)
+        except (TypeError, ValueError) as e:
+            raise InvalidTypeError(f"{self._wrong(value)} ({e})") from None
+
+    def _converted(self, array: Array, value: Any) -> Array:
+        """The array in the signature's dtype, if that holds all its values. Floats may be rounded, integers may not."""
+        have, want = array.dtype.kind, self._dtype.kind
+        if not array.size:
+            return array.astype(self._dtype)
+        if have == "O" and want == "f" and isinstance(value, int) and abs(value) < 1 << 1000:
+            array = np.array(float(value))  # an int that no integer type holds
+        elif want == "O" or have not in ("biufc" if want == "c" else "biuf"):
+            raise self._wrong(value)
+        if want == "b" and not isinstance(value, (np.ndarray, np.generic)):
+            raise self._wrong(value)
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = array.astype(self._dtype)
+        if want in "biu" and not _same_values(array, made):
+            raise self._wrong(value)
+        return made
+
+    def _other(self, value: Any) -> Any:
+        """A ragged or sparse tensor, a dataset, or None: the spec says whether it fits."""
+        leaf = self._leaf(value)
+        if self._spec is None:
+            if leaf is None:
+                return leaf
+            raise self._wrong(value)
+        if isinstance(self._spec, RaggedTensorSpec) and self._spec.ragged_rank == 0 and isinstance(leaf, np.ndarray):
+            spec: Any = RaggedTensorSpec(leaf.shape, leaf.dtype, 0, self._spec.row_splits_dtype)
+        else:
+            spec = type_spec_from_value(leaf)
+        if not self._spec.is_compatible_with(spec):
+            raise self._wrong(value)
+        return leaf
+
+    @property
+    def _where(self) -> str:
+        return "" if self._path == "$" else f" at {self._path}"
+
+    def _wrong(self, value: Any) -> InvalidTypeError:
+        text = repr(value)
+        text = text if len(text) <= 60 else text[:57] + "..."
+        wanted = self._spec.dtype.name if self._dtype is not None else repr(self._spec)
+        return InvalidTypeError(f"the generator yielded {text}{self._where}, which does not fit {wanted}")
+
+
+def _same_values(array: Array, made: Array) -> bool:
+    """True when a conversion to integers or bool kept every value."""
+    if made.dtype.kind == "b":
+        return bool(np.all((array == 0) | (array == 1)))
+    limits = np.iinfo(made.dtype)
+    if array.dtype.kind == "f":
+        wide = array.astype(np.float64)
+        return bool(np.all((wide == np.floor(wide)) & (wide >= limits.min) & (wide < float(limits.max) + 1)))
+    return int(array.min()) >= limits.min and int(array.max()) <= limits.max
+
+
+def _parts(tree: Tree, value: Any) -> list[Any]:
+    if tree.is_leaf:
+        if isinstance(value, dict):
+            raise InvalidTypeError("the generator yielded a dict where the signature has a single value")
+        return [value]
+    try:
+        if tree.kind is not tuple and issubclass(tree.kind or object, tuple) and not hasattr(value, "_fields"):
+            raise TypeError(f"expected a namedtuple with fields {tree.keys}, got a {type(value).__name__}")
+        return tree.flatten_up_to(value)
+    except TypeError as e:
+        raise InvalidTypeError(f"the generator yielded a value of another structure than the signature's: {e}") from None
+
+
+def from_generator(
+    generator: Callable[..., Any],
+    output_types: Any = None,
+    output_shapes: Any = None,
+    args: Any = None,
+    output_signature: Any = None,
+    name: str | None = None,
+) -> Any:
+    """A dataset of what `generator`, a function that returns an iterator, yields.
+
+    >>> def words():
+    ...     for word in ("a", "bb"):
+    ...         yield word, len(word)
+    >>> signature = fl.TensorSpec([], fl.string), fl.TensorSpec([], fl.int32)
+    >>> list(fl.Dataset.from_generator(words, output_signature=signature))
+    [(b'a', np.int32(1)), (b'bb', np.int32(2))]
+
+    The function is called anew for each iteration, with `args`, and asked for one element at a time; when an iteration
+    stops early the generator is closed. Values are converted to the dtypes of `output_signature`; one that does not
+    fit, such as 1.5 for an int32, raises `InvalidArgumentError`, and iteration can go on after it. `output_types`, and
+    `output_shapes` with it, are an older way to give the signature.
+    """
+    if not callable(generator):
+        got = type(generator).__name__
+        raise TypeError(f"{OP}: generator must be a function that returns an iterator, got a {got}")
+    signature = _signature(output_types, output_shapes, output_signature)
+    given = () if args is None else tuple(leaf_of(a) for a in args)
+    return dataset(Generator(Function(arguments.function(generator, "generator", OP)), signature, given))
+
+
+def _signature(types: Any, shapes: Any, signature: Any) -> Any:
+    if signature is not None:
+        if types is not None or shapes is not None:
+            raise TypeError(f"{OP}: give either output_signature or output_types and output_shapes, not both")
+        for leaf, path in zip(*_flat(signature), strict=True):
+            if leaf is not None and not isinstance(leaf, TypeSpec):
+                raise TypeError(f"{OP}: output_signature must hold specs, as fl.TensorSpec, got {leaf!r} at {path}")
+        return signature
+    if types is None:
+        raise TypeError(f"{OP}: the elements' types are not known; give output_signature, or output_types")
+    leaves, tree = flatten(types)
+    try:
+        dims = [None] * len(leaves) if shapes is None else tree.flatten_up_to(shapes)
+    except TypeError as e:
+        raise TypeError(f"{OP}: output_shapes must have the structure of output_types: {e}") from None
+    return tree.unflatten([TensorSpec(TensorShape(d), as_dtype(t)) for t, d in zip(leaves, dims, strict=True)])
+
+
+def _flat(signature: Any) -> tuple[list[Any], list[str]]:
+    leaves, tree = flatten(signature)
+    if not leaves:
+        raise InvalidArgumentError(f"{OP}: output_signature is empty; an element needs at least one component")
+    return leaves, tree.paths()

@@ -1,0 +1,33 @@
+"""`Dataset.list_files`: the names of the files that match a pattern."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.files import as_paths, matching_files, shown
+from feedline.ops.shuffle import shuffle as shuffle_
+from feedline.plan.face import dataset, in_memory
+from feedline.structure.block import Block
+from feedline.structure.nest import LEAF
+
+
+def list_files(file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None) -> Any:
+    """A dataset of the names of the files that match one pattern or several.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for file in ("b.txt", "a.txt", "c.log"):
+    ...     fl.io.write_file(f"{folder}/{file}", "")
+    >>> [os.path.basename(path) for path in fl.Dataset.list_files(f"{folder}/*.txt", shuffle=False)]
+    [b'a.txt', b'b.txt']
+
+    The names are sorted, and then shuffled anew in each iteration unless `shuffle` is False; with a `seed`, or a global
+    seed, that order can be had again. Patterns are those of `fl.io.matching_files`. They are looked up now, once.
+    """
+    found = matching_files(file_pattern)
+    if not len(found):
+        patterns = ", ".join(shown(p) for p in as_paths(file_pattern)) or "an empty list"
+        raise InvalidArgumentError(f"list_files: no files matched the pattern {patterns}")
+    names = dataset(in_memory(Block([found], len(found), LEAF)))
+    return names if shuffle is not None and not shuffle else shuffle_(names, len(found), seed)

@@ -1,0 +1,69 @@
+"""`Dataset.random`: random numbers without end."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.face import dataset
+from feedline.plan.node import Node, node
+from feedline.random.philox import words
+from feedline.random.seeds import SeedGenerator, get_seed
+from feedline.structure.block import Block
+from feedline.structure.nest import LEAF
+from feedline.structure.spec import TensorSpec
+
+
+class Drawn(NamedTuple):
+    """The seeds of this iteration, and how many numbers have been drawn."""
+
+    seeds: tuple[int, int] = (0, 0)
+    drawn: int = 0
+
+
+@node
+class Random(Node):
+    """The words of a seeded stream, as int64."""
+
+    State: ClassVar[Any] = Drawn
+    op: ClassVar[str] = "random"
+    generator: SeedGenerator
+
+    def spec(self) -> Any:
+        """Scalars."""
+        return TensorSpec((), np.int64)
+
+    def cardinality(self) -> int:
+        """Without end."""
+        return INFINITE
+
+    def begin(self, pull: Any) -> Drawn:
+        """Takes the iteration's seeds."""
+        return Drawn(self.generator.next())
+
+    def step(self, state: Drawn, pull: Any, want: int) -> tuple[Block | None, Drawn]:
+        """The next words."""
+        numbers = words(*state.seeds, state.drawn, want).astype(np.int64)
+        return Block([numbers], want, LEAF), Drawn(state.seeds, state.drawn + want)
+
+    def sampled(self) -> Node:
+        """The same numbers from a generator of its own: looking takes no seeds away."""
+        g = self.generator
+        made: Node = self.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle))
+        return made
+
+
+def random(
+    seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+) -> Any:
+    """A dataset of random int64 numbers from 0 to 2**32 - 1, without end.
+
+    >>> [int(x) for x in fl.Dataset.random(seed=4).take(3)]
+    [3128586565, 2023892699, 452966358]
+
+    Every iteration gives the same numbers, unless `rerandomize_each_iteration` is True. For a given seed they are
+    TensorFlow's.
+    """
+    return dataset(Random(SeedGenerator(*get_seed(seed), bool(rerandomize_each_iteration))))

@@ -1,0 +1,49 @@
+"""`TextLineDataset`: the lines of text files."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from feedline.io.reader import Reader
+from feedline.io.text import TextLineReader
+from feedline.ops.sources.files import Files, names_plan, optional_integer, parallel_reads
+from feedline.plan.face import Face
+from feedline.plan.node import node
+
+
+@node
+class TextLines(Files):
+    """Lines of text files, as strings."""
+
+    op: ClassVar[str] = "TextLineDataset"
+    compression_type: str | None = None
+    buffer_size: int | None = None
+
+    def open_file(self, name: bytes) -> Reader:
+        """A reader of one text file."""
+        return TextLineReader(name, self.compression_type or "", self.buffer_size)
+
+
+def text_line_dataset(
+    self: Face[Any],
+    filenames: Any,
+    compression_type: str | None = None,
+    buffer_size: int | None = None,
+    num_parallel_reads: int | None = None,
+    name: str | None = None,
+) -> None:
+    """The lines of one or more text files, as `bytes` without their line ends.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/poem.txt"
+    >>> fl.io.write_file(path, "first line\\nsecond line\\n")
+    >>> list(fl.TextLineDataset(path))
+    [b'first line', b'second line']
+
+    `filenames` is a name, a list of names, or a dataset of names. `compression_type` is "GZIP", "ZLIB" or "". Files are
+    read one after another, or `num_parallel_reads` of them in turn, a line each. A last line needs no line end.
+    """
+    names = names_plan(filenames, "TextLineDataset")
+    size = optional_integer(buffer_size, "buffer_size", "TextLineDataset")
+    cycle = parallel_reads(num_parallel_reads, "TextLineDataset")
+    self._plan = TextLines(names, cycle, compression_type, size)

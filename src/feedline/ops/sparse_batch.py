@@ -1,0 +1,104 @@
+"""`sparse_batch`: consecutive elements of differing shape in one sparse tensor."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError
+from feedline.ops.batch import Grouped
+from feedline.plan import arguments
+from feedline.plan.face import F
+from feedline.plan.node import Node, node
+from feedline.structure.block import Array, Block, Objects, Ungroupable, rows_of
+from feedline.structure.nest import is_structure
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import Dims, SparseTensorSpec, TensorShape
+
+
+@node
+class SparseBatch(Grouped):
+    """Groups of `batch_size` rows, each a sparse tensor that lists every value of its rows."""
+
+    op: ClassVar[str] = "sparse_batch"
+    row_shape: Dims = ()
+
+    def spec(self) -> Any:
+        """The shape of a row with one more dimension in front."""
+        check_single(self.input)
+        return SparseTensorSpec([None, *self.row_shape], self.input.element_spec.dtype)
+
+    def stack(self, rows: Block, size: int) -> Block:
+        """Rows in groups of `size`."""
+        if not rows.tree.is_leaf:
+            raise _structured(rows.tree)
+        values = rows_of(rows.columns[0])
+        made = []
+        for i in range(0, rows.n, size):
+            try:
+                made.append(sparse_of(values[i : i + size], self.row_shape))
+            except (InvalidArgumentError, DataLossError) as e:
+                raise Ungroupable(i // size, e) from None
+        return Block([Objects(made, SparseTensorSpec([None, *self.row_shape], made[0].dtype))], len(made), rows.tree)
+
+
+def sparse_of(rows: list[Any], row_shape: Dims) -> SparseTensor:
+    """A sparse tensor with all values of the rows, zeros among them; unknown sizes are the largest of the rows."""
+    arrays = []
+    for row in rows:
+        if not isinstance(row, (np.ndarray, np.generic, bytes)):
+            raise InvalidArgumentError(f"sparse_batch: the elements must be arrays, got a {type(row).__name__}")
+        arrays.append(_scalar_string(row) if isinstance(row, bytes) else np.asarray(row))
+    for array in arrays:
+        if array.ndim != len(row_shape):
+            raise InvalidArgumentError(
+                f"sparse_batch: an element of shape {list(array.shape)} has not the rank of row_shape {list(row_shape)}"
+            )
+        if any(d is not None and n > d for n, d in zip(array.shape, row_shape, strict=True)):
+            raise DataLossError(
+                f"sparse_batch: an element of shape {list(array.shape)} is larger than row_shape, {list(row_shape)}"
+            )
+    counts = [array.size for array in arrays]
+    places = [np.repeat(np.arange(len(arrays)), counts)]
+    if row_shape:
+        places += np.concatenate([np.indices(a.shape).reshape(a.ndim, a.size) for a in arrays], axis=1).tolist()
+    largest = [max(sizes) for sizes in zip(*(a.shape for a in arrays), strict=True)]
+    shape = [n if d is None else d for n, d in zip(largest, row_shape, strict=True)]
+    values = np.concatenate([array.ravel() for array in arrays])
+    return SparseTensor(np.stack(places, axis=1).astype(np.int64), values, [len(arrays), *shape])
+
+
+def _scalar_string(value: bytes) -> Array:
+    made = np.empty((), object)
+    made[()] = value
+    return made
+
+
+def check_single(plan: Node) -> None:
+    """Refuses a plan whose elements have more than one component, or one inside a container."""
+    if is_structure(plan.element_spec):
+        raise _structured(plan.element_spec)
+
+
+def _structured(found: Any) -> InvalidTypeError:
+    return InvalidTypeError(f"sparse_batch: the elements must be single arrays, got elements of structure {found!r}")
+
+
+def sparse_batch(self: F, batch_size: int, row_shape: Any, name: str | None = None) -> F:
+    """Puts `batch_size` consecutive elements, arrays whose shapes may differ, into one sparse tensor.
+
+    >>> ds = fl.Dataset.from_tensor_slices([1, 2]).map(lambda n: np.full(n, n))
+    >>> next(iter(ds.sparse_batch(2, row_shape=[3])))
+    SparseTensor(indices=[[0, 0], [1, 0], [1, 1]], values=[1, 2, 2], dense_shape=[2, 3])
+
+    All values of an element are listed, zeros too. An element larger than `row_shape` is a `DataLossError`; None in
+    `row_shape` stands for the largest size in the batch.
+    """
+    size = arguments.positive(batch_size, "batch_size", "sparse_batch")
+    shape = TensorShape(row_shape)
+    if shape.dims is None:
+        raise InvalidArgumentError("sparse_batch: row_shape must have a known rank; give a list of sizes")
+    if self._plan.spec_known:
+        check_single(self._plan)
+    return self._derive(SparseBatch(self._plan, size, False, shape.dims))  # type: ignore[no-any-return]

@@ -1,0 +1,169 @@
+"""`unbatch`: elements taken apart into their rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.ops.batch import Grouped
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import F
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Block, Objects, Ungroupable, ungroup
+from feedline.structure.nest import flatten, map_structure
+from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
+
+
+class Opened(NamedTuple):
+    """Rows to hand out next; then an error; then elements to take apart. `size`: how many rows an element had last."""
+
+    rest: Block | None = None
+    error: Exception | None = None
+    waiting: Block | None = None
+    size: int = 1
+
+
+@node
+class Unbatch(Node):
+    """The rows of each element, one by one."""
+
+    State: ClassVar[Any] = Opened
+    op: ClassVar[str] = "unbatch"
+    input: Node
+
+    def spec(self) -> Any:
+        """One dimension less in front."""
+        check_batches(self.input, self.op)
+        return map_structure(unbatched_spec, self.input.element_spec)
+
+    def cardinality(self) -> int:
+        """Known where every element is known to have the same number of rows."""
+        n = self.input.cardinality()
+        if n < 0:
+            return n
+        return UNKNOWN if self._size is None else n * self._size
+
+    @cached_property
+    def _size(self) -> int | None:
+        return leading(self.input)
+
+    def step(self, state: Opened, pull: Pull, want: int) -> tuple[Block | None, Opened]:
+        """Takes elements apart, as many as the rows that are wanted need."""
+        rest, error, waiting, size = state
+        if rest is None:
+            if error is not None:
+                raise error
+            block = waiting if waiting is not None else pull(elements_for(want, self._size, self.input, size))
+            if block is None:
+                return None, state
+            if not block.n:
+                return EMPTY, state
+            rest, error, waiting = taken_apart(block, self.op)
+            size = max(1, rest.n // block.n)
+        left = rest.slice(want, rest.n) if rest.n > want else None
+        return rest.slice(0, want), Opened(left, error, waiting, size)
+
+    def after_error(self, state: Opened) -> Opened:
+        """The error has been told; what comes after it stays."""
+        return state._replace(error=None) if state.rest is None else state
+
+
+def elements_for(rows: int, exact: int | None, input: Node, last: int) -> int:
+    """How many elements to ask for when `rows` rows are wanted: no more than they need, unless nobody would notice."""
+    size = exact if exact is not None else last if input.quiet else rows
+    return max(1, rows // size) if size else 1
+
+
+def taken_apart(block: Block, op: str) -> tuple[Block, Exception | None, Block | None]:
+    """The rows of the elements, up to the first that has none to take out; its error; and the elements after it."""
+    columns, counts, error, stop = [], [], None, block.n
+    try:
+        for column in block.columns:
+            inner, n = ungroup(column)
+            columns.append(inner)
+            counts.append(n)
+    except Ungroupable as e:
+        error, stop = InvalidArgumentError(f"{op}: {e.error}"), e.at
+    else:
+        present = [n for n in counts if n[0] >= 0]
+        if not present:
+            error, stop = InvalidArgumentError(f"{op}: the element has no component with rows"), 0
+        else:
+            odd = np.flatnonzero(np.any([n != present[0] for n in present], axis=0))
+            if len(odd):
+                stop = int(odd[0])
+                found = [int(n[stop]) for n in present]
+                error = InvalidArgumentError(
+                    f"{op}: the components of an element have different numbers of rows, {found}; they must be equal"
+                )
+    if error is None:
+        total = int(present[0].sum())
+        columns = [Objects([None] * total) if n[0] < 0 else c for c, n in zip(columns, counts, strict=True)]
+        return Block(columns, total, block.tree), None, None
+    after = block.slice(stop + 1, block.n) if stop + 1 < block.n else None
+    if not stop:
+        return EMPTY, error, after
+    # A component looked at later may have failed even earlier.
+    rows, earlier, between = taken_apart(block.slice(0, stop), op)
+    if earlier is not None:
+        return rows, earlier, block.slice(stop - (between.n if between is not None else 0), block.n)
+    return rows, error, after
+
+
+def leading(plan: Node) -> int | None:
+    """The first dimension of every element, where that is certain."""
+    if isinstance(plan, Grouped) and plan.drop_remainder:
+        return plan.batch_size
+    if not plan.spec_stated:
+        return None
+    leaves, _ = flatten(plan.element_spec)
+    known = [s.shape[0] for s in leaves if isinstance(s, (TensorSpec, RaggedTensorSpec)) and s.shape.rank]
+    return next((n for n in known if n is not None), None)
+
+
+def check_batches(plan: Node, op: str) -> None:
+    """Refuses a plan whose elements are known to be no batches."""
+    leaves, tree = flatten(plan.element_spec)
+    sizes: dict[int, str] = {}
+    for leaf, path in zip(leaves, tree.paths(), strict=True):
+        if leaf is None:
+            continue
+        if not isinstance(leaf, (TensorSpec, RaggedTensorSpec, SparseTensorSpec)):
+            raise InvalidArgumentError(f"{op}: component {path} is {leaf!r}, which has no rows")
+        if leaf.shape.rank == 0:
+            raise InvalidArgumentError(
+                f"{op}: component {path} is a scalar; the elements must be batches, such as `batch` makes"
+            )
+        if leaf.shape.rank and leaf.shape[0] is not None and plan.spec_stated:
+            sizes.setdefault(leaf.shape[0], path)
+    if len(sizes) > 1:
+        found = ", ".join(f"{n} in {path}" for n, path in sizes.items())
+        raise InvalidArgumentError(f"{op}: the components have different numbers of rows: {found}; they must be equal")
+
+
+def unbatched_spec(spec: Any) -> Any:
+    """A leaf's spec without its first dimension."""
+    if spec is None:
+        return None
+    shape = None if spec.shape.rank is None else spec.shape[1:]
+    if isinstance(spec, RaggedTensorSpec):
+        return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
+    return type(spec)(shape, spec.dtype)
+
+
+def unbatch(self: F, name: str | None = None) -> F:
+    """Takes every element apart into its rows: the opposite of `batch`.
+
+    >>> ds = fl.Dataset.from_tensor_slices(([[1, 2], [3, 4]], [["a", "b"], ["c", "d"]]))
+    >>> list(ds.unbatch())
+    [(np.int32(1), b'a'), (np.int32(2), b'b'), (np.int32(3), b'c'), (np.int32(4), b'd')]
+
+    Elements may differ in their number of rows, but all components of one element have the same. Rows of ragged tensors
+    are arrays, or ragged tensors of one rank less.
+    """
+    if self._plan.spec_known:
+        check_batches(self._plan, "unbatch")
+    return self._derive(Unbatch(self._plan))  # type: ignore[no-any-return]

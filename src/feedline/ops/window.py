@@ -1,0 +1,184 @@
+"""`window`: consecutive elements as datasets."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.plan import arguments
+from feedline.plan.cardinality import divided
+from feedline.plan.face import F, dataset, in_memory
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Array, Block, Column, Objects, concat, slice_column, spec_of_column, take_rows
+from feedline.structure.nest import LEAF, map_structure
+from feedline.structure.spec import DatasetSpec
+
+Bad = tuple[tuple[int, Exception], ...]
+
+
+class Held(NamedTuple):
+    """What has been read for the next windows: rows, and among them places where the input failed, by position; whether
+    the input has ended; and an error that is due next.
+    """
+
+    rows: Block | None = None
+    bad: Bad = ()
+    ended: bool = False
+    error: Exception | None = None
+
+
+@node
+class Window(Node):
+    """Datasets of `size` rows, `stride` apart, each beginning `shift` rows after the one before."""
+
+    State: ClassVar[Any] = Held
+    op: ClassVar[str] = "window"
+    input: Node
+    size: int
+    shift: int
+    stride: int
+    drop_remainder: bool
+
+    def spec(self) -> Any:
+        """Each component becomes a dataset of its own."""
+        return map_structure(DatasetSpec, self.input.element_spec)
+
+    def cardinality(self) -> int:
+        """One window per `shift` elements; where short ones are dropped, as many as are full."""
+        n = self.input.cardinality()
+        if n < 0 or not self.drop_remainder:
+            return divided(n, self.shift, False)
+        return max(0, (n - self._reach) // self.shift + 1)
+
+    @property
+    def _reach(self) -> int:
+        """How many elements a window stretches over."""
+        return (self.size - 1) * self.stride + 1
+
+    def step(self, state: Held, pull: Pull, want: int) -> tuple[Block | None, Held]:
+        """Reads until a window is full, then gives all that are. An error has a place among the elements and is raised
+        by every window that would hold it.
+        """
+        if state.error is not None:
+            raise state.error
+        rows, bad, ended = self._filled(state, pull, want)
+        have = (rows.n if rows is not None else 0) + len(bad)
+        reach = self._reach
+        if have >= reach:
+            count = min(want, (have - reach) // self.shift + 1)
+        elif have and not self.drop_remainder:
+            count = min(want, -(-have // self.shift))
+        else:
+            return None, Held(ended=True)
+        places = [
+            np.arange(start, min(start + reach, have), self.stride)
+            for start in range(0, count * self.shift, self.shift)
+        ]
+        if not bad:
+            return self._windows(rows, places), self._moved(rows, bad, have, count, ended, pull)
+        good = next((i for i, window in enumerate(places) if _failure(bad, window) is not None), count)
+        if good:
+            index = np.zeros(have, np.int64)
+            index[np.setdiff1d(np.arange(have), [at for at, _ in bad])] = np.arange(have - len(bad))
+            windows = self._windows(rows, [index[window] for window in places[:good]])
+            return windows, self._moved(rows, bad, have, good, ended, pull)
+        after = self._moved(rows, bad, have, 1, ended, pull)
+        return EMPTY, after._replace(error=_failure(bad, places[0]))
+
+    def _filled(self, state: Held, pull: Pull, want: int) -> tuple[Block | None, Bad, bool]:
+        rows, bad, ended, _ = state
+        parts = [] if rows is None else [rows]
+        have = (rows.n if rows is not None else 0) + len(bad)
+        goal = self._reach + (want - 1) * self.shift
+        while have < self._reach and not ended:
+            try:
+                block = pull(goal - have)
+            except Exception as e:
+                bad = (*bad, (have, e))
+                have += 1
+                continue
+            if block is None:
+                ended = True
+            elif block.n:
+                parts.append(block)
+                have += block.n
+        return concat(parts) if parts else None, bad, ended
+
+    def _moved(self, rows: Block | None, bad: Bad, have: int, count: int, ended: bool, pull: Pull) -> Held:
+        """The state `count` windows further on. Elements between two windows are read at once and left out, whatever
+        they are, as TensorFlow does.
+        """
+        start = count * self.shift
+        gap = start - have
+        while gap > 0 and not ended:
+            try:
+                block = pull(gap)
+            except Exception:
+                gap -= 1
+            else:
+                ended = block is None
+                gap -= 0 if block is None else block.n
+        kept = tuple((at - start, e) for at, e in bad if at >= start)
+        passed = start - (len(bad) - len(kept))
+        rest = rows.slice(passed, rows.n) if rows is not None and passed < rows.n else None
+        return Held(rest, kept, ended)
+
+    def _windows(self, rows: Block | None, places: list[Array]) -> Block:
+        if rows is None:
+            return EMPTY
+        rows = rows.frozen()
+        return Block([_datasets(c, places) for c in rows.columns], len(places), rows.tree)
+
+    def after_error(self, state: Held) -> Held:
+        """The error has been raised; its window is over."""
+        return state._replace(error=None)
+
+
+def _failure(bad: Bad, window: Array) -> Exception | None:
+    places = set(window.tolist())
+    return next((e for at, e in bad if at in places), None)
+
+
+def _datasets(column: Column, places: list[Array]) -> Column:
+    made = [dataset(in_memory(Block([_part(column, p)], len(p), LEAF))) for p in places]
+    return Objects(made, DatasetSpec(spec_of_column(column)))
+
+
+def _part(column: Column, places: Array) -> Column:
+    first, last = int(places[0]), int(places[-1])
+    if last - first == len(places) - 1:
+        return slice_column(column, first, last + 1)
+    return take_rows(column, places)
+
+
+def window(
+    self: F,
+    size: int,
+    shift: int | None = None,
+    stride: int = 1,
+    drop_remainder: bool = False,
+    name: str | None = None,
+) -> F:
+    """Groups elements into windows: datasets of up to `size` elements each.
+
+    >>> for window in fl.Dataset.range(5).window(3):
+    ...     print(list(window))
+    [np.int64(0), np.int64(1), np.int64(2)]
+    [np.int64(3), np.int64(4)]
+
+    Windows begin `shift` elements apart (by default `size`) and take every `stride`-th element. Without
+    `drop_remainder` the last ones may be shorter. A window can be iterated any number of times; `flat_map` makes arrays
+    of them.
+
+    >>> sliding = fl.Dataset.range(5).window(3, shift=1, drop_remainder=True)
+    >>> list(sliding.flat_map(lambda window: window.batch(3)))
+    [array([0, 1, 2]), array([1, 2, 3]), array([2, 3, 4])]
+
+    A window of tuples or dicts is a tuple or dict of datasets, one for each component.
+    """
+    n = arguments.positive(size, "size", "window")
+    step = n if shift is None else arguments.positive(shift, "shift", "window")
+    by = arguments.positive(stride, "stride", "window")
+    drop = arguments.boolean(drop_remainder, "drop_remainder", "window")
+    return self._derive(Window(self._plan, n, step, by, drop))  # type: ignore[no-any-return]

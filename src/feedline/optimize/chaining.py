@@ -1,0 +1,37 @@
+"""What the three fusions of maps and filters share."""
+
+from __future__ import annotations
+
+from feedline.ops.chain import Chain, Link
+from feedline.ops.filter import Filter
+from feedline.ops.map import Map
+from feedline.plan.node import Node
+from feedline.plan.rewrite import standing_for
+
+
+def chained(node: Node, first: str, second: str) -> Node | None:
+    """A chain of the step below, or the chain that ends in such a step, and this one; None unless they are `first` and
+    `second`.
+
+    Maps that may run in parallel stay by themselves, and so do functions that take whole columns: those are faster so.
+    """
+    last = _link(node)
+    if last is None or last.op != second:
+        return None
+    below = node.inputs[0]
+    if isinstance(below, Chain):
+        links, source = below.links, below.input
+    else:
+        link = _link(below)
+        if link is None:
+            return None
+        links, source = (link,), below.inputs[0]
+    return standing_for(node, Chain(source, (*links, last))) if links[-1].op == first else None
+
+
+def _link(node: Node) -> Link | None:
+    if isinstance(node, Map) and node.num_parallel_calls is None and not node.function.elementwise:
+        return Link("map", node.function, node.position)
+    if isinstance(node, Filter) and not node.predicate.elementwise:
+        return Link("filter", node.predicate, node.position)
+    return None

@@ -1,0 +1,29 @@
+"""`tf.train`: the messages of TFRecord files, and checkpoints."""
+
+from __future__ import annotations
+
+from feedline.train.checkpoint import Checkpoint
+from feedline.train.example import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
+
+__all__ = [
+    "BytesList",
+    "Checkpoint",
+    "Example",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "Int64List",
+    "SequenceExample",
+]

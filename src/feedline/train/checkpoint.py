@@ -1,0 +1,88 @@
+"""`tf.train.Checkpoint` for what feedline has to save: iterators."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from typing import Any
+
+from feedline.errors import DataLossError, FailedPreconditionError, NotFoundError
+
+VERSION = 1
+
+
+class Checkpoint:
+    """Saves iterators to a file and restores them from it.
+
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "state")
+    >>> it = iter(fl.Dataset.range(5))
+    >>> next(it), next(it)
+    (np.int64(0), np.int64(1))
+    >>> _ = fl.train.Checkpoint(iterator=it).write(path)
+    >>> other = iter(fl.Dataset.range(5))
+    >>> fl.train.Checkpoint(iterator=other).read(path)
+    >>> next(other)
+    np.int64(2)
+
+    Anything with `save() -> bytes` and `restore(bytes)` can be given, under any names. The file is JSON, and is
+    complete or not there: it is written beside its place and then moved.
+    """
+
+    def __init__(self, **objects: Any) -> None:
+        for name, thing in objects.items():
+            if not (callable(getattr(thing, "save", None)) and callable(getattr(thing, "restore", None))):
+                raise TypeError(
+                    f"Checkpoint: {name}={thing!r} cannot be saved; give iterators, for instance iter(dataset)"
+                )
+        self._objects = objects
+        self._count = 0
+
+    def write(self, file_prefix: str | os.PathLike[str]) -> str:
+        """Saves everything to the file with exactly this name, which is returned."""
+        path = os.fspath(file_prefix)
+        saved = {name: json.loads(thing.save()) for name, thing in self._objects.items()}
+        folder = os.path.dirname(os.path.abspath(path))
+        handle, draft = tempfile.mkstemp(prefix=os.path.basename(path) + ".", suffix=".part", dir=folder)
+        try:
+            with os.fdopen(handle, "w") as f:
+                json.dump({"feedline_checkpoint": VERSION, "objects": saved}, f)
+                f.flush()
+                os.fsync(f.fileno())
+            os.replace(draft, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(draft)
+            raise
+        return path
+
+    def save(self, file_prefix: str | os.PathLike[str]) -> str:
+        """Saves everything to `file_prefix-1`, the next time to `file_prefix-2` and so on; returns the name."""
+        self._count += 1
+        return self.write(f"{os.fspath(file_prefix)}-{self._count}")
+
+    def read(self, save_path: str | os.PathLike[str]) -> None:
+        """Puts everything where the file says it was."""
+        path = os.fspath(save_path)
+        try:
+            with open(path) as f:
+                found = json.load(f)
+            objects = found["objects"]
+            version = found["feedline_checkpoint"]
+        except FileNotFoundError:
+            raise NotFoundError(f"Checkpoint: there is no file {path}") from None
+        except (ValueError, TypeError, KeyError) as e:
+            raise DataLossError(f"Checkpoint: {path} is no checkpoint, or it is damaged: {e}") from None
+        if version != VERSION:
+            raise FailedPreconditionError(f"Checkpoint: {path} has version {version}, this feedline reads {VERSION}")
+        for name in self._objects:
+            if name not in objects:
+                raise FailedPreconditionError(
+                    f"Checkpoint: {path} holds nothing under {name!r}, only {', '.join(sorted(objects)) or 'nothing'}"
+                )
+        for name, thing in self._objects.items():
+            thing.restore(json.dumps(objects[name]).encode())
+
+    restore = read

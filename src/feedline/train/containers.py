@@ -1,0 +1,285 @@
+"""What the fields of a message hold: lists of numbers or bytes, lists of messages, and messages under keys.
+
+Each belongs to a message and tells it when it is changed, since that is what makes a message inside another one count
+as being there.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feedline import wire
+from feedline.wire import DELIMITED, FIXED32, VARINT, WireError
+
+_INT64 = (-(1 << 63), (1 << 63) - 1)
+
+
+class Scalar(NamedTuple):
+    """A type of number or string: how values are checked, written, read and printed."""
+
+    check: Callable[[list[Any]], list[Any]]
+    write: Callable[[int, list[Any]], bytes]
+    read: Callable[[int, Any, bytes], list[Any] | None]
+    text: Callable[[Any], str]
+
+
+class Values(MutableSequence[Any]):
+    """A list of numbers or bytes that takes only what can be written."""
+
+    __slots__ = ("_changed", "_items", "_scalar")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, scalar: Scalar, changed: Callable[[], None]) -> None:
+        self._scalar, self._changed = scalar, changed
+        self._items: list[Any] = []
+
+    def _checked(self, values: Iterable[Any]) -> list[Any]:
+        try:
+            found = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        except TypeError:
+            raise TypeError(f"value must be a list, got {values!r} of type {type(values).__name__}") from None
+        return self._scalar.check(found)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        checked = self._checked(value if isinstance(index, slice) else [value])
+        self._items[index] = checked if isinstance(index, slice) else checked[0]
+        self._changed()
+
+    def __delitem__(self, index: Any) -> None:
+        del self._items[index]
+        self._changed()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def insert(self, index: int, value: Any) -> None:
+        """Puts a value before the one at `index`."""
+        self._items.insert(index, *self._checked([value]))
+        self._changed()
+
+    def extend(self, values: Iterable[Any]) -> None:
+        """Adds values at the end."""
+        self._items.extend(self._checked(values))
+        self._changed()
+
+    MergeFrom = extend
+
+    def sort(self, key: Any = None, reverse: bool = False) -> None:
+        """Sorts the values."""
+        self._items.sort(key=key, reverse=reverse)
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, Values) else other)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+class MessageList(MutableSequence[Any]):
+    """A list of messages of one class. It holds copies of what it is given."""
+
+    __slots__ = ("_changed", "_items", "_kind")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, kind: type[Any], changed: Callable[[], None]) -> None:
+        self._kind, self._changed = kind, changed
+        self._items: list[Any] = []
+
+    def add(self, **fields: Any) -> Any:
+        """Adds a new message with these fields, and gives it."""
+        return self._put(len(self._items), self._kind(**fields))
+
+    def insert(self, index: int, value: Any) -> None:
+        """Puts a copy of a message before the one at `index`."""
+        self._put(index, value)
+
+    def _put(self, index: int, value: Any) -> Any:
+        copy = self._kind()
+        copy.CopyFrom(value)
+        copy._listen(self._changed)
+        self._items.insert(index, copy)
+        self._changed()
+        return copy
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError("a message in a list cannot be assigned; change it with CopyFrom")
+
+    def __delitem__(self, index: Any) -> None:
+        del self._items[index]
+        self._changed()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    MergeFrom = MutableSequence.extend
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, MessageList) else other)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+class MessageMap(MutableMapping[str, Any]):
+    """Messages under string keys. Looking up a key that is not there puts an empty message there."""
+
+    __slots__ = ("_changed", "_items", "_kind")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, kind: type[Any], changed: Callable[[], None]) -> None:
+        self._kind, self._changed = kind, changed
+        self._items: dict[str, Any] = {}
+
+    def __getitem__(self, key: str | bytes) -> Any:
+        key = as_key(key)
+        found = self._items.get(key)
+        return self._put(key, self._kind()) if found is None else found
+
+    get_or_create = __getitem__
+
+    def _put(self, key: str, value: Any) -> Any:
+        value._listen(self._changed)
+        self._items[key] = value
+        self._changed()
+        return value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        raise ValueError(f"a message in a map cannot be assigned; use [{key!r}].CopyFrom(...)")
+
+    def __delitem__(self, key: str | bytes) -> None:
+        del self._items[as_key(key)]
+        self._changed()
+
+    def __contains__(self, key: object) -> bool:
+        return as_key(key) in self._items
+
+    def get(self, key: str | bytes, default: Any = None) -> Any:
+        """The message under a key, or `default`."""
+        return self._items.get(as_key(key), default)
+
+    def pop(self, key: str | bytes, *default: Any) -> Any:
+        """Takes the message under a key out."""
+        found = self._items.pop(as_key(key), *default)
+        self._changed()
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def MergeFrom(self, other: Any) -> None:
+        """Puts copies of another map's messages here, in place of those under the same keys."""
+        for key, value in other.items():
+            copy = self._kind()
+            copy.CopyFrom(self._kind(**value) if isinstance(value, dict) else value)
+            self._put(as_key(key), copy)
+        self._changed()
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, MessageMap) else other)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+def as_key(key: Any) -> str:
+    """A key of a map as a str; TypeError for what is none."""
+    if isinstance(key, bytes):
+        key = key.decode()
+    if not isinstance(key, str):
+        raise TypeError(f"a key is a str, got {key!r} of type {type(key).__name__}")
+    key.encode()  # half a surrogate pair cannot be written
+    return key
+
+
+def escaped(value: bytes, keep_utf8: bool) -> str:
+    """Bytes as protobuf prints them between quotes."""
+    text = value.decode() if keep_utf8 else value.decode("latin-1")
+    return "".join(_ESCAPES.get(c) or (c if keep_utf8 or " " <= c <= "~" else f"\\{ord(c):03o}") for c in text)
+
+
+_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t", '"': r"\"", "'": r"\'", "\\": "\\\\"}
+
+
+def _check_ints(values: list[Any]) -> list[int]:
+    if any(isinstance(v, (bool, np.bool_)) for v in values):
+        raise TypeError("an int64 value must be an int, got a bool; write int(...) where that is meant")
+    found = [operator.index(v) for v in values]
+    for v in found:
+        if not _INT64[0] <= v <= _INT64[1]:
+            raise ValueError(f"{v} does not fit int64")
+    return found
+
+
+def _check_floats(values: list[Any]) -> list[float]:
+    for v in values:
+        if not hasattr(v, "__float__") and not hasattr(v, "__index__"):
+            raise TypeError(f"a float value must be a real number, got {v!r} of type {type(v).__name__}")
+    with np.errstate(over="ignore", under="ignore"):
+        rounded: list[float] = np.array([float(v) for v in values], np.float64).astype(np.float32).tolist()
+    return rounded
+
+
+def _check_bytes(values: list[Any]) -> list[bytes]:
+    for v in values:
+        if not isinstance(v, bytes):
+            raise TypeError(f"a bytes value must be bytes, got {v!r} of type {type(v).__name__}")
+    return [bytes(v) for v in values]
+
+
+def _read_ints(kind: int, value: Any, data: bytes) -> list[int] | None:
+    if kind == VARINT:
+        return [wire.signed(value)]
+    return wire.read_packed(data, *value).tolist() if kind == DELIMITED else None
+
+
+def _read_floats(kind: int, value: Any, data: bytes) -> list[float] | None:
+    if kind not in (FIXED32, DELIMITED):
+        return None
+    start, end = value
+    if (end - start) % 4:
+        raise WireError("floats that are cut")
+    found: list[float] = np.frombuffer(data, "<f4", (end - start) // 4, start).tolist()
+    return found
+
+
+def _read_bytes(kind: int, value: Any, data: bytes) -> list[bytes] | None:
+    return [data[value[0] : value[1]]] if kind == DELIMITED else None
+
+
+def _float_text(value: float) -> str:
+    for digits in range(6, 10):
+        text = f"{value:.{digits}g}"
+        if np.float32(text) == np.float32(value):
+            break
+    return text
+
+
+INT64 = Scalar(_check_ints, lambda number, v: wire.delimited(number, wire.packed(v)) if v else b"", _read_ints, str)
+FLOAT = Scalar(
+    _check_floats,
+    lambda number, v: wire.delimited(number, np.array(v, "<f4").tobytes()) if v else b"",
+    _read_floats,
+    _float_text,
+)
+BYTES = Scalar(
+    _check_bytes,
+    lambda number, values: b"".join(wire.delimited(number, v) for v in values),
+    _read_bytes,
+    lambda v: f'"{escaped(v, False)}"',
+)

@@ -1,0 +1,122 @@
+"""`Example` and what it is made of: the messages that TFRecord files usually hold."""
+
+from __future__ import annotations
+
+from feedline.train.containers import BYTES, FLOAT, INT64
+from feedline.train.message import Map, Message, Messages, Repeated, Sub
+
+
+class BytesList(Message):
+    """A list of byte strings.
+
+    >>> fl.train.BytesList(value=[b"a", b"b"]).value
+    [b'a', b'b']
+    """
+
+    __slots__ = ()
+    value = Repeated(1, BYTES)
+
+
+class FloatList(Message):
+    """A list of float32 numbers.
+
+    >>> fl.train.FloatList(value=[0.5, 1]).value
+    [0.5, 1.0]
+    """
+
+    __slots__ = ()
+    value = Repeated(1, FLOAT)
+
+
+class Int64List(Message):
+    """A list of int64 numbers.
+
+    >>> fl.train.Int64List(value=range(3)).value
+    [0, 1, 2]
+    """
+
+    __slots__ = ()
+    value = Repeated(1, INT64)
+
+
+class Feature(Message):
+    """A list of one of three kinds: strings, floats or integers.
+
+    >>> feature = fl.train.Feature(float_list=fl.train.FloatList(value=[0.5]))
+    >>> feature.WhichOneof("kind"), feature.float_list.value, feature.int64_list.value
+    ('float_list', [0.5], [])
+    """
+
+    __slots__ = ()
+    _oneof = "kind"
+    bytes_list = Sub(1, BytesList)
+    float_list = Sub(2, FloatList)
+    int64_list = Sub(3, Int64List)
+
+
+class Features(Message):
+    """Features under their names.
+
+    >>> features = fl.train.Features()
+    >>> features.feature["age"].int64_list.value.append(7)
+    >>> list(features.feature), "name" in features.feature
+    (['age'], False)
+    """
+
+    __slots__ = ()
+    feature = Map(1, Feature)
+
+
+class Example(Message):
+    """One example: features under their names.
+
+    >>> from feedline.train import BytesList, Example, Feature, Features
+    >>> example = Example(features=Features(feature={"word": Feature(bytes_list=BytesList(value=[b"hi"]))}))
+    >>> data = example.SerializeToString()
+    >>> Example.FromString(data).features.feature["word"].bytes_list.value
+    [b'hi']
+    >>> fl.io.parse_single_example(data, {"word": fl.io.FixedLenFeature([], fl.string)})
+    {'word': b'hi'}
+    """
+
+    __slots__ = ()
+    features = Sub(1, Features)
+
+
+class FeatureList(Message):
+    """The same feature step by step.
+
+    >>> steps = fl.train.FeatureList()
+    >>> steps.feature.add().int64_list.value.append(3)
+    >>> len(steps.feature)
+    1
+    """
+
+    __slots__ = ()
+    feature = Messages(1, Feature)
+
+
+class FeatureLists(Message):
+    """Lists of features under their names.
+
+    >>> fl.train.FeatureLists(feature_list={"steps": fl.train.FeatureList()}).feature_list.keys()
+    KeysView({'steps': })
+    """
+
+    __slots__ = ()
+    feature_list = Map(1, FeatureList)
+
+
+class SequenceExample(Message):
+    """An example with a sequence: features of the whole, and lists of features with one item per step.
+
+    >>> example = fl.train.SequenceExample()
+    >>> example.context.feature["length"].int64_list.value.append(1)
+    >>> example.feature_lists.feature_list["steps"].feature.add().float_list.value.append(0.5)
+    >>> fl.train.SequenceExample.FromString(example.SerializeToString()) == example
+    True
+    """
+
+    __slots__ = ()
+    context = Sub(1, Features)
+    feature_lists = Sub(2, FeatureLists)

@@ -1,0 +1,365 @@
+"""What protobuf's message classes do, for the few messages of `tf.train`. No protobuf is needed to read or write them.
+
+A class lists its fields, each of which is one of
+
+    Repeated  a list of numbers or bytes
+    Sub       one message inside another
+    Messages  a list of messages
+    Map       messages under string keys
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+from feedline import wire
+from feedline.errors import InvalidArgumentError
+from feedline.train.containers import MessageList, MessageMap, Scalar, Values, escaped
+from feedline.wire import DELIMITED, WireError
+
+
+class Field:
+    """One field of a message class. Reading it gives what it holds; that is changed in place, never assigned."""
+
+    def __init__(self, number: int, kind: Any) -> None:
+        self.number, self.kind = number, kind
+        self.name = ""
+
+    def __set_name__(self, owner: type[Message], name: str) -> None:
+        self.name = name
+        owner._fields = {**owner._fields, name: self}
+
+    def __get__(self, message: Message | None, owner: type[Message]) -> Any:
+        return self if message is None else self.held(message)
+
+    def __set__(self, message: Message, value: Any) -> None:
+        how = "CopyFrom" if isinstance(self, Sub) else "extend, or [:] ="
+        raise AttributeError(f"{type(message).__name__}.{self.name} cannot be assigned; change it in place, with {how}")
+
+    def held(self, message: Message) -> Any:
+        """What the message holds in this field, made now if need be."""
+        found = message._held.get(self.name)
+        if found is None:
+            found = message._held[self.name] = self.empty(message)
+        return found
+
+    def empty(self, message: Message) -> Any:
+        """What the field holds at first."""
+        raise TypeError(f"{type(self).__name__} holds nothing")
+
+    def is_set(self, held: Any) -> bool:
+        """True when there is something to write."""
+        return len(held) > 0
+
+    def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
+        """Adds a value from the wire; False for one of a kind that this field cannot have."""
+        raise TypeError(f"{type(self).__name__} holds nothing")
+
+    def serialize(self, held: Any) -> bytes:
+        """The field on the wire."""
+        raise TypeError(f"{type(self).__name__} holds nothing")
+
+    def text(self, held: Any, indent: str) -> str:
+        """The field as protobuf prints it."""
+        raise TypeError(f"{type(self).__name__} holds nothing")
+
+
+class Repeated(Field):
+    """A list of numbers or bytes."""
+
+    kind: Scalar
+
+    def empty(self, message: Message) -> Values:
+        """An empty list."""
+        return Values(self.kind, message.SetInParent)
+
+    def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
+        """One value, or many in packed form."""
+        found = self.kind.read(kind, value, data)
+        if found is not None:
+            self.held(message)._items.extend(found)
+        return found is not None
+
+    def serialize(self, held: Values) -> bytes:
+        """Numbers packed, strings one by one."""
+        return self.kind.write(self.number, held._items)
+
+    def text(self, held: Values, indent: str) -> str:
+        """A line per value."""
+        return "".join(f"{indent}{self.name}: {self.kind.text(v)}\n" for v in held)
+
+
+class Sub(Field):
+    """One message inside another. It counts as not there until something is done to it."""
+
+    def empty(self, message: Message) -> Message:
+        """An empty message that is not there yet."""
+        made: Message = self.kind()
+        made._present = False
+        made._listen(lambda: message._appeared(self))
+        return made
+
+    def is_set(self, held: Message) -> bool:
+        """True when it is there, empty or not."""
+        return held._present
+
+    def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
+        """Adds to what is there already."""
+        if kind == DELIMITED:
+            held = self.held(message)
+            held.SetInParent()
+            held._parse(data, *value)
+        return kind == DELIMITED
+
+    def serialize(self, held: Message) -> bytes:
+        """The message with its length."""
+        return wire.delimited(self.number, held.SerializeToString())
+
+    def text(self, held: Message, indent: str) -> str:
+        """Lines in braces."""
+        return f"{indent}{self.name} {{\n{held._text(indent + '  ')}{indent}}}\n"
+
+
+class Messages(Field):
+    """A list of messages."""
+
+    def empty(self, message: Message) -> MessageList:
+        """An empty list."""
+        return MessageList(self.kind, message.SetInParent)
+
+    def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
+        """Adds one message."""
+        if kind == DELIMITED:
+            self.held(message).add()._parse(data, *value)
+        return kind == DELIMITED
+
+    def serialize(self, held: MessageList) -> bytes:
+        """The messages with their lengths."""
+        return b"".join(wire.delimited(self.number, m.SerializeToString()) for m in held)
+
+    def text(self, held: MessageList, indent: str) -> str:
+        """Each message in braces."""
+        return "".join(f"{indent}{self.name} {{\n{m._text(indent + '  ')}{indent}}}\n" for m in held)
+
+
+class Map(Field):
+    """Messages under string keys, which are written and printed in the order of their bytes."""
+
+    def empty(self, message: Message) -> MessageMap:
+        """An empty map."""
+        return MessageMap(self.kind, message.SetInParent)
+
+    def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
+        """Adds one entry; of several with one key the last stays."""
+        if kind == DELIMITED:
+            key, made = b"", self.kind()
+            for number, inner, span, _, _ in wire.fields(data, *value):
+                if inner == DELIMITED and number == 1:
+                    key = data[span[0] : span[1]]
+                elif inner == DELIMITED and number == 2:
+                    made._parse(data, *span)
+            try:
+                self.held(message)._put(key.decode(), made)
+            except UnicodeDecodeError:
+                raise WireError(f"the key {key!r} is no UTF-8") from None
+        return kind == DELIMITED
+
+    def serialize(self, held: MessageMap) -> bytes:
+        """An entry per key."""
+        return b"".join(
+            wire.delimited(self.number, wire.delimited(1, key) + wire.delimited(2, held[key].SerializeToString()))
+            for key in sorted(map(str.encode, held))
+        )
+
+    def text(self, held: MessageMap, indent: str) -> str:
+        """Each entry in braces."""
+        out = ""
+        for key in sorted(map(str.encode, held)):
+            value = held[key]._text(indent + "    ")
+            out += f'{indent}{self.name} {{\n{indent}  key: "{escaped(key, True)}"\n'
+            out += f"{indent}  value {{\n{value}{indent}  }}\n{indent}}}\n"
+        return out
+
+
+class Message:
+    """The base of the message classes; the methods are protobuf's.
+
+    >>> feature = fl.train.Feature()
+    >>> feature.int64_list.value.extend([1, 2])
+    >>> feature.SerializeToString()
+    b'\\x1a\\x04\\n\\x02\\x01\\x02'
+    >>> fl.train.Feature.FromString(b'\\x1a\\x04\\n\\x02\\x01\\x02') == feature
+    True
+    >>> feature
+    int64_list {
+      value: 1
+      value: 2
+    }
+    <BLANKLINE>
+    """
+
+    __slots__ = ("_changed", "_held", "_present", "_unknown")
+    __hash__ = None  # type: ignore[assignment]
+
+    _fields: ClassVar[dict[str, Field]] = {}
+    _oneof: ClassVar[str] = ""
+    """The name under which all fields of the class exclude each other."""
+
+    def __init__(self, **values: Any) -> None:
+        self._held: dict[str, Any] = {}
+        self._present = True
+        self._unknown = b""
+        self._changed: Callable[[], None] | None = None
+        for name, value in values.items():
+            field = self._field(name)
+            if value is None:
+                continue
+            held = field.held(self)
+            if isinstance(field, Sub):
+                held.SetInParent()
+                value = field.kind(**value) if isinstance(value, Mapping) else value
+            held.MergeFrom(value)
+
+    def _field(self, name: str) -> Field:
+        found = self._fields.get(name)
+        if found is None:
+            raise ValueError(f"{type(self).__name__} has no field {name!r}; it has {', '.join(self._fields)}")
+        return found
+
+    def _listen(self, changed: Callable[[], None]) -> None:
+        """From now on, `changed` is called when this message, or something in it, is changed."""
+        self._changed = changed
+
+    def _appeared(self, field: Sub) -> None:
+        """A message in this one is there now; where the fields exclude each other, the others are not any more."""
+        if self._oneof:
+            for name in [n for n in self._held if n != field.name]:
+                self._held.pop(name)._changed = None
+        self.SetInParent()
+
+    def _set_fields(self) -> list[tuple[Field, Any]]:
+        return [
+            (field, self._held[name])
+            for name, field in self._fields.items()
+            if name in self._held and field.is_set(self._held[name])
+        ]
+
+    def SetInParent(self) -> None:
+        """Makes this message count as being there in the message around it, even if it is empty."""
+        self._present = True
+        if self._changed is not None:
+            self._changed()
+
+    def HasField(self, field_name: str) -> bool:
+        """True when the message under that name is there."""
+        if self._oneof and field_name == self._oneof:
+            return bool(self._set_fields())
+        if not isinstance(self._field(field_name), Sub):
+            raise ValueError(f"{type(self).__name__}.{field_name} is a list or map: look at its length")
+        return any(field.name == field_name for field, _ in self._set_fields())
+
+    def WhichOneof(self, oneof_group: str) -> str | None:
+        """The name of the one field that is there, None where none is."""
+        if not self._oneof or oneof_group != self._oneof:
+            raise ValueError(f"{type(self).__name__} has no oneof {oneof_group!r}")
+        return next((field.name for field, _ in self._set_fields()), None)
+
+    def ListFields(self) -> list[tuple[Field, Any]]:
+        """The fields that are there, each with what it holds."""
+        return self._set_fields()
+
+    def Clear(self) -> None:
+        """Empties the message."""
+        self._held.clear()
+        self._unknown = b""
+        self.SetInParent()
+
+    def ClearField(self, field_name: str) -> None:
+        """Empties one field."""
+        names = list(self._fields) if self._oneof and field_name == self._oneof else [self._field(field_name).name]
+        for name in names:
+            self._held.pop(name, None)
+        self.SetInParent()
+
+    def MergeFrom(self, other: Any) -> None:
+        """Adds another message's fields: lists grow, entries of maps are replaced."""
+        if type(other) is not type(self):
+            raise TypeError(f"a {type(self).__name__} is needed, got {other!r} of type {type(other).__name__}")
+        for field, held in other._set_fields():
+            mine = field.held(self)
+            if isinstance(field, Sub):
+                mine.SetInParent()
+            mine.MergeFrom(held)
+        self._unknown += other._unknown
+        self.SetInParent()
+
+    def CopyFrom(self, other: Any) -> None:
+        """Makes this message like another one."""
+        if other is not self:
+            if type(other) is not type(self):
+                raise TypeError(f"a {type(self).__name__} is needed, got {other!r} of type {type(other).__name__}")
+            self.Clear()
+            self.MergeFrom(other)
+
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:
+        """The message in protobuf's format. Equal messages give equal bytes, with or without `deterministic`."""
+        return b"".join([*(field.serialize(held) for field, held in self._set_fields()), self._unknown])
+
+    SerializePartialToString = SerializeToString
+
+    def ByteSize(self) -> int:
+        """The length of what `SerializeToString` gives."""
+        return len(self.SerializeToString())
+
+    def MergeFromString(self, serialized: Any) -> int:
+        """Adds the fields of a serialized message; gives the number of bytes."""
+        if isinstance(serialized, str):
+            raise TypeError("a serialized message is bytes, got a str")
+        data = bytes(serialized)
+        try:
+            self._parse(data, 0, len(data))
+        except WireError as e:
+            raise InvalidArgumentError(f"this is no serialized {type(self).__name__}: {e}") from None
+        self.SetInParent()
+        return len(data)
+
+    def ParseFromString(self, serialized: Any) -> int:
+        """Makes this message what was serialized; gives the number of bytes."""
+        self.Clear()
+        return self.MergeFromString(serialized)
+
+    @classmethod
+    def FromString(cls, s: Any) -> Self:
+        """The message that was serialized."""
+        made = cls()
+        made.MergeFromString(s)
+        return made
+
+    def IsInitialized(self) -> bool:
+        """True: these messages have no fields that must be there."""
+        return True
+
+    def _parse(self, data: bytes, start: int, end: int) -> None:
+        known = {field.number: field for field in self._fields.values()}
+        for number, kind, value, begin, after in wire.fields(data, start, end):
+            field = known.get(number)
+            if field is None or not field.parse(self, kind, value, data):
+                self._unknown += data[begin:after]
+
+    def _text(self, indent: str) -> str:
+        return "".join(field.text(held, indent) for field, held in self._set_fields())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message) or type(other) is not type(self):
+            return False
+        return self._set_fields() == other._set_fields() and self._unknown == other._unknown
+
+    def __repr__(self) -> str:
+        return self._text("")
+
+    def __reduce__(self) -> Any:
+        return type(self).FromString, (self.SerializeToString(),)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return type(self).FromString(self.SerializeToString())

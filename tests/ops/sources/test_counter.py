@@ -1,0 +1,49 @@
+"""counter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.harness import check
+
+import feedline as fl
+
+
+@pytest.mark.parametrize(("start", "step"), [(0, 1), (5, 3), (4, -2), (7, 0)])
+def test_numbers(start: int, step: int) -> None:
+    ds = fl.Dataset.counter(start, step)
+    check(ds, [np.int64(start + i * step) for i in range(20)], endless=True)
+    assert ds.cardinality() == fl.INFINITE_CARDINALITY
+
+
+def test_wraps_around() -> None:
+    ds = fl.Dataset.counter(250, 3, fl.uint8)
+    check(ds, [np.uint8(v) for v in (250, 253, 0, 3)], endless=True)
+    check(fl.Dataset.counter(300, -1, fl.uint8), [np.uint8(44), np.uint8(43)], endless=True)
+    check(fl.Dataset.counter(2**63 - 1), [np.int64(2**63 - 1), np.int64(-(2**63))], endless=True)
+
+
+def test_floats_are_summed_up() -> None:
+    value, expect = np.float32(0.1), []
+    for _ in range(30):
+        expect.append(value)
+        value = value + np.float32(0.1)
+    check(fl.Dataset.counter(0.1, 0.1, fl.float32), expect, endless=True)
+
+
+def test_random_access() -> None:
+    plan = fl.Dataset.counter(250, 3, fl.uint8)._plan
+    assert plan.indexable and plan.rows(np.array([2, 0])).rows() == [0, 250]
+    assert not fl.Dataset.counter(0.5, dtype=fl.float32)._plan.indexable
+
+
+@pytest.mark.parametrize(("start", "dtype"), [(1.5, fl.int64), ("a", fl.int64), ("a", fl.float32), (1, fl.string)])
+def test_arguments(start: Any, dtype: Any) -> None:
+    with pytest.raises(TypeError, match="counter: start must be"):
+        fl.Dataset.counter(start, dtype=dtype)
+
+
+def test_as_a_function() -> None:
+    assert [int(x) for x in fl.experimental.Counter(3, 2).take(3)] == [3, 5, 7]

@@ -1,0 +1,78 @@
+"""experimental.at: one element by its number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import feedline as fl
+from feedline.errors import FailedPreconditionError, OutOfRangeError, UnimplementedError
+from harness import compare
+
+at = fl.experimental.at
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda r: r,
+        lambda r: r.map(lambda x: (x, x * 2)),
+        lambda r: r.batch(3),
+        lambda r: r.batch(3, drop_remainder=True).batch(2),
+        lambda r: r.take(4),
+        lambda r: r.skip(7).repeat(2),
+        lambda r: r.shard(3, 1).concatenate(fl.Dataset.range(90, 95)),
+        lambda r: fl.Dataset.zip(r, r.skip(2).batch(2)),
+        lambda r: r.enumerate().cache().prefetch(1),
+        lambda r: fl.Dataset.from_tensor_slices({"a": np.ones((10, 2)), "b": list("abcdefghij")}),
+    ],
+)
+def test_the_elements_an_iteration_gives(make: Any) -> None:
+    ds = make(fl.Dataset.range(10))
+    for i, element in enumerate(ds):
+        compare(at(ds, i), element)
+
+
+def test_after_a_shuffle_one_fixed_order_of_all() -> None:
+    ds = fl.Dataset.range(6).shuffle(2, seed=42)
+    assert [int(at(ds, i)) for i in range(6)] == [2, 5, 3, 4, 1, 0]
+    assert [int(x) for x in ds] == [int(x) for x in fl.Dataset.range(6).shuffle(2, seed=42)]
+
+
+def test_what_it_gives_belongs_to_the_caller() -> None:
+    ds = fl.Dataset.from_tensor_slices(np.zeros((3, 2)))
+    at(ds, 1)[:] = 5
+    assert at(ds, 1).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("index", [3, -1])
+def test_out_of_range(index: int) -> None:
+    with pytest.raises(OutOfRangeError, match=f"index {index} is out of range for a dataset of 3 elements"):
+        at(fl.Dataset.range(3), index)
+
+
+def test_refused() -> None:
+    with pytest.raises(UnimplementedError, match=r"no random access because of filter \(step 2\)"):
+        at(fl.Dataset.range(3).filter(lambda x: x > 0).map(lambda x: x), 0)
+    with pytest.raises(FailedPreconditionError, match="has no end"):
+        at(fl.Dataset.range(3).repeat(), 0)
+    with pytest.raises(TypeError, match="index must be an integer"):
+        at(fl.Dataset.range(3), 1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must be a Dataset"):
+        at([1], 0)  # type: ignore[arg-type]
+
+
+def test_an_error_of_the_function_comes_as_ever() -> None:
+    def fails(x: Any) -> Any:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError, match="failed on element 2"):
+        at(fl.Dataset.range(5).map(fails), 2)
+
+
+def test_batches_of_rows_that_do_not_fit() -> None:
+    ds = fl.experimental.from_list([np.zeros(1), np.zeros(2)]).batch(2)
+    with pytest.raises(fl.errors.InvalidArgumentError, match="different shapes"):
+        at(ds, 0)

@@ -1,0 +1,38 @@
+"""A repeat after a shuffle: TensorFlow's order and seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import feedline as fl
+from harness import check
+
+
+def _two_epochs() -> fl.Dataset:
+    return fl.Dataset.range(4).shuffle(4, seed=1).repeat(2)
+
+
+FIRST = [0, 3, 1, 2, 2, 3, 1, 0]
+FUSED = [3, 0, 1, 2, 0, 2, 1, 3]
+"""The second pass of a fused plan takes the third pair of seeds, that of an unfused one the fourth."""
+UNFUSED = [0, 2, 1, 3, 2, 1, 0, 3]
+
+
+def _numbers(values: list[int]) -> list[np.int64]:
+    return [np.int64(v) for v in values]
+
+
+def test_order_of_two_passes() -> None:
+    check(_two_epochs, _numbers(FIRST), second=_numbers(FUSED), optimizer=[True])
+    check(_two_epochs, _numbers(FIRST), second=_numbers(UNFUSED), optimizer=[False], restore=False)
+
+
+def test_without_end() -> None:
+    first = _numbers([*FIRST, *FUSED])
+    check(lambda: fl.Dataset.range(4).shuffle(4, seed=1).repeat(), first, endless=True, second=None)
+
+
+def test_name_and_count() -> None:
+    plan = _two_epochs()._prepared[0]
+    assert plan.op == "shuffle_and_repeat"
+    assert plan.cardinality() == 8

@@ -1,0 +1,78 @@
+"""The hashes of lookup tables, against TensorFlow's."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedline.structure.hashes import fingerprint64, keyed_hash
+
+# Strings of random bytes, in hex, and tf.strings.to_hash_bucket_fast(string, 2**63 - 1): every branch by length.
+FAST = [
+    ("", 1936946117179621456),
+    ("44", 8532276423493999488),
+    ("2082", 4078972191108751812),
+    ("3cfde6", 1812092280249033735),
+    ("f1c26b30", 4795156008686354555),
+    ("0b0d04c36ed80e", 3732168868338156479),
+    ("71e0fd77b07670eb", 2581587185996604163),
+    ("242a08e7078f7f89385eb094235551", 4189036184275955438),
+    ("82568b96e8a4fef23a0c9fc5afd76084", 6389120737586727212),
+    ("37816bdd0a7309cb4a1252e4da70e6720f", 4171374238280723698),
+    ("a3e6c8a0cc2020a2e939806ef0b6845d6a9d657eb8298f2d", 7051322416745998593),
+    ("56b6fbd73e6ac46891370c3c06974526bf9fdfb6a5003fe2e6b39cccadfc39", 8146658755966141265),
+    ("c1c368018e65ecd19c57e665b801c7dacfac22fc7e940ad04fcb8a5b2505b287", 6887058868446237409),
+    ("d29b4dec84f856ef178a32d823b522e20a54522fcd8d9b6a6a79aa892326bcef19", 7214883473160379572),
+    (
+        "b6f27d7a36b7513b14a0d8b1811cded4c0b796aee179491cae3a58f9ae3e0bf56bc459cb74337faba87decf1bdfc63dd",
+        1716087603715228458,
+    ),
+    (
+        "2b3631c646e3cb5df3e51263e6fac794b2588b5c0e1f2175e4a3e2ab34c61bef8ed1eea93154cddaf44ca34ab34663736ee8"
+        "4f3434d91ae84dbfa48fcb07c6",
+        6147244327321055620,
+    ),
+    (
+        "f9e49a9bc6a0945933fa5ce44eea363fa3a1fdaea3eca5f8c96f557b667d1aa41fa8d60fb0b8b9d16b9372a0cbc45904c7b3"
+        "717721a3c4689631de02b32fd04e",
+        8853286922312072625,
+    ),
+    (
+        "395bae49c0dfa68d6a635154524b3de242dc44aaa2460ab7597378fefa112d44f0496bb8468fb221c4f30fec647b69029b15"
+        "8860243638cca935e4f78f49dcbeb2",
+        4126317664811100657,
+    ),
+    (
+        "43c211c3ea0c4376fc3297df66aa327f7cfb3b5bfeb7ddccd70ccc48d9411f95c6dc30678af5d88736a64e840c31bde88730"
+        "91472bd0c20ef542c8fb770ec01fd22b7f14e8",
+        6441752425278436197,
+    ),
+    (
+        "cce7f134fa2a111e098e12899f5af4ac08e8af7973b11d0be165c94e5b7629ca1459a302e85313d87183e06014c1d2ccda8b"
+        "e2ac0c28f1d652dc525888d3f692b1e9cbc0927ab773870a2586c7528781fb0851f738704d39c41d582230efef0c1d8a1af1"
+        "6ab6e038ada3c3c7942a75e1b2dadcdf885f4d1ba9b4c022a25a4a3a",
+        7361463444367430509,
+    ),
+    (
+        "68f477b75268995746ccd9fab311260cbc7f4f6dcae38bdaadf6ae291c47f05a2e04210c5d8e63ebcd8a87c435caed7b24a0"
+        "440dc11c94b008e0a205a1c81ae431d8cf3f0805d1b259cf144992d255f0968311c8d24aa557e8c94028c985c8fa11945189"
+        "c68c3f82043d36ef4dee7b791573283731133a1681d44bb13a19c77251",
+        1734437041863715758,
+    ),
+    (
+        "568f6bdb94541613fec739c293df1975aad6f9682daccf5b78f824d6ca6f82009010852b5c81e5de9c33981bf459826a4015"
+        "cc059801c3ae318352662559c10b70cf0902d4591bcad46151712ee7ab806282c67e95834b88b98d70600b356f8d56a47053"
+        "1070c686836c85c015104efedf9abbcfb665928f87f74eb648c71f248526fc6ae89d1489ac02fddcdcd8bbf863ddc8943129"
+        "52acbbdbc33fc01ade663975f4c458447031b1a5e155c1f75e13657f433d8c0602be926d1b9f4b412250d68942256252d56e",
+        4715487595558179348,
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "bucket"), FAST, ids=[str(len(text) // 2) for text, _ in FAST])
+def test_fingerprint(text: str, bucket: int) -> None:
+    assert fingerprint64(bytes.fromhex(text)) % (2**63 - 1) == bucket
+
+
+@pytest.mark.parametrize(("text", "bucket"), [(b"a", 1316779929), (b"hello world", 1592495126), (b"", 410759157)])
+def test_keyed_hash(text: bytes, bucket: int) -> None:
+    assert keyed_hash(text, (11, 22)) % (2**31 - 1) == bucket

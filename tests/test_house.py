@@ -1,0 +1,117 @@
+"""The rules of the house, as far as a machine can check them. That imports go down only is import-linter's part."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import feedline as fl
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "feedline"
+TESTS = ROOT / "tests"
+
+MODULES = ["feedline", *sorted(m.name for m in pkgutil.walk_packages(fl.__path__, "feedline."))]
+DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+MANY_LINES = 500
+LONG = {
+    "src/feedline/structure/ragged.py": "one class with the whole of tf.RaggedTensor, and the functions it is made of",
+    "tests/structure/test_ragged.py": "its tests",
+}
+
+
+# Documentation
+
+
+def _public() -> Iterator[tuple[str, Any]]:
+    """What users name: everything in `fl`, in `fl.experimental`, and the methods of `fl.Dataset`."""
+    for where, holder in (("fl", fl), ("fl.experimental", fl.experimental), ("fl.Dataset", fl.Dataset)):
+        for name, value in vars(holder).items():
+            value = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+            own = getattr(value, "__module__", "").startswith("feedline")
+            if own and not name.startswith("_") and (inspect.isclass(value) or inspect.isroutine(value)):
+                yield f"{where}.{name}", value
+
+
+@pytest.mark.parametrize(("name", "value"), [pytest.param(n, v, id=n) for n, v in _public()])
+def test_public_names_are_documented_with_an_example(name: str, value: Any) -> None:
+    doc = inspect.getdoc(value) or ""
+    assert doc, f"{name} has no docstring"
+    assert ">>> " in doc, f"the docstring of {name} has no example"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_run(module: str) -> None:
+    finder, said = doctest.DocTestFinder(), []
+    runner = doctest.DocTestRunner(optionflags=DOCTEST_FLAGS)
+    for example in finder.find(importlib.import_module(module), extraglobs={"fl": fl, "np": np}):
+        fl.random.set_seed(None)
+        runner.run(example, out=said.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(said)
+
+
+# Files
+
+
+def _files(folder: Path, pattern: str = "*.py") -> list[Path]:
+    return sorted(p for p in folder.rglob(pattern) if "__pycache__" not in p.parts)
+
+
+def test_files_are_short() -> None:
+    files = [*_files(SOURCE), *_files(TESTS)]
+    long = {p.relative_to(ROOT).as_posix() for p in files if len(p.read_text().splitlines()) > MANY_LINES}
+    assert long == set(LONG), f"over {MANY_LINES} lines: {sorted(long)}; LONG says which may be, and why"
+
+
+def test_each_operator_has_its_test_file() -> None:
+    """A file of `ops` is an operator when it defines the function it is named after; others are parts of operators."""
+    files = {p.relative_to(SOURCE / "ops").with_suffix("").as_posix() for p in _files(SOURCE / "ops")}
+    operators = {name for name in files if _defines_its_name(name)}
+    tests = {p.relative_to(TESTS / "ops").with_suffix("").as_posix() for p in _files(TESTS / "ops", "test_*.py")}
+    tested = {name.replace("test_", "") for name in tests}
+    missing = operators - tested
+    assert not missing, f"operators without tests/ops/test_<operator>.py: {sorted(missing)}"
+    assert tested <= files, f"tests of no file in ops: {sorted(tested - files)}"
+
+
+def _defines_its_name(file: str) -> bool:
+    module = importlib.import_module("feedline.ops." + file.replace("/", "."))
+    name = file.rpartition("/")[2]
+    return any(inspect.isfunction(getattr(module, n, None)) for n in (name, f"{name}_"))
+
+
+TEXT = [".cc", ".cfg", ".h", ".json", ".jsonl", ".md", ".py", ".pyi", ".toml", ".txt", ".yml"]
+
+
+def _texts() -> list[Path]:
+    folders = [ROOT / name for name in ("src", "tests", "docs", "bench", "examples")]
+    files = [p for folder in folders if folder.is_dir() for p in folder.rglob("*") if p.suffix in TEXT]
+    return sorted(p for p in [*files, *ROOT.glob("*.*")] if p.is_file() and p.suffix in TEXT)
+
+
+def test_no_file_names_a_place_on_somebodys_machine() -> None:
+    places = re.compile("|".join(rf"(?<![\w.$])/{top}/\w" for top in ("work", "tmp", "root", "home", "Users")))
+    found = [f"{p.relative_to(ROOT)}: {m[0]}" for p in _texts() for m in [places.search(p.read_text())] if m]
+    assert not found, f"machine paths: {found}"
+
+
+def test_no_large_file() -> None:
+    large = [p.relative_to(ROOT).as_posix() for p in _texts() if p.stat().st_size >= 1 << 20]
+    assert not large, f"1 MiB or more: {large}"
+
+
+def test_nothing_is_left_for_later_in_the_code() -> None:
+    words = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|raise NotImplementedError|pytest\.mark\.(skip|xfail)|pytest\.skip")
+    files = [p for p in [*_files(SOURCE), *_files(TESTS)] if p != Path(__file__)]
+    found = [f"{p.relative_to(ROOT)}: {m[0]}" for p in files for m in [words.search(p.read_text())] if m]
+    assert not found, f"left for later: {found}"

@@ -1,0 +1,59 @@
+"""train.Checkpoint."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import feedline as fl
+
+
+def test_several_iterators_in_one_file(tmp_path: Path) -> None:
+    train, valid = iter(fl.Dataset.range(9).shuffle(5, seed=1)), iter(fl.Dataset.range(4))
+    next(train), next(train), next(valid)
+    path = fl.train.Checkpoint(train=train, valid=valid).write(tmp_path / "state")
+    rest = [int(x) for x in train], [int(x) for x in valid]
+    a, b = iter(fl.Dataset.range(9).shuffle(5, seed=1)), iter(fl.Dataset.range(4))
+    fl.train.Checkpoint(train=a, valid=b).read(path)
+    assert ([int(x) for x in a], [int(x) for x in b]) == rest
+    assert [p.name for p in tmp_path.iterdir()] == ["state"]
+
+
+def test_save_counts(tmp_path: Path) -> None:
+    it = iter(fl.Dataset.range(4))
+    checkpoint = fl.train.Checkpoint(it=it)
+    first = checkpoint.save(tmp_path / "ck")
+    next(it)
+    second = checkpoint.save(tmp_path / "ck")
+    assert first.endswith("ck-1") and second.endswith("ck-2")
+    checkpoint.restore(first)
+    assert next(it) == 0
+    checkpoint.restore(second)
+    assert next(it) == 1
+
+
+def test_a_failed_save_leaves_nothing(tmp_path: Path) -> None:
+    it = iter(fl.Dataset.range(4))
+    it.close()
+    with pytest.raises(fl.errors.FailedPreconditionError, match="closed"):
+        fl.train.Checkpoint(it=it).write(tmp_path / "state")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    it = iter(fl.Dataset.range(4))
+    with pytest.raises(TypeError, match="cannot be saved"):
+        fl.train.Checkpoint(model=5)
+    with pytest.raises(fl.errors.NotFoundError, match="no file"):
+        fl.train.Checkpoint(it=it).read(tmp_path / "nope")
+    (tmp_path / "cut").write_text('{"feedline_ch')
+    with pytest.raises(fl.errors.DataLossError, match="damaged"):
+        fl.train.Checkpoint(it=it).read(tmp_path / "cut")
+    path = fl.train.Checkpoint(it=it).write(tmp_path / "state")
+    with pytest.raises(fl.errors.FailedPreconditionError, match="nothing under 'other', only it"):
+        fl.train.Checkpoint(other=it).read(path)
+    (tmp_path / "new").write_text(json.dumps({"feedline_checkpoint": 9, "objects": {}}))
+    with pytest.raises(fl.errors.FailedPreconditionError, match="version 9"):
+        fl.train.Checkpoint(it=it).read(tmp_path / "new")
