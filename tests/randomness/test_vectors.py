@@ -24,9 +24,6 @@ from feedline.engine.run import blocks
 SIZES = (1, 7, None)
 LATER = {
     "csv": "needs files",
-    "features": "needs files",
-    "list_files": "needs files",
-    "v1graph": "needs compat.v1",
 }
 VECTORS = [
     v for v in json.loads((Path(__file__).parent / "vectors.json").read_text())["vectors"] if v["family"] != "function"

@@ -10,6 +10,7 @@ from feedline.data.functions import (
     get_structure,
     transformation,
 )
+from feedline.data.readers import CsvDataset, SqlDataset
 from feedline.data.sampling import RandomDataset, choose_from_datasets, sample_from_datasets
 from feedline.ops import bucket_by_sequence_length as _bucket
 from feedline.ops import enumerate as _enumerate
@@ -33,6 +34,7 @@ from feedline.ops.shard import SHARD_HINT
 from feedline.ops.shuffle_and_repeat import shuffle_and_repeat
 from feedline.ops.sources.from_list import from_list
 from feedline.ops.sources.make_batched_features_dataset import make_batched_features_dataset
+from feedline.ops.sources.make_csv_dataset import make_csv_dataset
 from feedline.ops.table_from_dataset import (
     DatasetInitializer,
     HasherSpec,
@@ -50,11 +52,13 @@ __all__ = [
     "SHARD_HINT",
     "UNKNOWN_CARDINALITY",
     "Counter",
+    "CsvDataset",
     "DatasetInitializer",
     "HasherSpec",
     "Optional",
     "RandomDataset",
     "Reducer",
+    "SqlDataset",
     "StaticHashTable",
     "assert_cardinality",
     "at",
@@ -73,6 +77,7 @@ __all__ = [
     "ignore_errors",
     "index_table_from_dataset",
     "make_batched_features_dataset",
+    "make_csv_dataset",
     "map_and_batch",
     "pad_to_cardinality",
     "parallel_interleave",

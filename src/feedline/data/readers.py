@@ -5,8 +5,12 @@ A dataset made from one of them, for instance with `map`, is a plain `Dataset`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from feedline.data.dataset import Dataset
+from feedline.ops.sources import csv_dataset as _csv_dataset
 from feedline.ops.sources import fixed_length_record_dataset as _fixed_length_record_dataset
+from feedline.ops.sources import sql_dataset as _sql_dataset
 from feedline.ops.sources import text_line_dataset as _text_line_dataset
 from feedline.ops.sources import tfrecord_dataset as _tfrecord_dataset
 
@@ -19,6 +23,16 @@ class TFRecordDataset(Dataset[bytes]):
 class TextLineDataset(Dataset[bytes]):
     __doc__ = _text_line_dataset.text_line_dataset.__doc__
     __init__ = _text_line_dataset.text_line_dataset
+
+
+class SqlDataset(Dataset[Any]):
+    __doc__ = _sql_dataset.sql_dataset.__doc__
+    __init__ = _sql_dataset.sql_dataset
+
+
+class CsvDataset(Dataset[Any]):
+    __doc__ = _csv_dataset.csv_dataset.__doc__
+    __init__ = _csv_dataset.csv_dataset
 
 
 class FixedLengthRecordDataset(Dataset[bytes]):

@@ -13,6 +13,8 @@ from feedline.io.parsing.features import (
     SparseFeature,
     VarLenFeature,
 )
+from feedline.io.parsing.sequence import parse_sequence_example, parse_single_sequence_example
+from feedline.io.tensor import parse_tensor, serialize_tensor
 from feedline.io.tfrecord.writer import TFRecordOptions, TFRecordWriter
 
 __all__ = [
@@ -27,7 +29,11 @@ __all__ = [
     "decode_raw",
     "matching_files",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
     "read_file",
+    "serialize_tensor",
     "write_file",
 ]

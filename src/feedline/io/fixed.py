@@ -8,8 +8,7 @@ import numpy as np
 
 from feedline.errors import DataLossError, InvalidArgumentError
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read
-from feedline.io.stream import Stream
+from feedline.io.reader import END, Place, Read, Reader
 from feedline.structure.block import Block, Bytes
 from feedline.structure.dense import dense
 from feedline.structure.nest import LEAF
@@ -18,7 +17,7 @@ from feedline.structure.types import as_dtype
 Array = np.ndarray[Any, Any]
 
 
-class FixedLengthReader:
+class FixedLengthReader(Reader):
     """An open file of records of `record_bytes` each, between a header and a footer."""
 
     def __init__(
@@ -36,7 +35,7 @@ class FixedLengthReader:
             if n < 0:
                 raise InvalidArgumentError(f"{what} must be zero or more, got {n}")
         self._record, self._header, self._footer = record_bytes, header_bytes, footer_bytes
-        self._stream = Stream(name, compression, buffer_size)
+        super().__init__(name, compression, buffer_size)
 
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead."""
@@ -67,10 +66,6 @@ class FixedLengthReader:
             f"{shown(self._stream.name)}: without a header of {self._header} and a footer of {self._footer} bytes it "
             f"has {body} bytes, which is no multiple of record_bytes, {self._record}"
         )
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._stream.close()
 
 
 def decode_raw(

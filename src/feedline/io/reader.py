@@ -6,8 +6,9 @@ matters, so a place is all a checkpoint needs.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from feedline.io.stream import Stream
 from feedline.structure.block import Block
 
 
@@ -36,11 +37,16 @@ class Read(NamedTuple):
 END = Read(None)
 
 
-class Reader(Protocol):
-    """An open file of records."""
+class Reader:
+    """An open file of records. Subclasses say what a record is."""
+
+    def __init__(self, name: bytes, compression: str = "", buffer_size: int | None = None) -> None:
+        self._stream = Stream(name, compression, buffer_size)
 
     def read(self, place: Place, want: int) -> Read:
         """At most `want` rows from `place` on, at least one unless the file ends there or the record is bad."""
+        raise TypeError(f"{type(self).__name__} reads nothing")
 
     def close(self) -> None:
         """Closes the file."""
+        self._stream.close()

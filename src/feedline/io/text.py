@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from feedline.io.reader import END, Place, Read
-from feedline.io.stream import Stream
+from feedline.io.reader import END, Place, Read, Reader
 from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
 
 
-class TextLineReader:
+class TextLineReader(Reader):
     """An open text file. Lines end at `\\n`; every `\\r` is dropped, as TensorFlow does, wherever it stands."""
-
-    def __init__(self, name: bytes, compression: str = "", buffer_size: int | None = None) -> None:
-        self._stream = Stream(name, compression, buffer_size)
 
     def read(self, place: Place, want: int) -> Read:
         """The lines that follow, as far as they have been read ahead."""
@@ -45,10 +41,6 @@ class TextLineReader:
         if not data.replace(b"\r", b""):
             return END
         return Read(_block([data]), Place(place.offset + len(data), place.number + 1))
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._stream.close()
 
 
 def _block(lines: list[bytes]) -> Block:

@@ -71,67 +71,95 @@ class Memory:
     def __init__(self) -> None:
         self.rows: Rows | None = None
 
+    def offer(self, rows: Rows) -> None:
+        """Takes the rows of a complete pass, unless another one was earlier."""
+        if self.rows is None:
+            self.rows = rows
+
     def __reduce__(self) -> Any:
         return Memory, ()
 
 
 class Pass:
-    """One pass over a cache: the rows, and the number of the next one to read; None while they are being collected."""
+    """One pass over a cache: the rows, the number of the next one to read (None while they are being collected), and
+    whether they are all there.
+    """
 
-    __slots__ = ("at", "rows")
+    __slots__ = ("at", "complete", "rows")
 
-    def __init__(self, rows: Rows, at: int | None) -> None:
-        self.rows, self.at = rows, at
+    def __init__(self, rows: Rows, at: int | None, complete: bool) -> None:
+        self.rows, self.at, self.complete = rows, at, complete
 
     def save(self) -> dict[str, Any]:
         """With all rows: they might come out otherwise when the input is run again."""
         self.rows.join()
-        return {"rows": self.rows.chunks, "at": self.at}
+        return {"rows": self.rows.chunks, "at": self.at, "complete": self.complete}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Pass:
         """The state that `save` described."""
         rows = Rows(saved["rows"])
         rows.join()
-        return cls(rows, saved["at"])
+        return cls(rows, saved["at"], saved["complete"])
+
+
+class Passes:
+    """Loads the states of one cache. A complete pass fills it, since the next one may begin without another look at
+    that state.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def load(self, saved: dict[str, Any]) -> Pass:
+        """The state that `Pass.save` described."""
+        loaded = Pass.load(saved)
+        if loaded.complete:
+            self.memory.offer(loaded.rows)
+        return loaded
 
 
 @node
 class Cache(Node):
     """The input's rows, kept in memory."""
 
-    State: ClassVar[Any] = Pass
     heavy: ClassVar[bool] = True
     op: ClassVar[str] = "cache"
     input: Node
     memory: Memory = dataclasses.field(default_factory=Memory, compare=False, repr=False)
 
+    @property
+    def State(self) -> Passes:
+        """What loads its states: they belong to this cache's memory."""
+        return Passes(self.memory)
+
     def begin(self, pull: Pull) -> Pass:
         """The input is started only where its rows are still needed."""
         if self.memory.rows is not None:
-            return Pass(self.memory.rows, 0)
+            return Pass(self.memory.rows, 0, True)
         pull.start()
-        return Pass(Rows(), None)
+        return Pass(Rows(), None, False)
 
     def step(self, state: Pass, pull: Pull, want: int) -> tuple[Block | None, Pass]:
         """Reads what is kept, or keeps what is read. The first pass to reach the end serves all that begin after it."""
         if state.at is not None:
-            self._offer(state.rows)
             block = state.rows.span(state.at, want)
             state.at += 0 if block is None else block.n
             return block, state
         block = pull(want)
         if block is None:
             state.rows.join()
-            self._offer(state.rows)
+            state.complete = True
+            self.memory.offer(state.rows)
         elif block.n:
             block = block.frozen()
             state.rows.add(block)
         return block, state
 
-    def _offer(self, rows: Rows) -> None:
-        if self.memory.rows is None:
-            self.memory.rows = rows
+    @property
+    def quiet(self) -> bool:
+        """Once the rows are in memory, whatever made them."""
+        return self.memory.rows is not None or self.input.quiet
 
     def sampled(self) -> Node:
         """A look at the first elements must not be taken for a pass."""

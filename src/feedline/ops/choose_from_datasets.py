@@ -10,6 +10,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.nested import enough, seeds_in
+from feedline.ops.sources.random import Random
 from feedline.plan.arguments import boolean, plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import dataset
@@ -18,13 +19,18 @@ from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec, general
 
+CHOICES_AHEAD = 1024
+
 
 class Chosen(NamedTuple):
-    """Choices that are still to be followed. For each input: rows read but not given yet, an error that comes after
-    them, whether it is known to have ended. An error that is due next; whether all is over; the form all elements have.
+    """Choices that are still to be followed, an error of the selector that comes after them, and how many to read at a
+    time. For each input: rows read but not given yet, an error that comes after them, whether it is known to have
+    ended. An error that is due next; whether all is over; the form all elements have.
     """
 
     choices: Array | None = None
+    late: Exception | None = None
+    reach: int = 1
     rests: tuple[Block | None, ...] = ()
     errors: tuple[Exception | None, ...] = ()
     ended: tuple[bool, ...] = ()
@@ -65,7 +71,7 @@ class Choose(Node):
         for p in pull:
             p.start()
         k = len(self.datasets)
-        return Chosen(None, (None,) * k, (None,) * k, (False,) * k)
+        return Chosen(rests=(None,) * k, errors=(None,) * k, ended=(False,) * k)
 
     @cached_property
     def _apart(self) -> bool:
@@ -74,6 +80,14 @@ class Choose(Node):
         """
         seeds = [seeds_in(n) for n in self.inputs]
         return len(frozenset().union(*seeds)) == sum(map(len, seeds))
+
+    @cached_property
+    def _foreseen(self) -> bool:
+        """True when the selector may be read any number of rows ahead: it has no effects, and takes seeds at most at
+        the start.
+        """
+        drawing = [n for n in self.selector.walk() if seeds_in(n) and not isinstance(n, Random)]
+        return self._apart and self.selector.quiet and not drawing
 
     @cached_property
     def _in_bulk(self) -> bool:
@@ -87,15 +101,11 @@ class Choose(Node):
             raise s.error
         if s.over:
             return None, s
-        ahead = self._apart and self.selector.quiet
         parts: list[Block] = []
         have = size = 0
         while not (enough(have, size, want) or s.over or s.error):
             if s.choices is None:
-                try:
-                    s = self._chosen(s, pull[0](want - have if ahead else 1))
-                except Exception as e:
-                    s = s._replace(error=e)
+                s = self._with_choices(s, pull[0], want - have)
                 continue
             rows, s = self._followed(s, pull[1:], want - have)
             if rows is not None:
@@ -106,16 +116,36 @@ class Choose(Node):
             return concat(parts), s
         return (None if s.over else EMPTY), s
 
-    def _chosen(self, s: Chosen, block: Block | None) -> Chosen:
-        """With the choices that the selector gave."""
-        if block is None:
-            return s._replace(over=True)
-        choices = block.columns[0] if block.tree.is_leaf else None
-        if block.n == 0:
-            return s
-        if not isinstance(choices, np.ndarray) or choices.dtype != np.int64 or choices.ndim != 1:
+    def _with_choices(self, s: Chosen, pull: Pull, want: int) -> Chosen:
+        """With the next choices of the selector: one where others would notice that it is read first, else as many as
+        are wanted, and more each time where no one ever could tell.
+        """
+        if s.late is not None:
+            return s._replace(error=s.late, late=None)
+        need = max(want, s.reach) if self._foreseen else want if self._apart and self.selector.quiet else 1
+        parts: list[Array] = []
+        have = 0
+        late: Exception | None = None
+        while have < need:
+            try:
+                block = pull(need - have)
+                if block is None:
+                    break
+                if block.n:
+                    parts.append(self._numbers(block))
+                    have += block.n
+            except Exception as e:
+                late = e
+                break
+        if not parts:
+            return s._replace(error=late, over=late is None)
+        return s._replace(choices=np.concatenate(parts), late=late, reach=min(4 * s.reach, CHOICES_AHEAD))
+
+    def _numbers(self, block: Block) -> Array:
+        column = block.columns[0] if block.tree.is_leaf else None
+        if not isinstance(column, np.ndarray) or column.dtype != np.int64 or column.ndim != 1:
             raise InvalidTypeError(f"{self.op}: {_CHOICES}, got {block.spec()!r}")
-        return s._replace(choices=choices)
+        return column
 
     def _followed(self, s: Chosen, pulls: tuple[Pull, ...], want: int) -> tuple[Block | None, Chosen]:
         """Follows some of the choices at hand: as many as can be at once."""
@@ -128,8 +158,7 @@ class Choose(Node):
             what = f"{self.op}: {s.choices[0]} is no dataset's number; there are {len(pulls)}, counted from 0"
             return None, _used(s, 1)._replace(error=InvalidArgumentError(what))
         if not self._in_bulk:
-            other = np.flatnonzero(choices != choices[0])
-            choices = choices[: other[0]] if len(other) else choices
+            return self._run_of_one(s, choices, pulls)
         reads = {int(j): _Read(np.flatnonzero(choices == j)) for j in np.unique(choices)}
         rests, errors, ended = list(s.rests), list(s.errors), list(s.ended)
         for j, read in reads.items():
@@ -152,10 +181,33 @@ class Choose(Node):
             elif read.error is not None:
                 errors[j] = read.error
             rests[j] = read.cut(stop)
-        over |= all(e or not d for e, d in zip(ended, self.drawable, strict=True))
+        over |= self._all_over(ended)
         s = _used(s, stop + (stop < len(choices)))
         s = s._replace(rests=tuple(rests), errors=tuple(errors), ended=tuple(ended), error=error, over=over)
         return self._in_order(s, [read for read in reads.values() if read.places.size and read.rows is not None], stop)
+
+    def _run_of_one(self, s: Chosen, choices: Array, pulls: tuple[Pull, ...]) -> tuple[Block | None, Chosen]:
+        """Follows as many choices as name the same input as the first one does."""
+        j, n = int(choices[0]), 1
+        while n < len(choices) and choices[n] == j:
+            n += 1
+        if s.ended[j]:
+            return None, _used(s, n)
+        read = _Read(np.arange(n))
+        read.fill(s.rests[j], s.errors[j], pulls[j])
+        over = read.ended and (self.stop_on_empty_dataset or self._all_over(_with(s.ended, j, True)))
+        used = read.failed_at + 1 if read.error is not None else n
+        s = _used(s, used)._replace(
+            rests=_with(s.rests, j, None),
+            errors=_with(s.errors, j, None),
+            ended=_with(s.ended, j, read.ended),
+            error=read.error,
+            over=over,
+        )
+        return self._in_order(s, [read] if read.rows is not None else [], n)
+
+    def _all_over(self, ended: Sequence[bool]) -> bool:
+        return all(e or not d for e, d in zip(ended, self.drawable, strict=True))
 
     def _in_order(self, s: Chosen, reads: list[_Read], stop: int) -> tuple[Block | None, Chosen]:
         """The rows of several inputs in the order in which they were chosen."""
@@ -243,6 +295,10 @@ class _Read:
         self.places = self.places[:n]
         self.rows = rows.slice(0, n) if rows is not None and n else None
         return rows.slice(n, rows.n) if rows is not None and n < rows.n else None
+
+
+def _with(values: tuple[Any, ...], j: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:j], value, *values[j + 1 :])
 
 
 def _used(s: Chosen, n: int) -> Chosen:

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from feedline.ops.nested import Flattened, enough
+from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
 from feedline.plan.face import F
 from feedline.plan.function import Function
-from feedline.plan.node import EMPTY, Pull, node
+from feedline.plan.node import Pull, node
 from feedline.structure.block import Block, concat
 
 
-class Flattening(NamedTuple):
-    """The nested dataset that is running, how many elements have been taken, and an error that is due next."""
+class Flattening:
+    """The state: the nested dataset that runs, how many elements have been taken, and an error that is due next."""
 
-    child: Any = None
-    taken: int = 0
-    error: Exception | None = None
+    __slots__ = ("error", "nested", "taken")
+
+    def __init__(self) -> None:
+        self.nested: Nested | None = None
+        self.taken = 0
+        self.error: Exception | None = None
+
+    def close(self) -> None:
+        """Ends the nested dataset."""
+        if self.nested is not None:
+            self.nested.close()
+
+    def save(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"nested": self.nested and self.nested.save(), "taken": self.taken, "error": self.error}
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> Flattening:
+        """The state that `save` described."""
+        self = cls()
+        self.nested = Nested.load(saved["nested"]) if saved["nested"] is not None else None
+        self.taken, self.error = saved["taken"], saved["error"]
+        return self
 
 
 @node
@@ -29,37 +49,44 @@ class FlatMap(Flattened):
     op: ClassVar[str] = "flat_map"
 
     def step(self, state: Flattening, pull: Pull, want: int) -> tuple[Block | None, Flattening]:
-        """Passes on what the nested dataset gives. Errors wait in the state: what led to them cannot be done again."""
-        child, taken, error = state
-        if error is not None:
-            raise error
+        """Passes on what the nested dataset gives. An error waits until the rows before it have been given."""
+        s = state
         parts: list[Block] = []
         have = size = 0
-        try:
-            while not enough(have, size, want):
-                if child is None:
-                    key = pull(1)
-                    if key is None:
-                        break
-                    if key.n:
-                        taken += 1
-                        child = pull.open(self.opened(key, taken - 1), key)
-                    continue
-                block = child(want - have)
-                if block is None:
-                    child.close()
-                    child = None
-                elif block.n:
-                    parts.append(block)
-                    have += block.n
-                    size += block.nbytes
-        except Exception as e:
-            return concat(parts) if parts else EMPTY, Flattening(child, taken, e)
-        return concat(parts) if parts else None, Flattening(child, taken)
+        while s.error is None and not enough(have, size, want):
+            nested = s.nested
+            if nested is None:
+                if not self._open_next(s, pull):
+                    break
+                continue
+            nested.fetch(want - have, nested.quiet and not nested.seeds)
+            if nested.rest is not None:
+                parts.append(nested.give(want - have))
+                have += parts[-1].n
+                size += parts[-1].nbytes
+            elif nested.error is not None:
+                s.error, nested.error = nested.error, None
+            elif nested.over:
+                s.nested = None
+        if parts:
+            return concat(parts), s
+        if s.error is not None:
+            error, s.error = s.error, None
+            raise error
+        return None, s
 
-    def after_error(self, state: Flattening) -> Flattening:
-        """The error has been raised; the nested dataset goes on after it."""
-        return state._replace(error=None)
+    def _open_next(self, s: Flattening, pull: Pull) -> bool:
+        """Makes a dataset from the next element; False where there is none."""
+        try:
+            key = pull(1)
+            if key is not None and key.n:
+                s.taken += 1
+                plan = self.opened(key, s.taken - 1)
+                s.nested = Nested(pull.open(plan, key), plan)
+        except Exception as e:
+            s.error = e
+            return True
+        return key is not None
 
 
 def flat_map(self: F, map_func: Callable[..., Any], name: str | None = None) -> F:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
-from feedline.ops.nested import dataset_of, made, spec_of_made, stand_in
+from feedline.ops.nested import dataset_of, made, seeds_in, spec_of_made, stand_in
 from feedline.plan import arguments
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import F, dataset, in_memory, sample
@@ -20,6 +21,8 @@ from feedline.structure.spec import DatasetSpec
 
 SAMPLES = 4
 FEW_KEYS = 64
+AHEAD_ROWS = 256
+AHEAD_BYTES = 1 << 18
 
 
 class Groups:
@@ -29,7 +32,7 @@ class Groups:
     `rest` are rows that have been read but have no key yet.
     """
 
-    __slots__ = ("child", "counts", "ended", "rest", "rows", "sizes", "taken")
+    __slots__ = ("child", "counts", "ended", "reach", "rest", "rows", "sizes", "taken")
 
     def __init__(self) -> None:
         self.rows: dict[int, list[Block]] = {}
@@ -38,6 +41,7 @@ class Groups:
         self.child: Any = None
         self.rest: Block | None = None
         self.taken = 0
+        self.reach = 1
         self.ended = False
 
     def add(self, key: int, rows: Block) -> None:
@@ -124,12 +128,13 @@ class GroupByWindow(Node):
                     return block, s
                 s.close()
             elif not s.ended:
-                rows = s.rest if s.rest is not None else pull(self._missing(s))
-                if rows is None:
-                    s.ended = True
-                elif rows.n:
-                    self._sort_in(s, rows, pull)
-                else:
+                if s.rest is None:
+                    s.rest = pull(max(self._missing(s), s.reach))
+                    s.ended = s.rest is None
+                if s.rest is not None and s.rest.n:
+                    self._sort_in(s, s.rest, pull)
+                elif s.rest is not None:
+                    s.rest = None
                     return EMPTY, s
             elif s.rows:
                 key = min(s.rows)
@@ -139,6 +144,11 @@ class GroupByWindow(Node):
             else:
                 return None, s
 
+    @cached_property
+    def _foreseen(self) -> bool:
+        """True when the input may be read ahead, since it has no effects and takes no seeds."""
+        return self.input.quiet and not seeds_in(self.input)
+
     def _missing(self, s: Groups) -> int:
         """How many rows must be read at least before a window can be full. Among many keys that is soon one."""
         if self.smallest == 1 or len(s.counts) > FEW_KEYS:
@@ -147,9 +157,9 @@ class GroupByWindow(Node):
 
     def _sort_in(self, s: Groups, rows: Block, pull: Pull) -> None:
         """Puts rows under their keys, up to one that fails or fills a window; the rows after it wait."""
-        s.rest = None
-        limit = self._missing(s)
-        keys, error = self._keys(rows.slice(0, limit))
+        if self._foreseen and s.reach < AHEAD_ROWS and rows.nbytes < AHEAD_BYTES // 4:
+            s.reach *= 4
+        keys, error = self._keys(s, rows)
         places: dict[int, list[int]] = {}
         full: int | None = None
         used = len(keys)
@@ -180,11 +190,12 @@ class GroupByWindow(Node):
             self._start(s, full, concat(s.rows[full]), pull)
             s.remove(full)
 
-    def _keys(self, rows: Block) -> tuple[list[int], Exception | None]:
+    def _keys(self, s: Groups, rows: Block) -> tuple[list[int], Exception | None]:
+        """The keys of all rows where that has no effects, else of those before the next window can be full."""
         columns = self.key_func.on_columns(rows)
         if isinstance(columns, np.ndarray) and columns.shape == (rows.n,) and columns.dtype == np.int64:
             return columns.tolist(), None
-        results, error = self.key_func.on_rows(rows)
+        results, error = self.key_func.on_rows(rows.slice(0, self._missing(s)))
         keys: list[int] = []
         for result in results:
             try:

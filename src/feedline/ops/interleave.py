@@ -9,62 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from feedline.errors import InvalidArgumentError
-from feedline.ops.nested import Flattened, enough, seeds_in
+from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.face import F
 from feedline.plan.function import Function
-from feedline.plan.node import Node, Pull, node
+from feedline.plan.node import Pull, node
 from feedline.structure.block import Block, concat
 
 TURN_BYTES = 4096
-
-
-class Slot:
-    """A nested dataset in the cycle: its run, rows that have been read but not given yet, and an error that follows
-    them.
-
-    Rows are read ahead only where nobody can tell: where no function of the user's runs in the dataset, and it takes
-    its seeds from no generator that another one draws from.
-    """
-
-    __slots__ = ("child", "error", "quiet", "rest", "seeds")
-
-    def __init__(self, child: Any, plan: Node | None, error: Exception | None = None) -> None:
-        self.child, self.error = child, error
-        self.rest: Block | None = None
-        self.quiet = plan is not None and plan.quiet
-        self.seeds = seeds_in(plan) if plan is not None else frozenset()
-
-    def read(self, want: int) -> None:
-        """Gets more rows, or an error, or finds the end."""
-        try:
-            block = self.child(want)
-        except Exception as e:
-            self.error = e
-            return
-        if block is None:
-            self.close()
-        elif block.n:
-            self.rest = block
-
-    def give(self, n: int) -> Block:
-        """The first n rows of those that have been read."""
-        rows = self.rest
-        assert rows is not None
-        self.rest = rows.slice(n, rows.n) if n < rows.n else None
-        return rows.slice(0, n)
-
-    @property
-    def over(self) -> bool:
-        """True when nothing is left."""
-        return self.child is None and self.rest is None and self.error is None
-
-    def close(self) -> None:
-        """Ends the run."""
-        if self.child is not None:
-            self.child.close()
-            self.child = None
 
 
 class Cycle:
@@ -76,7 +29,7 @@ class Cycle:
 
     __slots__ = ("at", "ended", "error", "filled", "given", "mixed", "slots", "taken")
 
-    def __init__(self, slots: list[Slot | None]) -> None:
+    def __init__(self, slots: list[Nested | None]) -> None:
         self.slots = slots
         self.at = 0
         self.given = 0
@@ -111,14 +64,14 @@ class Cycle:
             self.slots[self.at] = None
             self.advance()
 
-    def enter(self, slot: Slot) -> None:
+    def enter(self, slot: Nested) -> None:
         """A nested dataset takes the place whose turn it is."""
         for other in self.slots:
             if other is not None and other.seeds and slot.seeds:
                 self.mixed = bool(self.mixed) or bool(other.seeds & slot.seeds)
         self.slots[self.at] = slot
 
-    def ahead(self, slot: Slot) -> bool:
+    def ahead(self, slot: Nested) -> bool:
         """True when the slot may read more than it gives now."""
         return slot.quiet and (not slot.seeds or self.mixed is False)
 
@@ -129,23 +82,15 @@ class Cycle:
                 slot.close()
 
     def save(self) -> dict[str, Any]:
-        """As plain values. Whether slots may read ahead is found out again."""
-        slots = [None if s is None else [s.child, s.rest, s.error] for s in self.slots]
+        """As plain values."""
+        slots = [slot and slot.save() for slot in self.slots]
         numbers, flags = [self.at, self.given, self.taken], [self.ended, self.filled]
         return {"slots": slots, "numbers": numbers, "flags": flags, "error": self.error}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Cycle:
         """The state that `save` described."""
-        slots: list[Slot | None] = []
-        for kept in saved["slots"]:
-            slot = None
-            if kept is not None:
-                child, rest, error = kept
-                slot = Slot(child, None if child is None else child.plan, error)
-                slot.rest = rest
-            slots.append(slot)
-        self = cls(slots)
+        self = cls([None if slot is None else Nested.load(slot) for slot in saved["slots"]])
         self.at, self.given, self.taken = saved["numbers"]
         self.ended, self.filled = saved["flags"]
         self.error = saved["error"]
@@ -202,10 +147,10 @@ class Interleave(Flattened):
             if rows is not None:
                 return rows
         left = min(self.block_length - s.given, want)
-        if slot.rest is None and slot.error is None and slot.child is not None:
-            slot.read(self._share(s, want) if s.ahead(slot) else left)
+        ahead = s.ahead(slot)
+        slot.fetch(self._share(s, want) if ahead else left, ahead)
         if slot.rest is not None:
-            rows = slot.give(min(left, slot.rest.n))
+            rows = slot.give(left)
             s.gave(rows.n, self.block_length)
             return rows
         if slot.error is not None:
@@ -230,8 +175,7 @@ class Interleave(Flattened):
         if len(order) < k:
             return None
         for slot in order:
-            if slot.rest is None and slot.error is None and slot.child is not None:
-                slot.read(self._share(s, want))
+            slot.fetch(self._share(s, want), True)
         held = [slot.rest for slot in order if slot.rest is not None]
         if len(held) < k or held[0].nbytes * turn > TURN_BYTES * held[0].n:
             return None
@@ -250,10 +194,10 @@ class Interleave(Flattened):
             elif key.n:
                 s.taken += 1
                 plan = self.opened(key, s.taken - 1)
-                s.enter(Slot(pull.open(plan, key), plan))
+                s.enter(Nested(pull.open(plan, key), plan))
         except Exception as e:
             if self._errors_count:
-                s.enter(Slot(None, None, e))
+                s.enter(Nested(None, None, e))
             else:
                 s.error = e
 

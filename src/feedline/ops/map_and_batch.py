@@ -34,6 +34,7 @@ class MapAndBatch(Batch):
 
     State: ClassVar[Any] = Slots
     op: ClassVar[str] = "map_and_batch"
+    note: ClassVar[str] = "an element that fails takes its batch along"
 
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         """Collects rows until a batch is full or lost. Of several errors in one batch, the first is told."""

@@ -16,6 +16,8 @@ from feedline.structure.spec import DatasetSpec, general
 from feedline.structure.zeros import zeros_of
 
 GATHER_BYTES = 1 << 16
+AHEAD_ROWS = 1024
+AHEAD_BYTES = 1 << 18
 SAMPLES = 4
 
 
@@ -52,6 +54,68 @@ class Flattened(Node):
             return made(self.function, key.rows()[0])
         except Exception as e:
             raise self.function.blame(self.op, self.position, number, RowFailed(0, None, e)) from e
+
+
+class Nested:
+    """A nested dataset that runs: rows of it that have been read but not given yet, and an error that follows them.
+
+    Rows are read ahead only where nobody can tell: where no function of the user's runs in the dataset, and it draws
+    from no seed generator that another one draws from too. `seeds` are the generators it draws from.
+    """
+
+    __slots__ = ("_ahead", "child", "error", "quiet", "rest", "seeds")
+
+    def __init__(
+        self, child: Any, plan: Node | None, error: Exception | None = None, rest: Block | None = None
+    ) -> None:
+        self.child, self.error, self.rest = child, error, rest
+        self.quiet = plan is not None and plan.quiet
+        self.seeds = seeds_in(plan) if plan is not None else frozenset()
+        self._ahead = 1
+
+    def fetch(self, want: int, ahead: bool) -> None:
+        """Sees to it that rows or an error are at hand, unless this is the end. Reads ahead more each time."""
+        if self.rest is not None or self.error is not None or self.child is None:
+            return
+        try:
+            block = self.child(max(want, self._ahead) if ahead else want)
+        except Exception as e:
+            self.error = e
+            return
+        if block is None:
+            self.close()
+        elif block.n:
+            self.rest = block
+            if ahead and self._ahead < AHEAD_ROWS and block.nbytes < AHEAD_BYTES // 4 and block.n >= self._ahead:
+                self._ahead *= 4
+
+    def give(self, n: int) -> Block:
+        """The first n rows of those that have been read, or as many as there are."""
+        rows = self.rest
+        assert rows is not None
+        self.rest = rows.slice(n, rows.n) if n < rows.n else None
+        return rows.slice(0, n)
+
+    @property
+    def over(self) -> bool:
+        """True when nothing is left."""
+        return self.child is None and self.rest is None and self.error is None
+
+    def close(self) -> None:
+        """Ends the run."""
+        if self.child is not None:
+            self.child.close()
+            self.child = None
+
+    def save(self) -> list[Any]:
+        """As plain values. Whether rows may be read ahead is found out again."""
+        return [self.child, self.rest, self.error]
+
+    @classmethod
+    def load(cls, saved: list[Any]) -> Nested:
+        """What `save` described."""
+        child, rest, error = saved
+        return cls(child, None if child is None else child.plan, error, rest)
 
 
 def made(function: Function, element: Any) -> Node:

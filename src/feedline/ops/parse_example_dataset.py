@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
@@ -22,14 +21,9 @@ class ParseExample(RowWise):
     """Each row, a batch of strings, as a dict of features."""
 
     op: ClassVar[str] = "parse_example_dataset"
-    features: Mapping[str, Any]
+    parser: ExampleParser
     num_parallel_calls: int = 1
     deterministic: bool | None = None
-
-    @cached_property
-    def parser(self) -> ExampleParser:
-        """The features, checked."""
-        return ExampleParser(self.features, self.op)
 
     def spec(self) -> Any:
         """What the features are, with the dimension of the batch in front."""
@@ -72,7 +66,7 @@ def checked_input(plan: Node) -> Node:
 def parse_example_dataset(
     features: Mapping[str, Any], num_parallel_calls: int = 1, deterministic: bool | None = None
 ) -> Callable[[Any], Any]:
-    """A function for `Dataset.apply` that parses batches of serialized `Example` messages, as `fl.io.parse_example` does.
+    """A function for `Dataset.apply` that parses batches of serialized `Example` messages with `fl.io.parse_example`.
 
     >>> from feedline.train import Example, Feature, Features, Int64List
     >>> numbers = Feature(int64_list=Int64List(value=[7]))
@@ -81,14 +75,12 @@ def parse_example_dataset(
     >>> list(ds.apply(fl.experimental.parse_example_dataset({"x": fl.io.FixedLenFeature([], fl.int64)})))
     [{'x': array([7, 7])}]
     """
-    if features is None:
-        raise InvalidArgumentError("parse_example_dataset: features must be given")
+    parser = ExampleParser(features, "parse_example_dataset")
     calls = integer(num_parallel_calls, "num_parallel_calls", "parse_example_dataset")
 
     def apply(dataset: Any) -> Any:
         plan = plan_of(dataset, "dataset", "parse_example_dataset")
-        made = ParseExample(checked_input(plan) if plan.spec_known else plan, features, calls, deterministic)
-        made.parser  # noqa: B018 - wrong features are an error now, not at the first element
-        return dataset._derive(made)
+        checked = checked_input(plan) if plan.spec_known else plan
+        return dataset._derive(ParseExample(checked, parser, calls, deterministic))
 
     return apply

@@ -15,6 +15,7 @@ class Pick(Node):
     """
 
     op: ClassVar[str] = "pick"
+    note: ClassVar[str] = "rows by number, so that none has to be held"
     many: ClassVar[bool] = True
     source: Node
     index: Node

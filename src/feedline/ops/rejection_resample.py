@@ -20,29 +20,50 @@ from feedline.plan.node import EMPTY, Node, Pull, RowFailed, RowWise, node
 from feedline.random.sampling import log_weights, uniform
 from feedline.random.seeds import SeedGenerator, function_scope, get_seed
 from feedline.structure.block import Array, Block, concat
-from feedline.structure.nest import LEAF
+from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TensorSpec
 from feedline.structure.values import leaf_of
 
 OP = "rejection_resample"
 ESTIMATED_AFTER = 32
 SEEN_OF_EACH = 10
+NUMBERS_AHEAD = 256
 
 
-class WithClass:
-    """Maps an element to its class and itself."""
+@node
+class Labelled(RowWise):
+    """Each row with its class, which a function of the user's gives."""
 
-    def __init__(self, class_func: Callable[..., Any]) -> None:
-        self.__wrapped__ = class_func
+    op: ClassVar[str] = "labelled"
+    opaque: ClassVar[bool] = True
+    function: Function
 
-    def __call__(self, *element: Any) -> Any:
-        return self.__wrapped__(*element), element[0] if len(element) == 1 else element
+    def spec(self) -> Any:
+        """The class as the function gives it for the first elements, and the input's spec."""
+        return Map(self.input, self.function).element_spec, self.input.element_spec
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, WithClass) and self.__wrapped__ == other.__wrapped__
+    @property
+    def user_code(self) -> bool:
+        """Not for arithmetic on scalars, which has no effects."""
+        return not self.function.elementwise
 
-    def __hash__(self) -> int:
-        return hash(self.__wrapped__)
+    def apply(self, block: Block) -> Block:
+        """The rows are passed on as they are, next to a column of classes."""
+        if block.n == 0:
+            return block
+        try:
+            return _side_by_side(Map(self.input, self.function).apply(block), block)
+        except RowFailed as e:
+            done = None if e.done is None else _side_by_side(e.done, block.slice(0, e.done.n))
+            raise RowFailed(e.index, done, e.error, e.path) from e.error
+
+    def blame(self, failed: RowFailed, number: int) -> Exception:
+        """Names the function and the element."""
+        return self.function.blame(OP, self.position, number, failed)
+
+
+def _side_by_side(classes: Block, rows: Block) -> Block:
+    return Block([*classes.columns, *rows.columns], rows.n, Tree(tuple, (0, 1), (classes.tree, rows.tree)))
 
 
 class Counted(NamedTuple):
@@ -111,12 +132,13 @@ class Mixing(RowWise):
 
 
 class Passed(NamedTuple):
-    """How many elements have been read and how many random numbers drawn; estimates that were read for elements to
-    come; rows still to be looked at; and an error that is due next.
+    """How many rows have been looked at; the random numbers at hand and how many were used before them; estimates that
+    were read for rows to come; rows still to be looked at; and an error that is due next.
     """
 
     read: int = 0
-    drawn: int = 0
+    used: int = 0
+    numbers: Array | None = None
     shares: Block | None = None
     rest: Block | None = None
     error: Exception | None = None
@@ -124,85 +146,71 @@ class Passed(NamedTuple):
 
 @node
 class Accept(Node):
-    """Rows that are let through at random, with their classes. `estimates` give the frequencies for each row, twice as
-    in TensorFlow, which looks at them a second time to warn; where the frequencies are known it is empty and `accepted`
-    says how often each class is let through.
+    """Rows of `data`, which have their class in front, that are let through at random. `estimates` give the frequencies
+    for each row, twice as in TensorFlow, which looks at them a second time to warn. Where the frequencies are known
+    there are no estimates and `accepted` says how often each class is let through.
     """
 
     State: ClassVar[Any] = Passed
     many: ClassVar[bool] = True
-    opaque: ClassVar[bool] = True
     op: ClassVar[str] = "accept"
     estimates: tuple[Node, ...]
     data: Node
-    function: Function
     target: Array
     accepted: Array | None
     seeds: tuple[int, int]
 
     def spec(self) -> Any:
-        """As the map that adds the class."""
-        return Map(self.data, self.function).element_spec
+        """The data's."""
+        return self.data.element_spec
 
     def cardinality(self) -> int:
         """Not known before it has run."""
         return UNKNOWN
 
-    @property
-    def user_code(self) -> bool:
-        """Not for arithmetic, which has no effects."""
-        return True
-
     def step(self, state: Passed, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Passed]:
-        """Finds the classes of the next rows and draws for each."""
-        read, drawn, shares, rest, error = state
-        if error is not None:
-            raise error
+        """Draws a number for each of the next rows."""
+        s = state
+        if s.error is not None:
+            raise s.error
+        shares = s.shares
         if self.estimates and shares is None:
             # One by one where the passes over the input take seeds from each other.
-            ahead = 1 if seeds_in(self.data) else want
-            shares = pull[0](ahead)
+            shares = pull[0](1 if seeds_in(self.data) else want)
             if shares is None:
-                return None, state
+                return None, s
             _same_number(pull[1], shares.n)
-            return EMPTY, state._replace(shares=shares if shares.n else None)
-        rows = rest if rest is not None else pull[-1](want if shares is None else min(want, shares.n))
+            return EMPTY, s._replace(shares=shares if shares.n else None)
+        rows = s.rest if s.rest is not None else pull[-1](want if shares is None else min(want, shares.n))
         if rows is None:
-            return None, state
+            return None, s
         rows, rest = rows.slice(0, want), rows.slice(want, rows.n) if rows.n > want else None
-        labelled, error = self._labelled(rows)
-        known = 0 if labelled is None else labelled.n
-        labels = np.empty(0, np.int64) if labelled is None else _classes(labelled)
+        if not rows.n:
+            return EMPTY, s
+        labels = _classes(rows)
         wrong = np.flatnonzero((labels < 0) | (labels >= len(self.target)))
-        if len(wrong):
-            known = int(wrong[0])
-            error = InvalidArgumentError(
-                f"class_func must return an integer from 0 to {len(self.target) - 1}, one less than target_dist is long"
-            )
-        accepted = self.accepted if shares is None else acceptance(shares.columns[0][:known], self.target)[0]
+        n = int(wrong[0]) if len(wrong) else rows.n
+        accepted = self.accepted if shares is None else acceptance(shares.columns[0][:n], self.target)[0]
         assert accepted is not None
-        odds = accepted[labels[:known]] if accepted.ndim == 1 else accepted[np.arange(known), labels[:known]]
-        chosen = np.flatnonzero(uniform(*self.seeds, drawn, known) < odds)
-        blamed = None
-        used = known
-        if error is not None:
-            used += 1
-            blamed = self.function.blame(OP, self.position, read + known, RowFailed(known, None, error))
-            left = [b for b in (rows.slice(used, rows.n), rest) if b is not None and b.n]
+        odds = accepted[labels[:n]] if accepted.ndim == 1 else accepted[np.arange(n), labels[:n]]
+        numbers = s.numbers if s.numbers is not None and len(s.numbers) >= n else self._numbers(s.used, n)
+        chosen = np.flatnonzero(numbers[:n] < odds)
+        done = rows.take(chosen) if len(chosen) else EMPTY
+        error: Exception | None = None
+        seen = n
+        if n < rows.n:
+            seen += 1
+            left = [b for b in (rows.slice(seen, rows.n), rest) if b is not None and b.n]
             rest = concat(left) if left else None
-        shares = shares.slice(used, shares.n) if shares is not None and shares.n > used else None
-        done = labelled.take(chosen) if labelled is not None and len(chosen) else EMPTY
-        return done, Passed(read + used, drawn + known, shares, rest, blamed)
+            error = InvalidArgumentError(
+                f"{OP}: class_func must return an integer from 0 to {len(self.target) - 1}, for target_dist has "
+                f"{len(self.target)} classes; for element {s.read + n} it returned {rows.element(n)[0]!r}"
+            )
+        shares = shares.slice(seen, shares.n) if shares is not None and shares.n > seen else None
+        return done, Passed(s.read + seen, s.used + n, numbers[n:], shares, rest, error)
 
-    def _labelled(self, rows: Block) -> tuple[Block | None, Exception | None]:
-        """The rows with their classes, up to the first that fails."""
-        results, error = self.function.on_rows(rows)
-        if not results:
-            return None, error
-        try:
-            return self.function.block_of(results), error
-        except RowFailed as failed:
-            return failed.done, failed.error
+    def _numbers(self, used: int, n: int) -> Array:
+        return uniform(*self.seeds, used, max(n, NUMBERS_AHEAD))
 
     def after_error(self, state: Passed) -> Passed:
         """The error has been raised; what comes after it is still to do. One that came from the input takes along the
@@ -214,11 +222,11 @@ class Accept(Node):
         return state._replace(error=None)
 
 
-def _classes(labelled: Block) -> Array:
+def _classes(rows: Block) -> Array:
     """The classes of rows, -1 where there is none."""
-    column = labelled.columns[0]
+    column = rows.columns[0]
     if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind not in "iu":
-        return np.full(labelled.n, -1)
+        return np.full(rows.n, -1)
     return column.astype(np.int64)
 
 
@@ -262,32 +270,31 @@ def rejection_resample(
     """
     call = arguments.function(class_func, "class_func", OP)
     target = _distribution(target_dist, "target_dist")
-    function = Function(WithClass(call))
+    function = Function(call)
     with function_scope():
         pair = get_seed(seed)
-    plan = self._plan
-    as_it_comes = Map(plan, function)
+    labelled = Labelled(self._plan, function)
     if initial_dist is None:
-        estimate = Estimate(Map(plan, Function(call)), len(target))
-        through = Accept((estimate, estimate), plan, function, target, None, pair)
+        estimate = Estimate(Map(self._plan, function), len(target))
+        through = Accept((estimate, estimate), labelled, target, None, pair)
         selector: Node = WeightedDraws(SeedGenerator(*get_seed(seed), False), Mixing(estimate, target))
-        return self._derive(chosen(selector, (as_it_comes, through), True)._plan)  # type: ignore[no-any-return]
+        return self._derive(chosen(selector, (labelled, through), True)._plan)  # type: ignore[no-any-return]
     initial = _distribution(initial_dist, "initial_dist")
     if len(initial) != len(target):
         raise InvalidArgumentError(
             f"{OP}: initial_dist and target_dist must be equally long, got {len(initial)} and {len(target)}"
         )
     accepted, m = acceptance(initial, target)
-    through = Accept((), plan, function, target, accepted, pair)
+    through = Accept((), labelled, target, accepted, pair)
     with np.errstate(divide="ignore", invalid="ignore"):
         untouched = np.min(target / initial)
     if untouched == 1:
-        return self._derive(as_it_comes)  # type: ignore[no-any-return]
+        return self._derive(labelled)  # type: ignore[no-any-return]
     if untouched == 0:
         return self._derive(through)  # type: ignore[no-any-return]
     logits = log_weights(np.array([m, np.float32(1) - m], np.float32)).astype(np.float64)
     selector = Draws(SeedGenerator(*get_seed(seed), False), logits)
-    return self._derive(chosen(selector, (as_it_comes, through), True)._plan)  # type: ignore[no-any-return]
+    return self._derive(chosen(selector, (labelled, through), True)._plan)  # type: ignore[no-any-return]
 
 
 def _distribution(value: Any, name: str) -> Array:

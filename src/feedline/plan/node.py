@@ -51,8 +51,12 @@ _NO_STATE = NoState()
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def node(cls: type[C]) -> type[C]:
-    """Makes a Node class a frozen dataclass."""
-    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+    """Makes a Node class a frozen dataclass. The methods are `Node`'s own: dataclasses would compile them anew for each of
+    many classes, which is most of what importing them costs.
+    """
+    made = dataclasses.dataclass(init=False, eq=False, repr=False, match_args=False)(cls)
+    made._fields = dataclasses.fields(made)  # type: ignore[attr-defined, arg-type]
+    return made
 
 
 @node
@@ -68,6 +72,29 @@ class Node:
     """The spec can only be known by running the user's function."""
     op: ClassVar[str] = ""
     """The method's name, for messages and pictures."""
+
+    _fields: ClassVar[tuple[dataclasses.Field[Any], ...]] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        names = [f.name for f in self._fields]
+        given = dict(zip(names, args, strict=False)) | kwargs
+        if len(given) < len(args) + len(kwargs) or not given.keys() <= set(names):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}; got {len(args)} values and {list(kwargs)}")
+        for f in self._fields:
+            if f.name not in given:
+                if f.default is not dataclasses.MISSING:
+                    given[f.name] = f.default
+                elif f.default_factory is not dataclasses.MISSING:
+                    given[f.name] = f.default_factory()
+                else:
+                    raise TypeError(f"{type(self).__name__} needs {f.name}")
+        self.__dict__.update(given)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot change {name}: a plan is a value; use replace()")
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot delete {name}: a plan is a value")
 
     def spec(self) -> Any:
         """The spec of the elements; by default the only input's. Callers use `element_spec`, which remembers it."""
@@ -143,7 +170,7 @@ class Node:
         """True when `element_spec` holds for all elements; one seen in a few results of a function may not."""
         return not self.opaque and all(n.spec_stated for n in self.inputs)
 
-    @cached_property
+    @property
     def quiet(self) -> bool:
         """True when no function of the user's runs in this plan, so that it may be asked for more than is needed
         now.

@@ -106,6 +106,25 @@ def diff(g, c, tol=None, path="$", unordered=False):
     return [] if g == c else [f"{path}: {_short(g)} expected, got {_short(c)}"]
 
 
+def uncovered(g, c, path="spec"):
+    """Differences between two encoded specs; the candidate may know dimensions that the golden one leaves open."""
+    if g.get("t") != c.get("t") or g["t"] == "raised":
+        return diff(g, c, path=path)
+    if g["t"] in ("tuple", "list", "namedtuple") and len(g["v"]) == len(c["v"]):
+        return [d for i, (a, b) in enumerate(zip(g["v"], c["v"], strict=True)) for d in uncovered(a, b, f"{path}.{i}")]
+    if g["t"] == "dict" and g["v"].keys() == c["v"].keys():
+        return [d for k in g["v"] for d in uncovered(g["v"][k], c["v"][k], f"{path}.{k}")]
+    if g["t"] == "spec" and "shape" in g and "shape" in c and _shape_covers(g["shape"], c["shape"]):
+        c = {**c, "shape": g["shape"]}
+    return diff(g, c, path=path)
+
+
+def _shape_covers(g, c):
+    if g is None or c is None:
+        return g is None
+    return len(g) == len(c) and all(a is None or a == b for a, b in zip(g, c, strict=True))
+
+
 def diff_result(gold, cand, tol=None, unordered=False, strict_phase=False, accept=()):
     """gold / cand: whole-case results {'ok': node} or {'error': cls, 'mro': [...]}."""
     if accept:

@@ -1,15 +1,16 @@
 """TensorFlow 1's way of iterating: graphs, sessions, placeholders and iterators, over feedline's datasets.
 
-    import feedline.compat.v1 as tf
-
-    iterator = tf.data.Dataset.range(10).batch(4).make_one_shot_iterator()
-    batch = iterator.get_next()
-    with tf.Session() as session:
-        while True:
-            try:
-                print(session.run(batch))
-            except tf.errors.OutOfRangeError:
-                break
+>>> import feedline.compat.v1 as tf
+>>> iterator = tf.data.Dataset.range(5).batch(4).make_one_shot_iterator()
+>>> batch = iterator.get_next()
+>>> with tf.Session() as session:
+...     while True:
+...         try:
+...             print(session.run(batch))
+...         except tf.errors.OutOfRangeError:
+...             break
+[0 1 2 3]
+[4]
 
 What is symbolic has a value only in `Session.run`. NumPy's functions take symbolic values.
 """

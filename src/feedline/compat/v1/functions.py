@@ -163,19 +163,31 @@ def global_variables_initializer() -> Operation:
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
-    ...     session.run([v1.global_variables_initializer(), v1.local_variables_initializer(), v1.tables_initializer()])
-    [None, None, None]
+    ...     print(session.run(v1.global_variables_initializer()))
+    None
     """
     return no_op("init")
 
 
 def local_variables_initializer() -> Operation:
-    """Does nothing, as `global_variables_initializer`."""
+    """Does nothing, as `global_variables_initializer`.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default():
+    ...     v1.local_variables_initializer()
+    <fl.Operation 'init'>
+    """
     return no_op("init")
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """Does nothing, as `global_variables_initializer`: there are no tables."""
+    """Does nothing, as `global_variables_initializer`: there are no tables that wait for it.
+
+    >>> from feedline.compat import v1
+    >>> with v1.Graph().as_default():
+    ...     v1.tables_initializer()
+    <fl.Operation 'init_all_tables'>
+    """
     return no_op(name)
 
 

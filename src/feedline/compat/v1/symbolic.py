@@ -74,6 +74,8 @@ class Call:
 
 def map_nest(function: Callable[[Any], Any], nest: Any) -> Any:
     """The same nest with `function` applied to what is inside lists, tuples, mappings and slices."""
+    if isinstance(nest, (Symbolic, int, float)):  # what most leaves are
+        return function(nest)
     if isinstance(nest, list):
         return [map_nest(function, v) for v in nest]
     if isinstance(nest, tuple):

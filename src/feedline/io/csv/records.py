@@ -8,8 +8,7 @@ from typing import NamedTuple
 from feedline.errors import InvalidArgumentError
 from feedline.io.csv.columns import BadField, Column, converted
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read
-from feedline.io.stream import Stream
+from feedline.io.reader import END, Place, Read, Reader
 from feedline.structure.block import Block
 from feedline.structure.nest import flat
 
@@ -39,11 +38,11 @@ class Record(NamedTuple):
     problem: str = ""
 
 
-class CsvReader:
+class CsvReader(Reader):
     """An open CSV file. `\\n`, `\\r` and `\\r\\n` end a record; in quotes they are part of a field."""
 
     def __init__(self, name: bytes, form: Format, compression: str = "", buffer_size: int | None = None) -> None:
-        self._stream = Stream(name, compression, buffer_size)
+        super().__init__(name, compression, buffer_size)
         self._form = form
         self._plain = re.compile(b"[^" + re.escape(form.delimiter) + rb"\r\n]*")
 

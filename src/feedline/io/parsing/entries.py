@@ -29,7 +29,7 @@ def entries(data: bytes) -> list[tuple[bytes, Span]]:
     at, end = 0, len(data)
     while at < end:
         if data[at] != _ENTRY:
-            at = _skip(data, at, end)
+            at = skip(data, at, end)
         else:
             length, at = read_varint(data, at + 1, end)
             inner = min(at + length, end)
@@ -63,7 +63,7 @@ def read_entries(data: bytes, at: int, end: int, found: list[tuple[bytes, Span]]
     return at
 
 
-def _skip(data: bytes, at: int, end: int) -> int:
+def skip(data: bytes, at: int, end: int) -> int:
     """The place after a field that is not known."""
     tag, at = read_varint(data, at, end)
     kind = tag & 7
@@ -71,14 +71,26 @@ def _skip(data: bytes, at: int, end: int) -> int:
         return read_varint(data, at, end)[1]
     if kind == DELIMITED:
         length, at = read_varint(data, at, end)
-        at += length
-    elif kind in (FIXED32, FIXED64):
+        return min(at + length, end)
+    if kind in (FIXED32, FIXED64):
         at += 4 if kind == FIXED32 else 8
-    else:
-        raise WireError(f"a field of the kind {kind}")
-    if at > end:
-        raise WireError("a field that is cut")
-    return at
+        if at <= end:
+            return at
+    raise WireError(f"a field of the kind {kind}, or one that is cut")
+
+
+def spans(data: bytes, at: int, end: int) -> list[Span]:
+    """Where the Feature messages of a FeatureList lie."""
+    found = []
+    while at < end:
+        if data[at] != _ENTRY:
+            raise WireError("an unknown field among the steps")
+        length, at = read_varint(data, at + 1, end)
+        if length > end - at:
+            raise WireError("a step that is cut")
+        found.append((at, at + length))
+        at += length
+    return found
 
 
 def kind_of(data: bytes, span: Span) -> DType | None:

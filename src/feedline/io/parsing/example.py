@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -87,12 +87,21 @@ class ExampleParser:
         self.wanted = wanted(features, ALLOWED, op)
         self.kinds = self.wanted.kinds()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ExampleParser) and dict(self.features) == dict(other.features)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.features))
+
+    def __repr__(self) -> str:
+        return repr(dict(self.features))
+
     def __call__(self, serialized: Any, names: Any = None) -> dict[str, Any]:
         """The features of one string, or of a batch of them."""
         strings = as_strings(serialized, self.op)
         if strings.ndim > 1:
             raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
-        rows = self.columns(strings.ravel().tolist(), [] if names is None else dense(names).ravel().tolist())
+        rows = self.columns(strings.ravel().tolist(), strings.ndim > 0, names)
         raw = assembled(self.wanted, rows, batch=strings.ndim > 0, op=self.op)
         return composed(self.features, raw)
 
@@ -110,16 +119,15 @@ class ExampleParser:
         d = self.wanted.dense[key]
         return TensorSpec([*batch, *([None] if d.sequence else []), *d.shape], d.dtype)
 
-    def columns(self, strings: list[bytes], names: Sequence[bytes] = ()) -> dict[str, list[Any]]:
+    def columns(self, strings: list[bytes], batch: bool, names: Any = None) -> dict[str, list[Any]]:
         """For each key the values of each example, None where it has none."""
         out: dict[str, list[Any]] = {key.decode(): [] for key in self.kinds}
         for i, data in enumerate(strings):
-            where = f"{self.op}: example {i}" + (f" ({names[i].decode(errors='replace')})" if i < len(names) else "")
-            for key, found in self.one(data, where).items():
+            for key, found in self.one(data, batch, named(self.op, i, names)).items():
                 out[key.decode()].append(found)
         return out
 
-    def one(self, data: bytes, where: str) -> dict[bytes, Any]:
+    def one(self, data: bytes, batch: bool, where: str) -> dict[bytes, Any]:
         """The values of each wanted key of one example."""
         found: dict[bytes, Any] = dict.fromkeys(self.kinds)
         try:
@@ -133,10 +141,17 @@ class ExampleParser:
                 continue
             at = f"{where}, feature {key.decode(errors='replace')!r}"
             found[key] = read_feature(data, span, kind, at)
-            # Of several entries with one key the last counts, but for an array not an empty one.
-            if found[key] is not None or key.decode() not in self.wanted.dense:
+            # Of several entries with one key the last counts. One with no list does not count, except that TensorFlow
+            # lets it when it reads a batch, for what does not become an array.
+            if found[key] is not None or (batch and key.decode() not in self.wanted.dense):
                 seen.add(key)
         return found
+
+
+def named(op: str, i: int, names: Any) -> str:
+    """How messages speak of example i; `names` are those the user gave, if any."""
+    given = [] if names is None else dense(names).ravel().tolist()
+    return f"{op}: example {i}" + (f" ({given[i].decode(errors='replace')})" if i < len(given) else "")
 
 
 def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str) -> Any:

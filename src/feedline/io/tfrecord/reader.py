@@ -6,18 +6,14 @@ import numpy as np
 
 from feedline.errors import DataLossError
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read
-from feedline.io.stream import Stream
+from feedline.io.reader import END, Place, Read, Reader
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, masked_crc
 from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
 
 
-class TFRecordReader:
+class TFRecordReader(Reader):
     """An open TFRecord file."""
-
-    def __init__(self, name: bytes, compression: str = "", buffer_size: int | None = None) -> None:
-        self._stream = Stream(name, compression, buffer_size)
 
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead."""
@@ -25,10 +21,10 @@ class TFRecordReader:
         if not view and self._stream.failure is None:
             return END
         parts: list[memoryview] = []
-        at = 0
+        at, problem, cut = 0, "", False
         while len(parts) < want:
             if len(view) - at < HEADER.size:
-                problem = f"the file ends {len(view) - at} bytes into its header"
+                problem, cut = f"the file ends {len(view) - at} bytes into its header", True
                 break
             length, length_crc = HEADER.unpack_from(view, at)
             if masked_crc(view[at : at + LENGTH.size]) != length_crc:
@@ -38,7 +34,7 @@ class TFRecordReader:
             if end + CHECKSUM.size > len(view) and not parts:
                 view = self._whole(place.offset, length)
             if end + CHECKSUM.size > len(view):
-                problem = f"it says it has {length} bytes, more than the file holds"
+                problem, cut = f"it says it has {length} bytes, more than the file holds", True
                 break
             data = view[at + HEADER.size : end]
             if masked_crc(data) != CHECKSUM.unpack_from(view, end)[0]:
@@ -48,22 +44,15 @@ class TFRecordReader:
             at = end + CHECKSUM.size
         if parts:  # what is wrong with the record after them, if anything, is found when it comes first
             return Read(_block(parts), Place(place.offset + at, place.number + len(parts)))
-        return Read(None, None, self._error(place, problem))
+        if cut and self._stream.failure is not None:
+            return Read(None, None, self._stream.failure)
+        where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
+        return Read(None, None, DataLossError(f"{where} is {'cut' if cut else 'damaged'}: {problem}"))
 
     def _whole(self, offset: int, length: int) -> memoryview:
         """A view of a whole record, or of what there is of it."""
         need = length + AROUND
         return self._stream.view(offset, need if need <= self._stream.at_most(offset) else HEADER.size)
-
-    def _error(self, place: Place, problem: str) -> Exception:
-        if self._stream.failure is not None and "file" in problem:
-            return self._stream.failure
-        where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
-        return DataLossError(f"{where} is damaged or cut: {problem}")
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._stream.close()
 
 
 def _block(parts: list[memoryview]) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,16 +23,13 @@ OP = "from_generator"
 
 
 class Live:
-    """A running generator."""
+    """A running generator; `next` gives its next value and raises StopIteration at the end."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_values", "next")
 
     def __init__(self, values: Iterator[Any]) -> None:
         self._values = values
-
-    def next(self) -> Any:
-        """The next value; StopIteration at the end."""
-        return next(self._values)
+        self.next: Callable[[], Any] = values.__next__
 
     def close(self) -> None:
         """Lets a generator run its `finally`."""
@@ -84,19 +81,15 @@ class Generator(Node):
         if ended:
             return None, state
         leaves, tree = self._leaves
-        columns: list[list[Any]] = [[] for _ in leaves]
-        n = 0
+        rows: list[Any] = []
+        fit = leaves[0].fit if tree.is_leaf else lambda value: _fitted(leaves, tree, value)
         try:
             if live is None:
                 live = self._started(asked)
-            while n < want:
+            advance, add = live.next, rows.append
+            for _ in range(want):
                 asked += 1
-                value = live.next()
-                parts = _parts(tree, value)
-                made = [leaf.fit(part) for leaf, part in zip(leaves, parts, strict=True)]
-                for column, part in zip(columns, made, strict=True):
-                    column.append(part)
-                n += 1
+                add(fit(advance()))
         except StopIteration:
             ended = True
         except Exception as e:
@@ -107,8 +100,10 @@ class Generator(Node):
             live.close()
             live = None
         state = Yielded(live, asked, ended, error)
-        if n:
-            return Block([leaf.column(c) for leaf, c in zip(leaves, columns, strict=True)], n, tree), state
+        if rows:
+            columns = [rows] if tree.is_leaf else zip(*rows, strict=True)
+            made = [leaf.column(column) for leaf, column in zip(leaves, columns, strict=True)]
+            return Block(made, len(rows), tree), state
         return (None if ended and error is None else EMPTY), state
 
     def _started(self, asked: int) -> Live:
@@ -177,11 +172,11 @@ class _Leaf:
             )
         return value
 
-    def column(self, values: list[Any]) -> Column:
+    def column(self, values: Sequence[Any]) -> Column:
         """Values that fit, as a column."""
         if self._dtype is None:
             # Rows of a ragged tensor are plain arrays that batch as ragged ones.
-            return Objects(values, self._spec) if isinstance(self._spec, RaggedTensorSpec) else pack(values)
+            return Objects(list(values), self._spec) if isinstance(self._spec, RaggedTensorSpec) else pack(values)
         if self._plain and not any(isinstance(v, np.ndarray) for v in values):
             with np.errstate(over="ignore"):
                 return object_array(values) if self._strings else np.array(values, self._dtype)
@@ -268,17 +263,20 @@ def _same_values(array: Array, made: Array) -> bool:
     return int(array.min()) >= limits.min and int(array.max()) <= limits.max
 
 
+def _fitted(leaves: list[_Leaf], tree: Tree, value: Any) -> list[Any]:
+    """The components of a value, made to fit."""
+    return [leaf.fit(part) for leaf, part in zip(leaves, _parts(tree, value), strict=True)]
+
+
 def _parts(tree: Tree, value: Any) -> list[Any]:
-    if tree.is_leaf:
-        if isinstance(value, dict):
-            raise InvalidTypeError("the generator yielded a dict where the signature has a single value")
-        return [value]
+    if type(value) is tuple and tree.kind is tuple and tree.size == len(tree.children) == len(value):
+        return list(value)
     try:
         if tree.kind is not tuple and issubclass(tree.kind or object, tuple) and not hasattr(value, "_fields"):
             raise TypeError(f"expected a namedtuple with fields {tree.keys}, got a {type(value).__name__}")
         return tree.flatten_up_to(value)
     except TypeError as e:
-        raise InvalidTypeError(f"the generator yielded a value of another structure than the signature's: {e}") from None
+        raise InvalidTypeError(f"the generator yielded a value of another structure than the signature: {e}") from None
 
 
 def from_generator(

@@ -53,9 +53,9 @@ def make_batched_features_dataset(
 
     `features` are those of `fl.io.parse_example`; the one under `label_key` is taken out and becomes the label. Files
     are those that match `file_pattern`; `reader_num_threads` of them are read in turn. Files and records are shuffled
-    unless `shuffle` is False, and repeated `num_epochs` times, or without end; batches go on from one epoch to the next.
-    `reader` makes a dataset of records from a file name (and `reader_args`); by default it reads TFRecord files. The
-    order never depends on `sloppy_ordering`.
+    unless `shuffle` is False, and repeated `num_epochs` times, or without end; batches go on from one epoch to the
+    next. `reader` makes a dataset of records from a file name (and `reader_args`); by default it reads TFRecord files.
+    The order never depends on `sloppy_ordering`.
     """
     files = list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
     records = _records(files, reader, list(reader_args or ()), reader_num_threads)
@@ -68,7 +68,8 @@ def make_batched_features_dataset(
     if label_key:
         if label_key not in features:
             raise InvalidArgumentError(
-                f"make_batched_features_dataset: label_key must be one of the features, {list(features)}, got {label_key!r}"
+                f"make_batched_features_dataset: label_key must be one of the features {list(features)}, "
+                f"got {label_key!r}"
             )
         number = {key: i for i, key in enumerate(features)}
         label = number.pop(label_key)

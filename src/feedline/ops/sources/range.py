@@ -45,6 +45,15 @@ class Range(Indexed):
         """Numbers by their place."""
         return Block([self._cast(self.start + index * self.by)], len(index), LEAF)
 
+    def arguments(self) -> dict[str, Any]:
+        """As few as Python's range needs, and the type where it is not the usual one."""
+        shown: dict[str, Any] = {"start": self.start, "stop": self.stop, "step": self.by}
+        if self.by == 1:
+            del shown["step"]
+            if self.start == 0:
+                del shown["start"]
+        return shown if self.dtype == np.int64 else shown | {"output_type": self.dtype}
+
     def _cast(self, values: Array) -> Array:
         return values if self.dtype == np.int64 else values.astype(self.dtype)
 

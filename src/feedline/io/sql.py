@@ -1,0 +1,104 @@
+"""Rows of an SQL query."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, UnknownError
+from feedline.structure import types
+from feedline.structure.types import DType
+
+Array = np.ndarray[Any, Any]
+
+TYPES = (
+    *(types.string, types.int8, types.int16, types.int32, types.int64, types.uint8, types.uint16),
+    *(types.bool, types.float64),
+)
+_INTEGER = re.compile(rb"\s*([+-]?[0-9]+)")
+_REAL = re.compile(rb"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+class SqlReader:
+    """A running query. Rows come in order; there is no way back but to run it again."""
+
+    def __init__(self, path: str, query: str, dtypes: tuple[DType, ...]) -> None:
+        self._dtypes = dtypes
+        self._query = query
+        self.at = 0
+        try:
+            self._connection = sqlite3.connect(path, check_same_thread=False)
+        except sqlite3.Error as e:
+            raise UnknownError(f"SqlDataset: cannot open {path}: {e}") from None
+        try:
+            self._connection.text_factory = bytes
+            self._cursor = self._connection.execute(query)
+            width = len(self._cursor.description or ())
+            if width != len(dtypes):
+                raise InvalidArgumentError(
+                    f"SqlDataset: the query has {width} columns and output_types {len(dtypes)}: {query}"
+                )
+        except (sqlite3.Error, sqlite3.Warning) as e:
+            self.close()
+            raise UnknownError(f"SqlDataset: the query failed: {e}: {query}") from None
+        except InvalidArgumentError:
+            self.close()
+            raise
+
+    def read(self, want: int) -> list[Array] | None:
+        """The columns of the next rows, None at the end."""
+        try:
+            rows = self._cursor.fetchmany(want)
+        except sqlite3.Error as e:
+            raise UnknownError(f"SqlDataset: the query failed at row {self.at}: {e}: {self._query}") from None
+        if not rows:
+            return None
+        self.at += len(rows)
+        return [_column(values, dtype) for values, dtype in zip(zip(*rows, strict=True), self._dtypes, strict=True)]
+
+    def close(self) -> None:
+        """Ends the query."""
+        self._connection.close()
+
+
+def _column(values: tuple[Any, ...], dtype: DType) -> Array:
+    if dtype == types.string:
+        out = np.empty(len(values), object)
+        out[:] = [_text(v) for v in values]
+        return out
+    if dtype == types.float64:
+        return np.array([_real(v) for v in values], np.float64)
+    numbers = np.array([_integer(v) for v in values], np.int64)
+    return numbers != 0 if dtype == types.bool else numbers.astype(dtype.dtype)
+
+
+def _integer(value: Any) -> int:
+    """As SQLite casts: text counts as far as it looks like a number, and what is too large becomes the largest."""
+    if value is None:
+        return 0
+    if isinstance(value, bytes):
+        match = _INTEGER.match(value)
+        value = int(match[1]) if match else 0
+    if isinstance(value, float) and not _LEAST <= value <= _MOST:
+        return _MOST if value > 0 else _LEAST
+    return max(_LEAST, min(_MOST, int(value)))
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, bytes):
+        match = _REAL.match(value)
+        return float(match[1]) if match else 0.0
+    return float(value or 0)
+
+
+def _text(value: Any) -> bytes:
+    if value is None:
+        return b""
+    if not isinstance(value, float):
+        return value if isinstance(value, bytes) else str(value).encode()
+    mantissa, e, exponent = f"{value:.15g}".partition("e")
+    return f"{mantissa}{'' if '.' in mantissa or not mantissa[-1].isdigit() else '.0'}{e}{exponent}".encode()

@@ -1,0 +1,102 @@
+"""`experimental.CsvDataset`: the records of CSV files, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.io.csv.columns import columns_of
+from feedline.io.csv.decode import one_byte
+from feedline.io.csv.records import CsvReader, Format
+from feedline.io.reader import Reader
+from feedline.io.stream import checked_compression
+from feedline.ops.sources.files import Files, names_plan, optional_integer
+from feedline.plan.arguments import boolean, integer
+from feedline.plan.face import Face
+from feedline.plan.node import node
+from feedline.structure.spec import TensorSpec
+
+OP = "CsvDataset"
+
+
+@node
+class CsvRecords(Files):
+    """Records of CSV files, as tuples."""
+
+    op: ClassVar[str] = OP
+    form: Format
+    compression_type: str = ""
+    buffer_size: int | None = None
+    ignore_errors: bool = False
+
+    @property
+    def forgiving(self) -> bool:
+        """Where errors are ignored."""
+        return self.ignore_errors
+
+    def open_file(self, name: bytes) -> Reader:
+        """A reader of one CSV file."""
+        return CsvReader(name, self.form, self.compression_type, self.buffer_size)
+
+    def spec(self) -> Any:
+        """A scalar per column."""
+        return tuple(TensorSpec((), column.dtype) for column in self.form.columns)
+
+
+def csv_dataset(
+    self: Face[Any],
+    filenames: Any,
+    record_defaults: Any,
+    compression_type: str | None = None,
+    buffer_size: int | None = None,
+    header: bool = False,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    select_cols: Sequence[int] | None = None,
+    exclude_cols: Sequence[int] | None = None,
+) -> None:
+    """The records of one or more CSV files, as tuples with an item per column.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/pets.csv"
+    >>> fl.io.write_file(path, "name,age\\nAda,3\\nBob,\\n")
+    >>> list(fl.experimental.CsvDataset(path, [fl.string, [0]], header=True))
+    [(b'Ada', np.int32(3)), (b'Bob', np.int32(0))]
+
+    `record_defaults` has an item per column: a dtype (float32, float64, int32, int64 or string) for one that must have
+    a value, or a value that stands for a missing one. A field is missing when it is empty or equals `na_value`. With
+    `header` the first record of each file is left out. Fields in quotes may hold delimiters, line ends and doubled
+    quotes. `select_cols` are the numbers of the columns to read, `exclude_cols` those of the others. A record that
+    cannot be read raises `InvalidArgumentError` with its file and number, and iteration can go on after it.
+    """
+    form = Format(
+        columns_of(record_defaults, OP, dtypes_allowed=True),
+        boolean(header, "header", OP),
+        one_byte(field_delim, OP),
+        boolean(use_quote_delim, "use_quote_delim", OP),
+        na_value.encode() if isinstance(na_value, str) else na_value,
+        _numbers(select_cols, "select_cols"),
+        _numbers(exclude_cols, "exclude_cols"),
+    )
+    if form.select and form.exclude:
+        raise InvalidArgumentError(f"{OP}: give select_cols or exclude_cols, not both")
+    if form.select and len(form.select) != len(form.columns):
+        raise InvalidArgumentError(
+            f"{OP}: select_cols and record_defaults must be of one length, "
+            f"got {len(form.select)} and {len(form.columns)}"
+        )
+    size = optional_integer(buffer_size, "buffer_size", OP)
+    if size is not None and size <= 0:
+        raise InvalidArgumentError(f"{OP}: buffer_size must be greater than zero, got {size}")
+    if isinstance(filenames, Face):
+        raise InvalidTypeError(f"{OP}: filenames must be names, got a dataset; use interleave to read from one")
+    self._plan = CsvRecords(names_plan(filenames, OP), 1, form, checked_compression(compression_type), size)
+
+
+def _numbers(columns: Sequence[int] | None, name: str) -> tuple[int, ...]:
+    numbers = tuple(integer(c, name, OP) for c in columns or ())
+    if list(numbers) != sorted(set(numbers)) or (numbers and numbers[0] < 0):
+        raise InvalidArgumentError(f"{OP}: {name} must be increasing and not negative, got {list(numbers)}")
+    return numbers

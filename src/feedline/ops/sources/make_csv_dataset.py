@@ -1,0 +1,147 @@
+"""`experimental.make_csv_dataset`: from CSV files to batches of named columns."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.csv.columns import Column, columns_of
+from feedline.io.csv.decode import one_byte
+from feedline.io.csv.inference import Dialect, column_types
+from feedline.io.csv.inference import column_names as names_in
+from feedline.io.csv.records import Format
+from feedline.io.files import as_paths, matching_files, shown
+from feedline.io.stream import checked_compression
+from feedline.ops.arrange import arranged
+from feedline.ops.batch import batch
+from feedline.ops.prefetch import prefetch
+from feedline.ops.repeat import repeat
+from feedline.ops.shuffle import shuffle as shuffle_
+from feedline.ops.sources.csv_dataset import CsvRecords
+from feedline.ops.sources.files import parallel_reads
+from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.face import dataset, in_memory
+from feedline.structure.block import Block
+from feedline.structure.nest import LEAF
+
+OP = "make_csv_dataset"
+
+
+def make_csv_dataset(
+    file_pattern: Any,
+    batch_size: int,
+    column_names: Sequence[str] | None = None,
+    column_defaults: Sequence[Any] | None = None,
+    label_name: str | None = None,
+    select_columns: Sequence[Any] | None = None,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    header: bool = True,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int | None = None,
+    num_parallel_reads: int | None = None,
+    sloppy: bool = False,
+    num_rows_for_inference: int | None = 100,
+    compression_type: str | None = None,
+    ignore_errors: bool = False,
+    encoding: str = "utf-8",
+) -> Any:
+    """Batches of the columns of CSV files: a dict of arrays under their names each, or a dict and a label.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/pets.csv"
+    >>> fl.io.write_file(path, "name,age,kind\\nAda,3,cat\\nBob,,dog\\n")
+    >>> ds = fl.experimental.make_csv_dataset(path, 2, label_name="kind", num_epochs=1, shuffle=False)
+    >>> for features, label in ds:
+    ...     print(features["name"], features["age"], label)
+    [b'Ada' b'Bob'] [3 0] [b'cat' b'dog']
+
+    Names come from the first line, unless `column_names` gives them; types from the first `num_rows_for_inference`
+    records, unless `column_defaults` gives a type or a default for each column, as in `CsvDataset`. `select_columns`
+    are names or numbers; `label_name` is taken out of the dict and becomes the label. Files are those that match
+    `file_pattern`; `num_parallel_reads` of them are read in turn. Files and records are shuffled unless `shuffle` is
+    False, and repeated `num_epochs` times, or without end; batches go on from one epoch to the next. With
+    `ignore_errors`, records that cannot be read are left out. The order never depends on `sloppy`.
+    """
+    files = _files(file_pattern)
+    compression = checked_compression(compression_type)
+    names = dataset(in_memory(Block([files], len(files), LEAF)))
+    if shuffle:
+        names = shuffle_(names, len(files), shuffle_seed)
+
+    dialect = Dialect(field_delim, use_quote_delim, compression, encoding)
+    columns = list(column_names) if column_names is not None else _header_names(files.tolist(), header, dialect)
+    if len(set(columns)) != len(columns):
+        twice = sorted({c for c in columns if columns.count(c) > 1})
+        raise InvalidArgumentError(f"{OP}: the column names {twice} are there more than once; give column_names")
+    selected = range(len(columns)) if select_columns is None else _selected(select_columns, columns)
+    defaults: Sequence[Column]
+    if column_defaults is not None:
+        defaults = columns_of(column_defaults, OP, dtypes_allowed=True)
+    else:
+        defaults = column_types(
+            files.tolist(), dialect, len(columns), header, na_value, num_rows_for_inference, selected, OP
+        )
+    if select_columns is not None and len(defaults) != len(selected):
+        raise InvalidArgumentError(
+            f"{OP}: column_defaults and select_columns must be of one length, got {len(defaults)} and {len(selected)}"
+        )
+    kept = [columns[i] for i in selected]
+    if label_name is not None and label_name not in kept:
+        raise InvalidArgumentError(f"{OP}: label_name must be one of the columns {kept}, got {label_name!r}")
+
+    select = () if select_columns is None else tuple(selected)
+    delimiter, na = one_byte(field_delim, OP), na_value.encode() if isinstance(na_value, str) else na_value
+    form = Format(tuple(defaults), header, delimiter, use_quote_delim, na, select)
+    cycle = parallel_reads(num_parallel_reads, OP)
+    rows = dataset(CsvRecords(names._plan, cycle, form, compression, None, ignore_errors))
+    if shuffle:
+        rows = shuffle_(rows, shuffle_buffer_size, shuffle_seed)
+    if num_epochs != 1:
+        rows = repeat(rows, num_epochs)
+    batches = batch(rows, batch_size, drop_remainder=num_epochs is None)
+    named = batches._derive(arranged(batches._plan, _pattern(kept, label_name)))
+    return prefetch(named, AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+def _files(pattern: Any) -> Any:
+    if isinstance(pattern, list) and not pattern:
+        raise InvalidArgumentError(f"{OP}: file_pattern must not be empty")
+    found = matching_files(pattern)
+    if not len(found):
+        raise InvalidArgumentError(f"{OP}: no files match {', '.join(map(shown, as_paths(pattern)))}")
+    return found
+
+
+def _header_names(files: list[bytes], header: bool, dialect: Dialect) -> list[str]:
+    if not header:
+        raise InvalidArgumentError(f"{OP}: files without a header need column_names")
+    return names_in(files, dialect, OP)
+
+
+def _selected(select: Sequence[Any], columns: list[str]) -> list[int]:
+    """Names and numbers of columns as numbers, in the order of the file."""
+    numbers = []
+    for which in select:
+        if isinstance(which, str):
+            if which not in columns:
+                raise InvalidArgumentError(f"{OP}: select_columns must be among the columns {columns}, got {which!r}")
+            numbers.append(columns.index(which))
+        elif 0 <= which < len(columns):
+            numbers.append(int(which))
+        else:
+            raise InvalidArgumentError(f"{OP}: select_columns must be from 0 to {len(columns) - 1}, got {which!r}")
+    if len(set(numbers)) != len(numbers):
+        raise InvalidArgumentError(f"{OP}: select_columns names a column twice: {list(select)}")
+    return sorted(numbers)
+
+
+def _pattern(names: list[str], label: str | None) -> Any:
+    features = OrderedDict((name, i) for i, name in enumerate(names))
+    return features if label is None else (features, features.pop(label))

@@ -1,0 +1,118 @@
+"""`experimental.SqlDataset`: the rows of an SQL query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any, ClassVar, NamedTuple
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.sql import TYPES, SqlReader
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.face import Face
+from feedline.plan.node import EMPTY, Node, node
+from feedline.structure.block import Block
+from feedline.structure.nest import Tree, flatten
+from feedline.structure.spec import TensorSpec
+from feedline.structure.types import DType, as_dtype
+
+
+class Rows(NamedTuple):
+    """How many rows have been read, whether that was all, an error that is due next, and the running query, None until
+    it runs.
+    """
+
+    done: int = 0
+    ended: bool = False
+    error: Exception | None = None
+    reader: Any = None
+
+
+@node
+class Sql(Node):
+    """Rows of a query on an SQLite database."""
+
+    State: ClassVar[Any] = Rows
+    op: ClassVar[str] = "SqlDataset"
+    path: str
+    query: str
+    dtypes: tuple[DType, ...]
+    """Of the query's columns."""
+    columns: tuple[int, ...]
+    """The number of the column that each leaf is."""
+    tree: Tree
+
+    def spec(self) -> Any:
+        """Scalars of the given types."""
+        return self.tree.unflatten([TensorSpec((), self.dtypes[i]) for i in self.columns])
+
+    def cardinality(self) -> int:
+        """Nobody knows before the query has run."""
+        return UNKNOWN
+
+    def step(self, state: Rows, pull: Any, want: int) -> tuple[Block | None, Rows]:
+        """The next rows. After a restore the query runs again, and the rows that have been read are skipped."""
+        if state.error is not None:
+            raise state.error
+        if state.ended:
+            return None, state
+        reader = state.reader
+        if reader is None or reader.at != state.done:
+            if reader is not None:
+                reader.close()
+            reader = SqlReader(self.path, self.query, self.dtypes)
+        try:
+            while reader.at < state.done and reader.read(state.done - reader.at) is not None:
+                pass
+            found = reader.read(want)
+        except Exception as e:  # the query cannot go on
+            reader.close()
+            return EMPTY, Rows(state.done, True, e)
+        if found is None:
+            reader.close()
+            return None, Rows(state.done, True)
+        n = len(found[0])
+        return Block([found[i] for i in self.columns], n, self.tree), Rows(state.done + n, False, None, reader)
+
+    def after_error(self, state: Rows) -> Rows:
+        """The error has been raised; a query that could not start is tried again."""
+        return state._replace(error=None)
+
+
+def sql_dataset(self: Face[Any], driver_name: str, data_source_name: str, query: str, output_types: Any) -> None:
+    """The rows of an SQL query, in the structure of `output_types`.
+
+    >>> import sqlite3, tempfile
+    >>> path = f"{tempfile.mkdtemp()}/pets.db"
+    >>> with sqlite3.connect(path) as connection:
+    ...     _ = connection.execute("create table pets (name text, age integer)")
+    ...     _ = connection.execute("insert into pets values ('Ada', 3)")
+    >>> connection.close()
+    >>> list(fl.experimental.SqlDataset("sqlite", path, "select name, age from pets", (fl.string, fl.int32)))
+    [(b'Ada', np.int32(3))]
+
+    `driver_name` must be "sqlite" and `data_source_name` the file. `output_types` has a type per column, in order; the
+    values of a dict belong to the columns in the order of its sorted keys. Values are cast as SQLite does.
+    """
+    if driver_name != "sqlite":
+        raise InvalidArgumentError(f'SqlDataset: driver_name must be "sqlite", got {driver_name!r}')
+    leaves, tree = flatten(output_types)
+    dtypes = [as_dtype(leaf) for leaf in leaves]
+    for dtype in dtypes:
+        if dtype not in TYPES:
+            names = ", ".join(t.name for t in TYPES)
+            raise InvalidArgumentError(f"SqlDataset: output_types must be among {names}, got {dtype.name}")
+    columns = tuple(_numbered(tree, count()))
+    by_column = tuple(dtype for _, dtype in sorted(zip(columns, dtypes, strict=True), key=lambda pair: pair[0]))
+    self._plan = Sql(str(data_source_name), str(query), by_column, columns, tree)
+
+
+def _numbered(tree: Tree, numbers: Iterator[int]) -> list[int]:
+    """A number for each leaf, counted with the keys of dicts in sorted order."""
+    if tree.kind is None:
+        return [next(numbers)]
+    order = range(len(tree.children))
+    if issubclass(tree.kind, Mapping):
+        order = sorted(order, key=lambda i: tree.keys[i])  # type: ignore[assignment]
+    inside = {i: _numbered(tree.children[i], numbers) for i in order}
+    return [number for i in range(len(tree.children)) for number in inside[i]]

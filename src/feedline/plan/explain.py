@@ -1,0 +1,293 @@
+"""Plans in words: the tree that `Dataset.explain` shows, the line that `repr` shows, and the pieces both are made of.
+
+Nothing here runs a function of the user's. A spec that only running one would tell is said to be unknown.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.function import Function
+from feedline.plan.node import Node
+from feedline.random.seeds import DEFAULT_SEED, M, SeedGenerator
+from feedline.structure.nest import Tree, flatten
+from feedline.structure.spec import DatasetSpec, OptionalSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
+from feedline.structure.types import DType
+
+WIDTH = 100
+UNKNOWN_SPEC = "known once it runs"
+_LARGE = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+class Explanation(str):
+    """Text that shows itself as it is at a prompt, too."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+# One step.
+
+
+def call_text(node: Node, limit: int = 1 << 30) -> str:
+    """A step as one would write it: `shuffle(1000, seed=42)`."""
+    parts = [_argument_text(name, value, i == 0) for i, (name, value) in enumerate(node.arguments().items())]
+    whole = f"{node.op}({', '.join(filter(None, parts))})"
+    return whole if len(whole) <= limit else f"{whole[: limit - 2]}…)"
+
+
+def _argument_text(name: str, value: Any, first: bool) -> str:
+    if isinstance(value, SeedGenerator):
+        return _seed_text(value)
+    if name == "rows":
+        return f"{value:,} rows"
+    if name == "bytes":
+        return bytes_text(value)
+    text = value_text(value)
+    return text if first or not text else f"{name}={text}"
+
+
+def value_text(value: Any) -> str:
+    """An argument, shortly; an empty string for what would tell a reader nothing."""
+    if isinstance(value, Function):
+        return value.name.replace("<lambda>", "lambda")
+    if isinstance(value, (np.dtype, DType)):
+        return value.name
+    if isinstance(value, (bool, int, float, np.generic)):
+        return str(value)
+    if isinstance(value, Tree):
+        return ""
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        shown = [value_text(v) for v in value[:3]]
+        more = [f"{len(value) - 3} more"] if len(value) > 3 else []
+        return f"[{', '.join([s for s in shown if s] + more)}]"
+    if hasattr(value, "_fields"):  # a small record: what it holds matters, not what it is called
+        return " ".join(t for t in map(value_text, value) if t and not t.isdigit())
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.name}{list(value.shape)}"
+    if callable(value) and hasattr(value, "__name__"):
+        return str(value.__name__).replace("<lambda>", "lambda")
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def _seed_text(generator: SeedGenerator) -> str:
+    """The seed the user gave, as far as that can be told: a pair from the operating system is far larger."""
+    fixed = "" if generator.reshuffle else ", reshuffle_each_iteration=False"
+    if max(generator.seed, generator.seed2) > M:
+        return fixed[2:]
+    seed = generator.seed2 if generator.seed == DEFAULT_SEED else (generator.seed, generator.seed2)
+    return f"seed={seed}{fixed}"
+
+
+def functions(node: Node) -> list[Function]:
+    """The user's functions in a step."""
+    found: list[Function] = []
+
+    def look(value: Any) -> None:
+        if isinstance(value, Function):
+            found.append(value)
+        elif isinstance(value, tuple):
+            for v in value:
+                look(v)
+
+    for field in dataclasses.fields(node):
+        look(getattr(node, field.name))
+    return found
+
+
+def count_text(n: int) -> str:
+    """A cardinality for a narrow column."""
+    return "∞" if n == INFINITE else "?" if n < 0 else f"{n:,}"
+
+
+def spec_of(node: Node) -> Any:
+    """The spec of a step's elements, or None where a function of the user's would have to run, or it has none."""
+    try:
+        return node.element_spec if node.spec_known else None
+    except Exception:
+        return None
+
+
+def spec_text(spec: Any) -> str:
+    """A spec, shortly: `{image: uint8[28, 28], label: int64}`; `?` is a dimension that is not known."""
+    if isinstance(spec, (TensorSpec, RaggedTensorSpec, SparseTensorSpec)):
+        dims = spec.shape.dims
+        shape = "[…]" if dims is None else f"[{', '.join('?' if d is None else str(d) for d in dims)}]" if dims else ""
+        kind = {RaggedTensorSpec: "ragged ", SparseTensorSpec: "sparse "}.get(type(spec), "")
+        return f"{kind}{spec.dtype.name}{shape}"
+    if isinstance(spec, (DatasetSpec, OptionalSpec)):
+        return f"{type(spec).__name__.removesuffix('Spec').lower()} of {spec_text(spec.element_spec)}"
+    leaves, tree = flatten(spec)
+    return repr(spec) if tree.is_leaf else _structure_text(tree, iter([spec_text(leaf) for leaf in leaves]))
+
+
+def _structure_text(tree: Tree, leaves: Iterator[str]) -> str:
+    if tree.kind is None:
+        return next(leaves)
+    parts = [_structure_text(child, leaves) for child in tree.children]
+    if tree.kind is tuple:
+        return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+    named = ", ".join(f"{k}: {p}" for k, p in zip(tree.keys, parts, strict=True))
+    return f"{{{named}}}" if tree.kind is dict else f"{tree.kind.__name__}({named})"
+
+
+def bytes_text(n: int) -> str:
+    """A number of bytes in the largest fitting unit."""
+    amount, unit = float(n), 0
+    while amount >= 1024 and unit < len(_LARGE) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.1f} {_LARGE[unit]}" if unit else f"{n} B"
+
+
+def notes(node: Node) -> list[str]:
+    """What there is to know about a step beside its arguments: functions, memory, what it was made from."""
+    said = [_function_note(f) for f in functions(node)]
+    note = getattr(node, "note", "")
+    if note:
+        said.append(note)
+    held = _held(node)
+    return [*said, held] if held else said
+
+
+def _function_note(function: Function) -> str:
+    how = "on whole columns" if function.elementwise else "once per element"
+    name = function.name.replace("<lambda>", "lambda")
+    return f"{name} at {function.where}, {how}" if function.where else f"{name}, {how}"
+
+
+def _held(node: Node) -> str:
+    size = getattr(node, "buffer_size", None)
+    if not node.heavy or size is None:
+        return ""
+    n = min((v for v in (size, node.inputs[0].cardinality()) if v >= 0), default=None)
+    if n is None:
+        return "holds all elements"
+    row = _row_bytes(spec_of(node))
+    return f"holds up to {n:,} elements" + (f", {bytes_text(n * row)}" if row is not None else "")
+
+
+def _row_bytes(spec: Any) -> int | None:
+    total = 0
+    for leaf in flatten(spec)[0]:
+        if not isinstance(leaf, TensorSpec) or leaf.dtype.name == "string":
+            return None
+        n = leaf.shape.num_elements()
+        if n is None:
+            return None
+        total += n * leaf.dtype.size
+    return total
+
+
+# A whole plan.
+
+
+class Row(NamedTuple):
+    """One step in a table, with the branches of the tree before it and before what is said about it."""
+
+    branch: str
+    below: str
+    node: Node
+
+
+def tree_rows(plan: Node, branch: str = "", below: str = "") -> Iterator[Row]:
+    """The steps, the last one first. Steps in a row stand under each other; several inputs make branches."""
+    forks = len(plan.inputs) > 1
+    yield Row(branch, below + ("│  " if forks else ""), plan)
+    for i, node in enumerate(plan.inputs):
+        if not forks:
+            yield from tree_rows(node, below, below)
+        elif i < len(plan.inputs) - 1:
+            yield from tree_rows(node, f"{below}├─ ", f"{below}│  ")
+        else:
+            yield from tree_rows(node, f"{below}└─ ", f"{below}   ")
+
+
+def tables(*titled: tuple[str, Node]) -> list[list[str]]:
+    """Trees with the number, the elements and the spec of each step, in columns they share, at most WIDTH wide."""
+    rows = [list(tree_rows(plan)) for _, plan in titled]
+    steps = [[f"{r.branch}{call_text(r.node, max(16, WIDTH // 2 - len(r.branch)))}" for r in part] for part in rows]
+    counts = [[count_text(r.node.cardinality()) for r in part] for part in rows]
+    wide = max(len("elements"), *(len(c) for part in counts for c in part))
+    call = max(len(step) for part in steps for step in part)
+    room = max(8, WIDTH - call - wide - 10)
+    made = []
+    for (title, _), *parts in zip(titled, rows, steps, counts, strict=True):
+        lines = [f"{title:<{call + 6}}  {'elements':>{wide}}  spec"]
+        for row, step, count in zip(*parts, strict=True):
+            spec = spec_of(row.node)
+            text = UNKNOWN_SPEC if spec is None else spec_text(spec)
+            text = text if len(text) <= room else f"{text[: room - 1]}…"
+            mark = "ƒ" if row.node.user_code else " "
+            lines.append(f"{row.node.position:>3} {mark} {step:<{call}}  {count:>{wide}}  {text}"[:WIDTH])
+            lines += [f"      {row.below}  {said}"[:WIDTH] for said in notes(row.node)]
+        made.append(lines)
+    return made
+
+
+def explain(
+    written: Node, running: Node | None, applied: Sequence[tuple[str, Sequence[int]]], problem: str = ""
+) -> Explanation:
+    """The plan as written and as it runs, and which rules made the one from the other."""
+    titled = [("as written", written)]
+    if running is not None and applied:
+        titled.append(("as it runs", running))
+    parts = tables(*titled)
+    if problem:
+        parts.append(["cannot run", *textwrap.wrap(problem, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)])
+    elif applied:
+        wide = max(len(rule) for rule, _ in applied)
+        parts.append(["rewritten by", *(f"      {rule:<{wide}}  {_steps(positions)}" for rule, positions in applied)])
+    else:
+        parts.append(["it runs as written"])
+    leaves, tree = flatten(spec_of(written))
+    if not tree.is_leaf:
+        wide = max(map(len, tree.paths()))
+        lines = [f"      {p:<{wide}}  {spec_text(s)}" for p, s in zip(tree.paths(), leaves, strict=True)]
+        parts.append(["an element", *lines])
+    if any(n.user_code for n in written.walk()):
+        parts.append(["ƒ runs your code: nothing is made before it is asked for"])
+    else:
+        parts.append(["none of your code runs: elements are made in large blocks"])
+    return Explanation("\n\n".join("\n".join(line.rstrip() for line in part) for part in parts))
+
+
+def _steps(positions: Sequence[int]) -> str:
+    numbers = ", ".join(map(str, sorted(set(positions))))
+    return f"step{'s' if len(set(positions)) > 1 else ''} {numbers}"
+
+
+def summary(plan: Node) -> str:
+    """The plan in a line: `batch(3) ← map(decode) ← range(10): TensorSpec(shape=(None,), dtype=int64), 4 elements`."""
+    spec = spec_of(plan)
+    what = f"spec {UNKNOWN_SPEC}" if spec is None else repr(spec)
+    if len(what) > 60:
+        what = spec_text(spec)
+    return f"{_chain_text(plan)}: {what if len(what) <= 100 else what[:99] + '…'}, {length_text(plan.cardinality())}"
+
+
+def length_text(n: int) -> str:
+    """A cardinality in words."""
+    return "endless" if n == INFINITE else "length unknown" if n < 0 else f"{n:,} element{'s' * (n != 1)}"
+
+
+def _chain_text(plan: Node) -> str:
+    parts: list[str] = []
+    node = plan
+    while len(node.inputs) == 1:
+        parts.append(call_text(node, 40))
+        node = node.inputs[0]
+    if node.inputs:
+        inside = [call_text(n, 24) + " ← …" * bool(n.inputs) for n in node.inputs[:3]]
+        parts.append(f"{node.op}({', '.join(inside + ['…'] * (len(node.inputs) > 3))})")
+    else:
+        parts.append(call_text(node, 40))
+    return " ← ".join(parts if len(parts) <= 5 else [*parts[:4], "…", parts[-1]])

@@ -1,0 +1,176 @@
+"""A number for a plan: equal for plans that do the same, whoever built them and when.
+
+What counts is what a plan would do: operators, arguments, data by content, functions by their code and by the values
+they use. Where a function stands in a file, and what a step was called, does not count.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import enum
+import functools
+import hashlib
+import pickle
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from feedline.plan.function import Function
+from feedline.plan.node import Node
+from feedline.random.seeds import SeedGenerator
+from feedline.structure.block import Block, Bytes, Objects
+from feedline.structure.nest import Tree
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.types import DType
+
+
+def fingerprint(plan: Node) -> np.uint64:
+    """The plan's number."""
+    return np.uint64(int.from_bytes(_Digests().of(plan)[:8], "little"))
+
+
+class _Digests:
+    """Digests of values, each with a word for its kind, so that no two values feed the same bytes."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Any, bytes]] = {}
+        self.open: list[int] = []
+
+    def of(self, value: Any) -> bytes:
+        """The digest of one value, whatever it is."""
+        kind = type(value)
+        if value is None or kind in (bool, int, float, complex, str):
+            return _digest(kind.__name__, repr(value).encode())
+        if kind is bytes:
+            return _digest("bytes", value)
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            content = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            return _digest(f"array {value.dtype.name} {value.shape}", content.data)
+        if isinstance(value, (np.dtype, DType)):
+            return _digest("dtype", value.name.encode())
+        if isinstance(value, enum.Enum):
+            return _digest("enum", f"{kind.__qualname__}.{value.name}".encode())
+        if isinstance(value, type):
+            return _digest("class", f"{value.__module__}.{value.__qualname__}".encode())
+        if isinstance(value, types.ModuleType):
+            return _digest("module", value.__name__.encode())
+        return self._once(value)
+
+    def _once(self, value: Any) -> bytes:
+        """The digest of what may be large, or used in several places, or refer to itself."""
+        key = id(value)
+        if key in self.known:
+            return self.known[key][1]
+        if key in self.open:
+            return _digest("itself", str(len(self.open) - self.open.index(key)).encode())
+        self.open.append(key)
+        made = self._of_parts(*self._parts(value))
+        self.open.pop()
+        self.known[key] = value, made  # the value too: its id must not be given to another one meanwhile
+        return made
+
+    def _of_parts(self, kind: str, parts: Iterable[Any]) -> bytes:
+        return _digest(kind, *[self.of(part) for part in parts])
+
+    def _parts(self, value: Any) -> tuple[str, Iterable[Any]]:
+        """A word for the kind of a value, and the values it is made of."""
+        kind = type(value).__name__
+        if isinstance(value, Node):
+            names = [f.name for f in dataclasses.fields(value) if f.compare]
+            return f"node {kind}", _pairs({name: getattr(value, name) for name in names})
+        if isinstance(value, Function):
+            return "call", (value.call,)
+        if isinstance(getattr(value, "_plan", None), Node):
+            return "dataset", (value._plan,)
+        if isinstance(value, np.generic):
+            return "scalar", (np.asarray(value),)
+        if isinstance(value, np.ndarray):
+            return f"strings {value.shape}", value.ravel().tolist()
+        if isinstance(value, (list, tuple)):
+            return kind, value
+        if isinstance(value, (set, frozenset)):
+            return "set", sorted(value, key=repr)
+        if isinstance(value, Mapping):
+            return "mapping", _pairs(value)
+        if isinstance(value, SeedGenerator):
+            return "seeds", (value.seed, value.seed2, value.reshuffle)
+        if isinstance(value, Block):
+            return "block", (value.n, value.tree, *value.columns)
+        if isinstance(value, Bytes):
+            return "strings", value.rows()
+        if isinstance(value, Objects):
+            return "objects", value.items
+        if isinstance(value, Tree):
+            return "tree", (value.kind, value.keys, *value.children)
+        if isinstance(value, RaggedTensor):
+            return "ragged", (value.values, value.row_splits)
+        if isinstance(value, SparseTensor):
+            return "sparse", (value.indices, value.values, value.dense_shape)
+        if isinstance(value, types.CodeType):
+            # Not the names of variables, nor file and line: they change nothing in what the code does.
+            counts = value.co_argcount, value.co_kwonlyargcount, value.co_posonlyargcount, value.co_flags
+            return "code", (value.co_code, value.co_names, value.co_consts, counts)
+        return _function_parts(value) if callable(value) else _object_parts(value)
+
+
+def _digest(kind: str, *parts: bytes | memoryview) -> bytes:
+    made = hashlib.blake2b(kind.encode(), digest_size=16)
+    for part in parts:
+        made.update(len(part).to_bytes(8, "little"))
+        made.update(part)
+    return made.digest()
+
+
+def _pairs(values: Mapping[Any, Any]) -> list[Any]:
+    return [part for pair in values.items() for part in pair]
+
+
+def _function_parts(function: Any) -> tuple[str, Iterable[Any]]:
+    if isinstance(function, functools.partial):
+        return "partial", (function.func, function.args, dict(sorted(function.keywords.items())))
+    if isinstance(function, types.MethodType):
+        return "method", (function.__func__, function.__self__)
+    if isinstance(function, types.FunctionType):
+        space, code = function.__globals__, function.__code__
+        used = {name: space[name] for name in _names(code) if name in space}
+        captured = [_contents(cell) for cell in function.__closure__ or ()]
+        return "function", (code, function.__defaults__, function.__kwdefaults__, captured, used)
+    call: Any = type(function).__call__
+    if isinstance(call, types.FunctionType):
+        return "callable", (call, *_object_parts(function)[1])
+    return "builtin", (getattr(function, "__module__", None), _name(function))
+
+
+def _object_parts(value: Any) -> tuple[str, Iterable[Any]]:
+    """An object of some class: by its state where it has one, else by its pickle, else by its class alone."""
+    state = getattr(value, "__dict__", None)
+    if state is not None:
+        return "object", (type(value), dict(sorted(state.items())))
+    try:
+        return "object", (type(value), pickle.dumps(value, protocol=4))
+    except Exception:  # whatever keeps it from being pickled
+        return "object", (type(value),)
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable that has no value yet
+        return None
+
+
+def _names(code: types.CodeType) -> list[str]:
+    """The global names that code, and code inside it, reads."""
+    found = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found.update(_names(constant))
+    return sorted(found)

@@ -1,0 +1,134 @@
+"""A plan drawn for a notebook: one box per step, sources on top, in HTML that needs nothing from outside.
+
+Colours are mixtures of the page's own text colour and a few middle tones, so that it fits light and dark pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from feedline.plan.explain import (
+    UNKNOWN_SPEC,
+    count_text,
+    functions,
+    length_text,
+    notes,
+    spec_of,
+    spec_text,
+    value_text,
+)
+from feedline.plan.explain import call_text as _call_text
+from feedline.plan.node import Node
+
+_STYLE = """
+.fl-plan{font:13px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;display:inline-block;
+ max-width:100%;overflow-x:auto;padding:2px;--line:color-mix(in srgb,currentColor 28%,transparent);
+ --fill:color-mix(in srgb,currentColor 4%,transparent);--soft:color-mix(in srgb,currentColor 62%,transparent);
+ --code:#d9822b;--source:#3e8ee0;--made:#8f6fe0}
+.fl-plan *{box-sizing:border-box}
+.fl-head{display:flex;flex-wrap:wrap;gap:4px 10px;align-items:baseline;margin:0 0 12px}
+.fl-head b{font-size:14px;font-weight:650}
+.fl-soft{color:var(--soft)}
+.fl-mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12px}
+.fl-node{display:flex;flex-direction:column;align-items:center}
+.fl-inputs{display:flex;align-items:stretch}
+.fl-branch{display:flex;flex-direction:column;align-items:center;position:relative;flex:1}
+.fl-inputs>.fl-branch:not(:only-child){padding:0 10px}
+.fl-pipe{flex:1 0 16px;width:0;border-left:1.5px solid var(--line)}
+.fl-tip{height:14px;width:0;border-left:1.5px solid var(--line);position:relative}
+.fl-tip::after{content:"";position:absolute;left:-4.75px;bottom:0;border:4px solid transparent;border-bottom-width:0;
+ border-top:6px solid color-mix(in srgb,currentColor 55%,transparent)}
+.fl-bar{align-self:stretch;height:0;position:relative}
+.fl-bar::after{content:"";position:absolute;border-top:1.5px solid var(--line);left:-10px;right:-10px;top:0}
+.fl-branch:first-child>.fl-bar::after{left:50%}
+.fl-branch:last-child>.fl-bar::after{right:50%}
+.fl-card{border:1px solid var(--line);border-left:3px solid var(--line);border-radius:7px;background:var(--fill);
+ padding:6px 12px 7px 9px;min-width:200px;max-width:400px;display:grid;grid-template-columns:auto 1fr;gap:0 9px}
+.fl-card>:first-child{grid-row:span 9;min-width:16px;text-align:right;color:var(--soft);font-size:11px;line-height:19px;
+ font-variant-numeric:tabular-nums}
+.fl-card b{font-weight:650}
+.fl-card .fl-flow{color:var(--soft);font-size:12px;overflow-wrap:anywhere}
+.fl-card .fl-note{color:var(--soft);font-size:12px}
+.fl-source{border-left-color:var(--source)}
+.fl-user{border-left-color:var(--code)}
+.fl-made{border-left-color:var(--made)}
+.fl-user .fl-fn{color:color-mix(in srgb,var(--code) 72%,currentColor)}
+.fl-plans{display:flex;flex-wrap:wrap;gap:18px 44px;align-items:flex-start}
+.fl-title{color:var(--soft);font-size:11px;letter-spacing:.05em;text-transform:uppercase;margin:0 0 8px;text-align:center}
+.fl-foot{margin:12px 0 0;font-size:12px;color:var(--soft);display:flex;flex-wrap:wrap;gap:3px 16px}
+.fl-foot i{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:5px}
+"""
+
+
+def picture(
+    written: Node, running: Node | None, applied: Sequence[tuple[str, Sequence[int]]], problem: str = ""
+) -> str:
+    """The plan as written and, where that differs, as it runs."""
+    known = {n.op for n in written.walk()}
+    plans = [_titled("as written" if applied else "", _node(written, known))]
+    if running is not None and applied:
+        plans.append(_titled("as it runs", _node(running, known)))
+    foot = [f'<span><i style="background:var(--{c})"></i>{text}</span>' for c, text in _legend(written, running, applied)]
+    if applied:
+        foot.append(f"<span>rewritten by {escape(', '.join(rule for rule, _ in applied))}</span>")
+    if problem:
+        foot.append(f"<span>cannot run: {escape(problem)}</span>")
+    return (
+        f'<div class="fl-plan"><style>{_STYLE}</style>'
+        f'<div class="fl-head"><b>Dataset</b><span>{length_text(written.cardinality())}</span>'
+        f'<span class="fl-mono fl-soft">{escape(_spec_text(written, 200))}</span></div>'
+        f'<div class="fl-plans">{"".join(plans)}</div><div class="fl-foot">{"".join(foot)}</div></div>'
+    )
+
+
+def _titled(title: str, drawn: str) -> str:
+    return f'<div>{f"""<div class="fl-title">{title}</div>""" if title else ""}{drawn}</div>'
+
+
+def _node(node: Node, known: set[str]) -> str:
+    branches = [_node(n, known) for n in node.inputs]
+    above = ""
+    if len(branches) == 1:
+        above = f'{branches[0]}<div class="fl-tip"></div>'
+    elif branches:
+        joined = '<div class="fl-pipe"></div><div class="fl-bar"></div>'
+        inside = "".join(f'<div class="fl-branch">{b}{joined}</div>' for b in branches)
+        above = f'<div class="fl-inputs">{inside}</div><div class="fl-tip"></div>'
+    return f'<div class="fl-node">{above}{_card(node, known)}</div>'
+
+
+def _card(node: Node, known: set[str]) -> str:
+    name, _, rest = _call_text(node, 80).partition("(")
+    lines = [f'<span><b>{escape(name)}</b><span class="fl-mono">({escape(rest)}</span></span>']
+    used = functions(node)
+    for function in used:
+        at = f" · {function.where}" if function.where else ""
+        lines.append(f'<span class="fl-mono fl-fn">ƒ {escape(value_text(function) + at)}</span>')
+    lines += [f'<span class="fl-note">{escape(said)}</span>' for said in notes(node)[len(used) :]]
+    flow = f"{count_text(node.cardinality())} × {_spec_text(node, 90)}"
+    lines.append(f'<span class="fl-flow fl-mono">{escape(flow)}</span>')
+    return f'<div class="fl-card {_colour(node, known)}"><span>{node.position}</span>{"".join(lines)}</div>'
+
+
+def _colour(node: Node, known: set[str]) -> str:
+    if node.user_code:
+        return "fl-user"
+    if node.op not in known:
+        return "fl-made"
+    return "" if node.inputs else "fl-source"
+
+
+def _legend(written: Node, running: Node | None, applied: Sequence[object]) -> list[tuple[str, str]]:
+    found = [("source", "source")]
+    if any(n.user_code for n in written.walk()):
+        found.append(("code", "runs your code"))
+    if running is not None and applied and {n.op for n in running.walk()} - {n.op for n in written.walk()}:
+        found.append(("made", "made by the optimizer"))
+    return found
+
+
+def _spec_text(node: Node, limit: int) -> str:
+    spec = spec_of(node)
+    text = f"({UNKNOWN_SPEC})" if spec is None else spec_text(spec)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
