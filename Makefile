@@ -24,7 +24,7 @@ test: venv
 	@echo "== ruff check" && $(BIN)/ruff check
 	@echo "== mypy" && $(BIN)/mypy
 	@echo "== lint-imports" && $(BIN)/lint-imports
-	@echo "== pytest" && $(BIN)/python -m pytest -q
+	@echo "== pytest" && $(BIN)/python -m pytest -q -n auto
 
 bench: venv
 	@$(BIN)/python bench/micro/run.py

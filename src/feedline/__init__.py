@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from feedline import errors, io, random, train
+from feedline import data, errors, io, random, train
 from feedline.data import experimental
 from feedline.data.dataset import Dataset
 from feedline.data.iterator import Iterator, NumpyIterator
@@ -51,6 +51,59 @@ from feedline.structure.types import (
 )
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "DType",
+    "Dataset",
+    "DatasetSpec",
+    "FixedLengthRecordDataset",
+    "Iterator",
+    "IteratorSpec",
+    "NumpyIterator",
+    "OptionalSpec",
+    "Options",
+    "RaggedTensor",
+    "RaggedTensorSpec",
+    "Source",
+    "SparseTensor",
+    "SparseTensorSpec",
+    "TFRecordDataset",
+    "TensorShape",
+    "TensorSpec",
+    "TextLineDataset",
+    "ThreadingOptions",
+    "__version__",
+    "as_dtype",
+    "bool",
+    "complex64",
+    "complex128",
+    "data",
+    "double",
+    "errors",
+    "experimental",
+    "float16",
+    "float32",
+    "float64",
+    "half",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "io",
+    "ragged",
+    "random",
+    "sparse",
+    "string",
+    "train",
+    "type_spec_from_value",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -71,7 +71,7 @@ def test_batches_belong_to_the_caller() -> None:
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_bad_size(size: int) -> None:
-    with pytest.raises(fl.errors.InvalidArgumentError, match=f"batch: batch_size must be greater than zero, got {size}"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=f"batch_size must be greater than zero, got {size}"):
         fl.Dataset.range(3).batch(size)
 
 

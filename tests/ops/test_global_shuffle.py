@@ -48,7 +48,8 @@ def test_epochs() -> None:
 )
 def test_over_everything_with_random_access(below: Any) -> None:
     rows = list(below(fl.Dataset.range(10)))
-    check(lambda: below(fl.Dataset.range(10)).global_shuffle(seed=42), [rows[i] for i in FIRST], second=[rows[i] for i in SECOND])
+    first, second = [rows[i] for i in FIRST], [rows[i] for i in SECOND]
+    check(lambda: below(fl.Dataset.range(10)).global_shuffle(seed=42), first, second=second)
 
 
 def test_another_below_has_its_own_order() -> None:
@@ -85,7 +86,10 @@ def test_a_failing_element_has_its_turn() -> None:
 def test_batches_that_cannot_be_made_have_their_turn() -> None:
     rows = [np.zeros(1 + (i == 7)) for i in range(20)]
     good, bad = np.zeros((2, 1)), InvalidArgumentError
-    make = lambda: fl.experimental.from_list(rows).batch(2, drop_remainder=True).global_shuffle(seed=42)  # noqa: E731
+
+    def make() -> Any:
+        return fl.experimental.from_list(rows).batch(2, drop_remainder=True).global_shuffle(seed=42)
+
     check_errors(make, [bad if i == 3 else good for i in FIRST], second=[bad if i == 3 else good for i in SECOND])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import feedline as fl
 from feedline.errors import InvalidArgumentError
@@ -98,3 +99,28 @@ def test_spec_and_cardinality_are_those_of_a_batch() -> None:
     assert plan.op == "map_and_batch"
     assert plan.element_spec == ds.element_spec
     assert plan.cardinality() == 2
+
+
+def test_as_a_function_errors_lose_their_batch_whatever_stands_before_and_without_the_optimizer() -> None:
+    ds = fl.Dataset.range(7).prefetch(1).apply(fl.experimental.map_and_batch(_fails_on(4), 3))
+    check_errors(ds, [_numbers(0, 1, 2), InvalidArgumentError, _numbers(6)])
+
+
+def test_as_a_function_with_its_arguments() -> None:
+    double = fl.experimental.map_and_batch(lambda x: (x, x + 1), 3, drop_remainder=True, num_parallel_calls=4)
+    ds = fl.Dataset.range(7).apply(double)
+    check(ds, [(_numbers(0, 1, 2), _numbers(1, 2, 3)), (_numbers(3, 4, 5), _numbers(4, 5, 6))])
+    check(fl.Dataset.range(3).apply(fl.experimental.map_and_batch(lambda x: x, 2, 1)), [_numbers(0, 1), _numbers(2)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"batch_size": 0}, "batch_size must be greater than zero"),
+        ({"batch_size": 2, "num_parallel_calls": 0}, "num_parallel_calls must be greater than zero"),
+        ({"batch_size": 2, "num_parallel_calls": 2, "num_parallel_batches": 1}, "give only one, got 1 and 2"),
+    ],
+)
+def test_as_a_function_refused(arguments: dict[str, int], text: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=text):
+        fl.experimental.map_and_batch(lambda x: x, **arguments)

@@ -44,7 +44,8 @@ def test_an_open_shape(shape: Any) -> None:
 
 
 def test_a_source_of_one_shape_is_padded_up() -> None:
-    ds = fl.Dataset.from_tensor_slices(np.ones((3, 2))).padded_batch(2, padded_shapes=[4], padding_values=0.5 + np.zeros(()))
+    ones = fl.Dataset.from_tensor_slices(np.ones((3, 2)))
+    ds = ones.padded_batch(2, padded_shapes=[4], padding_values=np.float64(0.5))
     check(ds, [np.array([[1, 1, 0.5, 0.5]] * 2), np.array([[1, 1, 0.5, 0.5]])])
     assert ds.element_spec == fl.TensorSpec([None, 4], fl.float64)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import feedline as fl
 from harness import check
@@ -36,3 +37,14 @@ def test_name_and_count() -> None:
     plan = _two_epochs()._prepared[0]
     assert plan.op == "shuffle_and_repeat"
     assert plan.cardinality() == 8
+
+
+def test_as_a_function() -> None:
+    shuffled = fl.experimental.shuffle_and_repeat
+    check(lambda: fl.Dataset.range(3).apply(shuffled(3, 2, seed=1)), np.array([1, 2, 0, 1, 0, 2]), second=None)
+    endless = fl.Dataset.range(3).apply(shuffled(3, seed=1))
+    assert endless.cardinality() == fl.INFINITE_CARDINALITY
+    assert [int(x) for x in endless.take(7)] == [1, 2, 0, 1, 0, 2, 0]
+    for arguments, text in (((0,), "buffer_size"), ((3, 0), "count must be"), ((3, -5), "count must be")):
+        with pytest.raises(fl.errors.InvalidArgumentError, match=f"shuffle_and_repeat: {text}"):
+            shuffled(*arguments)

@@ -43,7 +43,8 @@ def test_ragged_and_sparse_tensors() -> None:
     check(fl.Dataset.from_tensors(ragged).unbatch(), [ragged[0], ragged[1], ragged[2]])
     check(_filled(1, 3, 0).ragged_batch(2).unbatch(), [np.full(n, n) for n in (1, 3, 0)])
     sparse = fl.SparseTensor([[0, 0], [1, 2]], [1, 2], [2, 4])
-    check(fl.Dataset.from_tensors(sparse).unbatch(), [fl.SparseTensor([[0]], [1], [4]), fl.SparseTensor([[2]], [2], [4])])
+    rows = [fl.SparseTensor([[0]], [1], [4]), fl.SparseTensor([[2]], [2], [4])]
+    check(fl.Dataset.from_tensors(sparse).unbatch(), rows)
 
 
 def test_rows_batch_again() -> None:
@@ -90,8 +91,8 @@ def test_components_of_different_lengths() -> None:
 
 
 def test_of_two_bad_components_the_earlier_element_is_told_first() -> None:
-    rows = [np.zeros(1), np.zeros(1), np.float64(0), np.zeros(1)], [np.zeros(1), np.float64(0), np.zeros(1), np.zeros(1)]
-    ds = fl.experimental.from_list([tuple(map(np.asarray, r)) for r in zip(*rows, strict=True)]).unbatch()
+    row, none = np.zeros(1), np.zeros(())
+    ds = fl.experimental.from_list([(row, row), (row, none), (none, row), (row, row)]).unbatch()
     good = (np.float64(0), np.float64(0))
     check_errors(ds, [good, InvalidArgumentError, InvalidArgumentError, good])
 
@@ -102,7 +103,8 @@ def test_an_error_of_the_input_takes_nothing_along() -> None:
             raise ValueError("one")
         return np.full(2, x)
 
-    check_errors(fl.Dataset.range(3).map(fails).unbatch(), [np.int64(0), np.int64(0), ValueError, np.int64(2), np.int64(2)])
+    expect = [np.int64(0), np.int64(0), ValueError, np.int64(2), np.int64(2)]
+    check_errors(fl.Dataset.range(3).map(fails).unbatch(), expect)
 
 
 def test_no_element_is_read_before_its_rows_are_needed() -> None:

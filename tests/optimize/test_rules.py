@@ -41,6 +41,7 @@ class Maker:
     def __init__(self, number: int) -> None:
         self.dice = random.Random(number)
         self.calls: Counter[str] = Counter()
+        self.endless = False
 
     def dataset(self, depth: int = 0) -> Any:
         ds = self._source()
@@ -68,8 +69,8 @@ class Maker:
             lambda: ds.skip(d.choice([-1, 0, 1, 4, 30])),
             lambda: ds.shard(*d.choice([(1, 0), (2, 1), (3, 0), (40, 39)])),
             lambda: ds.repeat(d.choice([1, 2, 3])),
-            lambda: ds.shuffle(d.choice([1, 3, 100, -2]), seed=d.randint(0, 9), reshuffle_each_iteration=d.random() < 0.8),
-            lambda: ds.shuffle(d.choice([4, 100]), seed=d.randint(0, 9)).repeat(d.choice([1, 2, -1])),
+            lambda: ds.shuffle(d.choice([1, 3, 100, 9 if self.endless else -2]), seed=d.randint(0, 9), reshuffle_each_iteration=d.random() < 0.8),
+            lambda: ds.shuffle(d.choice([4, 100]), seed=d.randint(0, 9)).repeat(self._epochs()),
             lambda: ds.batch(d.choice([1, 2, 5]), drop_remainder=d.random() < 0.3),
             lambda: ds.prefetch(d.choice([0, 2])),
             lambda: ds.enumerate(),
@@ -95,6 +96,11 @@ class Maker:
             return d.choice(steps)()
         except (TypeError, ValueError):  # steps that do not go together
             return ds
+
+    def _epochs(self) -> int:
+        epochs = self.dice.choice([1, 2, -1])
+        self.endless |= epochs < 0  # a buffer for everything would never be full any more
+        return epochs
 
     def _called(self, what: str, bad: int = 0) -> Callable[..., Any]:
         name = f"{what}{self.dice.randint(0, 99)}"

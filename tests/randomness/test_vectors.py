@@ -22,9 +22,6 @@ import feedline as fl
 from feedline.engine.run import blocks
 
 SIZES = (1, 7, None)
-LATER = {
-    "csv": "needs files",
-}
 VECTORS = [
     v for v in json.loads((Path(__file__).parent / "vectors.json").read_text())["vectors"] if v["family"] != "function"
 ]
@@ -286,10 +283,6 @@ def _drain(session: Any, op: Any) -> list[int]:
 
 @pytest.mark.parametrize("vector", VECTORS, ids=[f"{v['family']}-{i}" for i, v in enumerate(VECTORS)])
 def test_vector(vector: dict[str, Any], tmp_path: Path) -> None:
-    if vector["family"] in LATER:
-        with pytest.raises(AttributeError):  # once this fails, the family is to be taken off LATER
-            replay(vector["config"], tmp_path)
-        return
     for size in SIZES:
         with blocks(size):
             got = replay(vector["config"], tmp_path)

@@ -88,3 +88,10 @@ def test_map_structure_and_pickle() -> None:
     _, tree = flatten(Point(1, {"k": 2}))
     assert pickle.loads(pickle.dumps(tree)) == tree
     assert hash(pickle.loads(pickle.dumps(tree))) == hash(tree)
+
+
+def test_flatten_up_to_leaves_what_is_deeper_alone() -> None:
+    _, tree = flatten({"a": 0, "b": (1, 2)})
+    assert tree.flatten_up_to({"b": ((), [None]), "a": (3, 4)}) == [(3, 4), (), [None]]
+    with pytest.raises(TypeError, match=r"expected a tuple of 2 at \$.b"):
+        tree.flatten_up_to({"a": 0, "b": 1})

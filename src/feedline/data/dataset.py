@@ -11,6 +11,7 @@ import numpy as np
 from feedline.data.iterator import Iterator, NumpyIterator
 from feedline.data.options import Options
 from feedline.engine.run import Run
+from feedline.errors import OpError
 from feedline.ops import apply as _apply
 from feedline.ops import batch as _batch
 from feedline.ops import bucket_by_sequence_length as _bucket_by_sequence_length
@@ -54,10 +55,13 @@ from feedline.ops.sources import from_tensors as _from_tensors
 from feedline.ops.sources import list_files as _list_files
 from feedline.ops.sources import random as _random
 from feedline.ops.sources import range as _range
-from feedline.optimize import Optimizer
+from feedline.optimize import Applied, Optimizer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.explain import Explanation, explain, summary
 from feedline.plan.face import Face, register_face
+from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node
+from feedline.plan.picture import picture
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -75,7 +79,7 @@ class Dataset(Face[T_co]):
     _made: ClassVar[Callable[[Node], Any]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise TypeError("Dataset is made by its sources, for instance Dataset.range(3) or Dataset.from_tensor_slices(x)")
+        raise TypeError("Dataset is made by its sources, for instance Dataset.range(3) or Dataset.from_tensors(x)")
 
     # Sources
     choose_from_datasets = staticmethod(_choose_from_datasets.choose_from_datasets)
@@ -138,7 +142,7 @@ class Dataset(Face[T_co]):
         if n == INFINITE:
             raise TypeError("the dataset is infinite and has no length; take(n) makes it finite")
         if n == UNKNOWN:
-            raise TypeError("the dataset's length is unknown; iterate it, or state it with experimental.assert_cardinality")
+            raise TypeError("the dataset's length is unknown; count it, or state it with experimental.assert_cardinality")
         return n
 
     def __bool__(self) -> bool:
@@ -163,6 +167,57 @@ class Dataset(Face[T_co]):
         """
         merged: Options | None = _with_options.merged_options(self._plan)
         return (merged or Options()).frozen()
+
+    def explain(self) -> Explanation:
+        """The plan in words: its steps with their functions, specs and sizes, as written and as it runs.
+
+        >>> fl.Dataset.range(10).shuffle(4, seed=1).repeat(2).explain()
+        as written                                    elements  spec
+          3   repeat(2)                                     20  int64
+          2   shuffle(4, seed=1)                            10  int64
+                holds up to 4 elements, 32 B
+          1   range(10)                                     10  int64
+        <BLANKLINE>
+        as it runs                                    elements  spec
+          3   shuffle_and_repeat(4, seed=1, count=2)        20  int64
+                holds up to 4 elements, 32 B
+          1   range(10)                                     10  int64
+        <BLANKLINE>
+        rewritten by
+              shuffle_and_repeat_fusion  step 3
+        <BLANKLINE>
+        none of your code runs: elements are made in large blocks
+
+        None of your functions runs for it. A spec that only running one would tell is known once the dataset is used.
+        """
+        return explain(self._plan, *self._rewritten())
+
+    def fingerprint(self) -> np.uint64:
+        """A number that is equal for datasets that do the same: the same steps, arguments, data and functions.
+
+        >>> ds = fl.Dataset.range(10).map(lambda x: x + 1)
+        >>> ds.fingerprint() == fl.Dataset.range(10).map(lambda y: y + 1).fingerprint()
+        np.True_
+        >>> ds.fingerprint() == fl.Dataset.range(10).map(lambda x: x + 2).fingerprint()
+        np.False_
+
+        Functions count by their code and the values they use, arrays by their content. Without functions in it, the
+        number is the same in every process.
+        """
+        return fingerprint(self._plan)
+
+    def __repr__(self) -> str:
+        return f"<fl.Dataset {summary(self._plan)}>"
+
+    def _repr_html_(self) -> str:
+        return picture(self._plan, *self._rewritten())
+
+    def _rewritten(self) -> tuple[Node | None, list[Applied], str]:
+        """The plan that runs, which rules made it, and why there is none where there is none."""
+        try:
+            return *Optimizer(_with_options.merged_options(self._plan)).told(self._plan), ""
+        except OpError as e:
+            return None, [], str(e)
 
     @cached_property
     def _prepared(self) -> tuple[Node, Optimizer]:

@@ -21,8 +21,8 @@ class Iterator(Generic[T]):
     >>> next(it), it.get_next()
     (np.int64(0), np.int64(1))
 
-    Used as a context manager, or with `close()`, it frees what it holds at once; otherwise that happens when nothing refers
-    to it any more.
+    Used as a context manager, or with `close()`, it frees what it holds at once; otherwise that happens when nothing
+    refers to it any more.
     """
 
     def __init__(self, run: Run, spec: Any) -> None:

@@ -155,8 +155,18 @@ def _encode_array(array: np.ndarray[Any, Any], scalar: bool) -> Any:
     if array.dtype.kind == "O":
         items = [base64.b64encode(v).decode() for v in array.ravel().tolist()]
         return {"strings": [list(array.shape), items]}
-    raw = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-    return {"array": [as_dtype(array.dtype).name, list(array.shape), raw, scalar]}
+    narrow = _narrowest(array)
+    raw = base64.b64encode(np.ascontiguousarray(array, narrow).tobytes()).decode()
+    return {"array": [as_dtype(array.dtype).name, list(array.shape), raw, scalar, as_dtype(narrow).name]}
+
+
+def _narrowest(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
+    """The smallest type that holds the values: row numbers are int64 but seldom need it."""
+    if array.dtype != np.int64 or not array.size:
+        return array.dtype
+    low, high = int(array.min()), int(array.max())
+    fitting = (np.dtype(t) for t in (np.uint8, np.uint16, np.uint32) if low >= 0 and high <= np.iinfo(t).max)
+    return next(fitting, array.dtype)
 
 
 def _encode_column(column: Any) -> Any:
@@ -198,8 +208,8 @@ def decode(value: Any, node: Node, run: Run) -> Any:
     if kind == "b":
         return base64.b64decode(got)
     if kind == "array":
-        dtype, shape, raw, scalar = got
-        array = np.frombuffer(base64.b64decode(raw), as_dtype(dtype).dtype).reshape(shape).copy()
+        dtype, shape, raw, scalar, narrow = got
+        array = np.frombuffer(base64.b64decode(raw), as_dtype(narrow).dtype).astype(as_dtype(dtype).dtype).reshape(shape)
         return array[()] if scalar else array
     if kind == "strings":
         shape, items = got

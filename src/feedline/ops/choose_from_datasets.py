@@ -86,8 +86,8 @@ class Choose(Node):
         """True when the selector may be read any number of rows ahead: it has no effects, and takes seeds at most at
         the start.
         """
-        drawing = [n for n in self.selector.walk() if seeds_in(n) and not isinstance(n, Random)]
-        return self._apart and self.selector.quiet and not drawing
+        at_start = isinstance(self.selector, Random) or not seeds_in(self.selector)
+        return self._apart and self.selector.quiet and at_start and not any(map(seeds_in, self.selector.inputs))
 
     @cached_property
     def _in_bulk(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -84,7 +84,7 @@ class RaggedBatch(MapAndBatch):
         made = []
         for i in range(0, len(values), size):
             part = values[i : i + size]
-            levels = ragged_levels(common_dims(known, [v.shape for v in part]))
+            levels = ragged_levels(common_dims(known, {v.shape for v in part}))
             try:
                 if levels:
                     made.append(ragged.stack_rows(part, levels, self.row_splits_dtype.dtype))
@@ -100,7 +100,7 @@ def ragged_levels(dims: Dims | None) -> int:
     return max((i + 1 for i, d in enumerate(dims or ()) if d is None), default=0)
 
 
-def common_dims(known: Dims | None, shapes: Sequence[Dims | None]) -> Dims | None:
+def common_dims(known: Dims | None, shapes: Iterable[Dims | None]) -> Dims | None:
     """The dimensions that are known and the same in all shapes; None for all where the ranks differ."""
     found = [s for s in (known, *shapes) if s is not None]
     if len({len(s) for s in found}) > 1:

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
+from feedline.ops.sources.from_source import Rows
+from feedline.ops.view import View
 from feedline.plan.arguments import integer
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
@@ -98,4 +100,6 @@ def shard(self: F, num_shards: int, index: int, name: str | None = None) -> F:
             raise InvalidArgumentError(f"shard: num_shards must be greater than zero, got {n}")
         if not 0 <= i < n:
             raise InvalidArgumentError(f"shard: index must be between 0 and {n - 1} for {n} shards, got {i}")
+        if isinstance(self._plan, Rows):  # it can leave the rows of other shards unread
+            return self._derive(View(self._plan, i, n, Shard(self._plan, n, i).cardinality()))  # type: ignore[no-any-return]
     return self._derive(Shard(self._plan, n, i))  # type: ignore[no-any-return]

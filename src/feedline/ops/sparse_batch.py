@@ -59,10 +59,12 @@ def sparse_of(rows: list[Any], row_shape: Dims) -> SparseTensor:
             raise DataLossError(
                 f"sparse_batch: an element of shape {list(array.shape)} is larger than row_shape, {list(row_shape)}"
             )
-    counts = [array.size for array in arrays]
+    counts = np.array([array.size for array in arrays])
     places = [np.repeat(np.arange(len(arrays)), counts)]
-    if row_shape:
-        places += np.concatenate([np.indices(a.shape).reshape(a.ndim, a.size) for a in arrays], axis=1).tolist()
+    if len(row_shape) == 1:
+        places.append(np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))
+    elif row_shape:
+        places.extend(np.concatenate([np.indices(a.shape).reshape(a.ndim, a.size) for a in arrays], axis=1))
     largest = [max(sizes) for sizes in zip(*(a.shape for a in arrays), strict=True)]
     shape = [n if d is None else d for n, d in zip(largest, row_shape, strict=True)]
     values = np.concatenate([array.ravel() for array in arrays])

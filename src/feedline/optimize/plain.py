@@ -11,8 +11,8 @@ from feedline.ops.with_options import WithOptions
 from feedline.ops.zip import Zip
 from feedline.plan.node import Node
 
-_SOURCES = (Range, Slices, Counter, View)
-_PASSING_ON = (Prefetch, WithOptions, Zip)
+_SOURCES = (Range, Slices, Counter)
+_PASSING_ON = (Prefetch, View, WithOptions, Zip)
 
 
 def plain(node: Node) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from feedline.ops.shard import SHARD_HINT, Shard
 from feedline.ops.skip import Skip
-from feedline.ops.sources.from_source import Rows
 from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.sources.range import Range
 from feedline.ops.take import Take
@@ -14,8 +13,7 @@ from feedline.plan.rewrite import standing_for
 
 
 def push_down(node: Node) -> Node | None:
-    """`take`, `skip` and `shard` of a source that knows where each row is become a view of it, so that rows left out are
-    not even looked at.
+    """`take`, `skip` and `shard` of rows in memory become a view of them, so that rows left out are not even looked at.
 
     Only directly over the source: further up, functions run on the rows left out, and errors count for some of the
     three and not for others.
@@ -25,7 +23,7 @@ def push_down(node: Node) -> Node | None:
     below = node.input
     if isinstance(below, View):
         source, start, by, count = below.source, below.start, below.by, below.count
-    elif isinstance(below, (Range, Rows, Slices)):
+    elif isinstance(below, (Range, Slices)):
         source, start, by, count = below, 0, 1, below.cardinality()
     else:
         return None

@@ -90,8 +90,8 @@ class Function:
             return None
 
     def spec_of_columns(self, spec: Any) -> Any:
-        """The spec of the results for elements of `spec`, where calling the function with empty columns can tell it; None
-        where only a call with an element could.
+        """The spec of the results for elements of `spec`, where calling the function with empty columns can tell it;
+        None where only a call with an element could.
         """
         leaves, tree = flatten(spec)
         if not all(isinstance(s, TensorSpec) and s.shape.rank == 0 for s in leaves):
@@ -220,14 +220,17 @@ def _references(value: Any) -> int:
 
 
 def _measure() -> tuple[int, int]:
-    """How many references an array that was made for us alone has, seen as `_kept` sees it: by itself, in a structure."""
+    """How many references an array that was made for us alone has, seen as `_kept` sees it: by itself, in a
+    structure.
+    """
 
     def alone(result: Any) -> int:
         return _references(result)
 
     def in_structure(result: Any) -> int:
         leaves, _ = flatten(result)
-        return [_references(v) for v in leaves][0]
+        (count,) = [_references(v) for v in leaves]
+        return count
 
     array, structure = np.empty(0), (np.empty(0),)
     return alone(array), in_structure(structure)

@@ -51,8 +51,8 @@ _NO_STATE = NoState()
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def node(cls: type[C]) -> type[C]:
-    """Makes a Node class a frozen dataclass. The methods are `Node`'s own: dataclasses would compile them anew for each of
-    many classes, which is most of what importing them costs.
+    """Makes a Node class a frozen dataclass. The methods are `Node`'s own: dataclasses would compile them anew for
+    each of many classes, which is most of what importing them costs.
     """
     made = dataclasses.dataclass(init=False, eq=False, repr=False, match_args=False)(cls)
     made._fields = dataclasses.fields(made)  # type: ignore[attr-defined, arg-type]
@@ -79,7 +79,8 @@ class Node:
         names = [f.name for f in self._fields]
         given = dict(zip(names, args, strict=False)) | kwargs
         if len(given) < len(args) + len(kwargs) or not given.keys() <= set(names):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}; got {len(args)} values and {list(kwargs)}")
+            wrong = f"got {len(args)} values and {list(kwargs)}"
+            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}; {wrong}")
         for f in self._fields:
             if f.name not in given:
                 if f.default is not dataclasses.MISSING:

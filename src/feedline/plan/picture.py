@@ -8,17 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from feedline.plan.explain import (
-    UNKNOWN_SPEC,
-    count_text,
-    functions,
-    length_text,
-    notes,
-    spec_of,
-    spec_text,
-    value_text,
-)
-from feedline.plan.explain import call_text as _call_text
+from feedline.plan.explain import UNKNOWN_SPEC, call_text, count_text, functions, length_text, notes, spec_of, spec_text
 from feedline.plan.node import Node
 
 _STYLE = """
@@ -32,8 +22,9 @@ _STYLE = """
 .fl-soft{color:var(--soft)}
 .fl-mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12px}
 .fl-node{display:flex;flex-direction:column;align-items:center}
-.fl-inputs{display:flex;align-items:stretch}
-.fl-branch{display:flex;flex-direction:column;align-items:center;position:relative;flex:1}
+.fl-node>.fl-node,.fl-branch>.fl-node{align-self:stretch}
+.fl-inputs{display:flex;align-items:stretch;width:max-content}
+.fl-branch{display:flex;flex-direction:column;align-items:center;position:relative}
 .fl-inputs>.fl-branch:not(:only-child){padding:0 10px}
 .fl-pipe{flex:1 0 16px;width:0;border-left:1.5px solid var(--line)}
 .fl-tip{height:14px;width:0;border-left:1.5px solid var(--line);position:relative}
@@ -44,18 +35,21 @@ _STYLE = """
 .fl-branch:first-child>.fl-bar::after{left:50%}
 .fl-branch:last-child>.fl-bar::after{right:50%}
 .fl-card{border:1px solid var(--line);border-left:3px solid var(--line);border-radius:7px;background:var(--fill);
- padding:6px 12px 7px 9px;min-width:200px;max-width:400px;display:grid;grid-template-columns:auto 1fr;gap:0 9px}
+ padding:6px 14px 7px 9px;min-width:190px;width:100%;max-width:430px;
+ display:grid;grid-template-columns:auto 1fr;gap:0 9px}
 .fl-card>:first-child{grid-row:span 9;min-width:16px;text-align:right;color:var(--soft);font-size:11px;line-height:19px;
  font-variant-numeric:tabular-nums}
 .fl-card b{font-weight:650}
-.fl-card .fl-flow{color:var(--soft);font-size:12px;overflow-wrap:anywhere}
-.fl-card .fl-note{color:var(--soft);font-size:12px}
+.fl-card .fl-flow,.fl-card .fl-note{color:var(--soft);font-size:12px;overflow-wrap:anywhere}
 .fl-source{border-left-color:var(--source)}
 .fl-user{border-left-color:var(--code)}
 .fl-made{border-left-color:var(--made)}
-.fl-user .fl-fn{color:color-mix(in srgb,var(--code) 72%,currentColor)}
-.fl-plans{display:flex;flex-wrap:wrap;gap:18px 44px;align-items:flex-start}
-.fl-title{color:var(--soft);font-size:11px;letter-spacing:.05em;text-transform:uppercase;margin:0 0 8px;text-align:center}
+.fl-user .fl-fn{color:color-mix(in srgb,var(--code) 78%,currentColor)}
+.fl-plans{display:flex;flex-wrap:wrap;gap:20px 48px;align-items:flex-start}
+.fl-plans>div{max-width:100%;overflow-x:auto}
+.fl-plans>div>.fl-node{width:max-content;min-width:100%}
+.fl-title{color:var(--soft);font-size:11px;letter-spacing:.05em;text-transform:uppercase;text-align:center;
+ margin:0 0 8px}
 .fl-foot{margin:12px 0 0;font-size:12px;color:var(--soft);display:flex;flex-wrap:wrap;gap:3px 16px}
 .fl-foot i{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:5px}
 """
@@ -69,15 +63,20 @@ def picture(
     plans = [_titled("as written" if applied else "", _node(written, known))]
     if running is not None and applied:
         plans.append(_titled("as it runs", _node(running, known)))
-    foot = [f'<span><i style="background:var(--{c})"></i>{text}</span>' for c, text in _legend(written, running, applied)]
+    legend = _legend(written, running, applied)
+    foot = [f'<span><i style="background:var(--{colour})"></i>{text}</span>' for colour, text in legend]
+    foot = foot if len(foot) > 1 else []
     if applied:
         foot.append(f"<span>rewritten by {escape(', '.join(rule for rule, _ in applied))}</span>")
     if problem:
         foot.append(f"<span>cannot run: {escape(problem)}</span>")
+    spec = spec_of(written)
+    what = f'<span class="fl-soft">spec {UNKNOWN_SPEC}</span>'
+    if spec is not None:
+        what = f'<span class="fl-soft fl-mono">{escape(_cut(spec_text(spec), 200))}</span>'
     return (
         f'<div class="fl-plan"><style>{_STYLE}</style>'
-        f'<div class="fl-head"><b>Dataset</b><span>{length_text(written.cardinality())}</span>'
-        f'<span class="fl-mono fl-soft">{escape(_spec_text(written, 200))}</span></div>'
+        f'<div class="fl-head"><b>Dataset</b><span>{length_text(written.cardinality())}</span>{what}</div>'
         f'<div class="fl-plans">{"".join(plans)}</div><div class="fl-foot">{"".join(foot)}</div></div>'
     )
 
@@ -99,16 +98,26 @@ def _node(node: Node, known: set[str]) -> str:
 
 
 def _card(node: Node, known: set[str]) -> str:
-    name, _, rest = _call_text(node, 80).partition("(")
+    name, _, rest = call_text(node, 80).partition("(")
     lines = [f'<span><b>{escape(name)}</b><span class="fl-mono">({escape(rest)}</span></span>']
     used = functions(node)
     for function in used:
-        at = f" · {function.where}" if function.where else ""
-        lines.append(f'<span class="fl-mono fl-fn">ƒ {escape(value_text(function) + at)}</span>')
+        how = "on whole columns" if function.elementwise else "once per element"
+        at = f'<span class="fl-mono">{escape(function.where)}</span> · ' if function.where else ""
+        lines.append(f'<span class="fl-note fl-fn">ƒ&nbsp;{at}{how}</span>')
     lines += [f'<span class="fl-note">{escape(said)}</span>' for said in notes(node)[len(used) :]]
-    flow = f"{count_text(node.cardinality())} × {_spec_text(node, 90)}"
-    lines.append(f'<span class="fl-flow fl-mono">{escape(flow)}</span>')
-    return f'<div class="fl-card {_colour(node, known)}"><span>{node.position}</span>{"".join(lines)}</div>'
+    lines.append(f'<span class="fl-flow">{_flow(node)}</span>')
+    colour = _colour(node, known)
+    number = "" if colour == "fl-made" and not node.inputs else str(node.position)
+    return f'<div class="fl-card {colour}"><span>{number}</span>{"".join(lines)}</div>'
+
+
+def _flow(node: Node) -> str:
+    """What leaves a step: so many elements of a spec."""
+    spec, n = spec_of(node), node.cardinality()
+    if spec is None:
+        return length_text(n)
+    return f'<span class="fl-mono">{count_text(n)} &times; {escape(_cut(spec_text(spec), 90))}</span>'
 
 
 def _colour(node: Node, known: set[str]) -> str:
@@ -128,7 +137,5 @@ def _legend(written: Node, running: Node | None, applied: Sequence[object]) -> l
     return found
 
 
-def _spec_text(node: Node, limit: int) -> str:
-    spec = spec_of(node)
-    text = f"({UNKNOWN_SPEC})" if spec is None else spec_text(spec)
+def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

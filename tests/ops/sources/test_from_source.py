@@ -30,9 +30,8 @@ def write(path: Path, vectors: Sequence[np.ndarray[Any, Any]]) -> Path:
 class Vectors(fl.Source):
     """Reads such files one after another. A position is the number of the file and the offset in it."""
 
-    element_spec = {"label": fl.TensorSpec([], fl.int64), "vector": fl.TensorSpec([None], fl.float32)}
-
     def __init__(self, *paths: Path) -> None:
+        self.element_spec = {"label": fl.TensorSpec([], fl.int64), "vector": fl.TensorSpec([None], fl.float32)}
         self.paths = [str(p) for p in paths]
         self.file: Any = None
         self.asked: list[int] = []
@@ -201,7 +200,8 @@ INT8 = fl.TensorSpec([], fl.int8)
 
 
 def test_python_values_take_the_type_of_the_spec() -> None:
-    spec = {"i": INT8, "f": fl.TensorSpec([], fl.float64), "s": fl.TensorSpec([], fl.string), "b": fl.TensorSpec([], fl.bool)}
+    kinds = {"i": fl.int8, "f": fl.float64, "s": fl.string, "b": fl.bool}
+    spec = {name: fl.TensorSpec([], kind) for name, kind in kinds.items()}
     items = [{"i": 1, "f": 0.1, "s": "x", "b": True}, {"b": False, "i": -2, "f": 3, "s": b"y"}]
     expect = [
         {"i": np.int8(1), "f": np.float64(0.1), "s": "x", "b": True},
@@ -241,6 +241,26 @@ def test_a_row_that_fails_is_left_out() -> None:
     expect = [np.int8(1), Raises(KeyError, text), np.int8(3), Raises(UnknownError, "row 3"), np.int8(5)]
     check_errors(ds, expect)
     check(ds.ignore_errors(), [np.int8(1), np.int8(3), np.int8(5)])
+
+
+def test_rows_that_fail_above_a_shard_and_a_shuffle() -> None:
+    ds = fl.Dataset.from_source(Items(INT8, [0, 1, 2, KeyError("k"), 4, 5]))
+    check_errors(ds.shard(2, 1), [np.int8(1), KeyError, np.int8(5)])
+    check_errors(ds.shard(2, 0), [np.int8(0), np.int8(2), np.int8(4)])
+    orders = [_with_errors(ds.shard(2, 1).shuffle(3, seed=1)) for _ in range(2)]
+    assert orders[0] == orders[1] and sorted(map(str, orders[0])) == ["1", "5", "KeyError"]
+
+
+def _with_errors(ds: Any) -> list[Any]:
+    found: list[Any] = []
+    it = iter(ds)
+    while True:
+        try:
+            found.append(int(next(it)))
+        except StopIteration:
+            return found
+        except KeyError:
+            found.append("KeyError")
 
 
 @pytest.mark.parametrize(

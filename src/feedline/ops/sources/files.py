@@ -21,6 +21,9 @@ from feedline.structure.types import string
 Slot = tuple[bytes, int, int, Any]
 """A file that is being read: its name, the place in it (offset and number), and its reader, None until it is open."""
 
+GIVEN_UP = -1
+"""The offset in a file of which no more can be read. It ends when its turn comes, not earlier."""
+
 STRING = TensorSpec((), string)
 
 
@@ -128,6 +131,8 @@ class Files(Node):
         if slot is None:
             return Read(None)
         name, offset, number, reader = slot
+        if offset == GIVEN_UP:
+            return Read(None)
         if reader is None:
             try:
                 reader = self.open_file(name)
@@ -145,10 +150,13 @@ class Files(Node):
         slot = slots[i]
         if slot is None:
             return
-        name, _, _, reader = slot
-        if got.place is None and reader is not None:
+        name, _, number, reader = slot
+        if got.place is not None:
+            slots[i] = (name, *got.place, reader)
+            return
+        if reader is not None:
             reader.close()
-        slots[i] = None if got.place is None else (name, *got.place, reader)
+        slots[i] = None if got.error is None else (name, GIVEN_UP, number, None)
 
     def after_error(self, state: Reading) -> Reading:
         """The error has been raised."""

@@ -1,0 +1,83 @@
+"""rejection_resample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.harness import Raises, check, check_errors
+
+import feedline as fl
+
+
+def thirds(n: int) -> Any:
+    return fl.Dataset.range(n).map(lambda x: x % 3)
+
+
+def label(x: Any) -> Any:
+    return np.int32(x)
+
+
+def shares(ds: Any) -> Any:
+    classes = np.array([int(c) for c, _ in ds])
+    return np.bincount(classes) / len(classes)
+
+
+def test_the_target_is_met() -> None:
+    found = shares(thirds(6000).rejection_resample(label, [0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3], seed=4))
+    assert np.allclose(found, [0.5, 0.3, 0.2], atol=0.03)
+    found = shares(thirds(6000).rejection_resample(label, [0.5, 0.3, 0.2], seed=4))
+    assert np.allclose(found, [0.5, 0.3, 0.2], atol=0.04)
+
+
+@pytest.mark.parametrize("initial", [[1 / 3, 1 / 3, 1 / 3], None])
+def test_runs_the_same_in_every_way(initial: Any) -> None:
+    def make() -> Any:
+        return thirds(80).rejection_resample(label, [0.5, 0.3, 0.2], initial, seed=4)
+
+    check(make, list(make()))
+
+
+def test_elements_are_pairs_of_class_and_element() -> None:
+    pairs = fl.Dataset.from_tensor_slices(([0, 1, 0], ["a", "b", "c"]))
+    same = pairs.rejection_resample(lambda n, s: n, [0.5, 0.5], [0.5, 0.5])
+    check(same, [(0, (0, b"a")), (1, (1, b"b")), (0, (0, b"c"))])
+    assert same.element_spec == (
+        fl.TensorSpec([], fl.int32),
+        (fl.TensorSpec([], fl.int32), fl.TensorSpec([], fl.string)),
+    )
+    one = pairs.rejection_resample(lambda n, s: n, [1.0, 0.0], [0.5, 0.5], seed=1)
+    check(one, [(0, (0, b"a")), (0, (0, b"c"))])
+
+
+def test_cardinality() -> None:
+    assert thirds(9).rejection_resample(label, [0.3, 0.3, 0.4]).cardinality() == fl.UNKNOWN_CARDINALITY
+
+
+def test_classes_that_fail_or_are_none() -> None:
+    def f(x: Any) -> Any:
+        if x == 1:
+            raise KeyError("class")
+        return np.int32(7 if x == 3 else 0)
+
+    check_errors(
+        lambda: fl.Dataset.range(5).rejection_resample(f, [1.0, 0.0], [0.5, 0.5], seed=1),
+        [
+            (np.int32(0), np.int64(0)),
+            Raises(KeyError, r"rejection_resample at step 2 \(test_rejection_resample.py:\d+ 'f'\) failed on element 1"),
+            (np.int32(0), np.int64(2)),
+            Raises(ValueError, "integer from 0 to 1"),
+            (np.int32(0), np.int64(4)),
+        ],
+    )
+
+
+def test_arguments() -> None:
+    ds = thirds(3)
+    with pytest.raises(ValueError, match="target_dist must be a vector"):
+        ds.rejection_resample(label, 0.5)
+    with pytest.raises(ValueError, match="equally long, got 2 and 3"):
+        ds.rejection_resample(label, [0.3, 0.3, 0.4], [0.5, 0.5])
+    with pytest.raises(TypeError, match="class_func must be a function"):
+        ds.rejection_resample(3, [0.5, 0.5])  # type: ignore[arg-type]
