@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import check
 
 import feedline as fl
 
@@ -84,3 +85,10 @@ def test_after_an_error_the_next_element_follows() -> None:
     other = iter(ds)
     other.restore(it.save())
     assert [int(x) for x in other] == [2, 3]
+
+
+def test_seeds_of_nested_datasets_are_kept() -> None:
+    def make() -> Any:
+        return fl.Dataset.range(3).flat_map(lambda x: fl.Dataset.range(4).shuffle(4, seed=1).repeat(2))
+
+    check(make, list(make()))

@@ -10,6 +10,8 @@ from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.engine.run import blocks
+from feedline.ops.choose_from_datasets import Choose
+from feedline.plan.face import dataset
 
 choose = fl.Dataset.choose_from_datasets
 
@@ -184,3 +186,15 @@ def test_inputs_that_share_seeds_are_read_in_turn() -> None:
             return [int(x) for x in choose([shuffled, shuffled.map(lambda x: x + 10)], fl.Dataset.range(2).repeat(15))]
 
     assert outcome(1) == outcome(7) == outcome(None)
+
+
+def test_types_that_show_only_when_it_runs() -> None:
+    halves = fl.Dataset.range(9).map(lambda x: x * 0.5)
+    inputs = (fl.Dataset.range(9)._plan, halves._plan)
+    unchecked = dataset(Choose(choices(0, 0, 1, 0)._plan, inputs, True, (True, True)))
+    with blocks(64):
+        it = iter(unchecked)
+        assert [next(it), next(it)] == [0, 1]
+        with pytest.raises(TypeError, match="same structure and types"):
+            next(it)
+        assert list(it) == []

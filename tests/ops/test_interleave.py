@@ -134,7 +134,7 @@ def test_an_error_keeps_the_turn() -> None:
     )
     check_errors(
         lambda: fl.Dataset.range(5).interleave(lambda x: fl.Dataset.from_tensors(fail_at(2)(x)).repeat(2), 2),
-        [*map(np.int64, (0, 1, 0, 1)), Raises(ValueError, "interleave at step 2 .*element 2"), *map(np.int64, (3, 4, 3, 4))],
+        [*map(np.int64, (0, 1, 0, 1)), Raises(ValueError, "interleave at step 2"), *map(np.int64, (3, 4, 3, 4))],
     )
     check_errors(
         lambda: fl.Dataset.range(3).interleave(lambda i: fl.Dataset.range(i * 10, i * 10 + 3).map(fail_at(11)), 3),

@@ -49,11 +49,13 @@ def test_scalars_matrices_and_strings() -> None:
         assert batch.values.tolist() == [b"a", b""]
 
 
-def test_elements_that_do_not_fit_lose_their_batch() -> None:
+def test_after_an_element_that_does_not_fit_the_batch_begins_anew() -> None:
     good = _sparse([[0, 0], [1, 0]], [1, 1], [2, 2])
-    large = Raises(DataLossError, "larger than row_shape")
-    check_errors(_filled(1, 1, 4, 1, 1, 1).sparse_batch(2, [2]), [good, large, good])
-    check_errors(_filled(1, 1).sparse_batch(2, [4, 4]), [Raises(InvalidArgumentError, "has not the rank of row_shape")])
+    large = Raises(DataLossError, r"\[4\] is larger than row_shape \[2\]")
+    check_errors(_filled(1, 1, 4, 1, 1).sparse_batch(2, [2]), [good, large, good])
+    check_errors(_filled(1, 1, 2, 4, 1, 1).sparse_batch(2, [2]), [good, large, good])
+    rank = Raises(InvalidArgumentError, "has not the rank of row_shape")
+    check_errors(_filled(1, 1).sparse_batch(2, [4, 4]), [rank, rank])
     ragged = fl.Dataset.from_tensors(fl.ragged.constant([[1], [2, 3]])).sparse_batch(2, [3, 3])
     check_errors(ragged, [Raises(InvalidArgumentError, "must be arrays, got a RaggedTensor")])
 

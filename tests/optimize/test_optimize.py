@@ -116,3 +116,35 @@ def test_what_was_done_is_told() -> None:
     better, applied = Optimizer(None).told(plan)
     assert applied == [("noop_elimination", (2, 3)), ("shuffle_and_repeat_fusion", (5,))]
     assert better == optimize(plan)
+
+
+def _fails_on_four(x: Any) -> Any:
+    if x == 4:
+        raise ValueError("four")
+    return x
+
+
+def _read(ds: Any) -> list[Any]:
+    it, out = iter(ds), []
+    while len(out) < 20:
+        try:
+            out.append(next(it).tolist())
+        except StopIteration:
+            break
+        except ValueError:
+            out.append("error")
+    return out
+
+
+def test_plans_inside_functions_follow_the_options_of_the_outer_one() -> None:
+    off = _options(map_and_batch_fusion=False)
+    one = fl.Dataset.range(1)
+    inside = fl.Dataset.range(9).map(_fails_on_four).batch(3)
+    assert _read(one.flat_map(lambda _: inside)) == [[0, 1, 2], "error", [6, 7, 8]]
+    assert _read(one.flat_map(lambda _: inside).with_options(off)) == [[0, 1, 2], "error", [5, 6, 7], [8]]
+    assert _read(one.flat_map(lambda _: inside.with_options(off))) == [[0, 1, 2], "error", [6, 7, 8]]
+
+
+def test_a_plan_inside_a_function_that_cannot_run_fails_where_it_is_opened() -> None:
+    ds = fl.Dataset.range(2).flat_map(lambda _: fl.Dataset.range(3).shuffle(3, seed=1).repeat(0))
+    assert _read(ds) == ["error", "error"]

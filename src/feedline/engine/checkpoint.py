@@ -122,7 +122,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, Exception):
         return {"error": [errors.op_class(type(value)).__name__, f"{type(value).__name__}: {value}"]}
     if isinstance(value, Run):
-        return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states]]}
+        counts = [g.count for g in generators(value.plan)]
+        return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states], counts]}
     if isinstance(value, RaggedTensor):
         return {"ragged": [encode(value.values), encode(value.row_splits)]}
     if isinstance(value, SparseTensor):
@@ -131,11 +132,11 @@ def encode(value: Any) -> Any:
         if value.has_value():
             return {"optional": encode(Block.of_elements([value.get_value()]))}
         raise FailedPreconditionError("an empty optional in a shuffle or window buffer cannot be saved")
-    if hasattr(value, "save") and hasattr(type(value), "load"):
-        return {"saved": encode(value.save())}
     plan = getattr(value, "_plan", None)
     if plan is not None:
         return {"dataset": _encode_dataset(plan)}
+    if hasattr(value, "save") and hasattr(type(value), "load"):
+        return {"saved": encode(value.save())}
     if hasattr(value, "close"):
         return None  # live: opened again from what the state says beside it
     raise FailedPreconditionError(f"a {type(value).__name__} cannot be part of a saved iterator state")
@@ -166,7 +167,8 @@ def _narrowest(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
         return array.dtype
     low, high = int(array.min()), int(array.max())
     fitting = (np.dtype(t) for t in (np.uint8, np.uint16, np.uint32) if low >= 0 and high <= np.iinfo(t).max)
-    return next(fitting, array.dtype)
+    found: np.dtype[Any] = next(fitting, array.dtype)
+    return found
 
 
 def _encode_column(column: Any) -> Any:
@@ -245,6 +247,8 @@ def _decode_run(got: Any, node: Node, run: Run) -> Run:
             f"the function of {node.op} makes another dataset than when the state was saved: "
             f"{' → '.join(outline(child.plan))} instead of {' → '.join(got[1])}"
         )
+    for generator, count in zip(generators(child.plan), got[3], strict=True):
+        generator.count = count
     child.states[:] = [decode_state(s, n, child) for s, n in zip(got[2], child.nodes, strict=True)]
     return child
 

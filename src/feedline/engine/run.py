@@ -47,8 +47,10 @@ class Input:
 
     def start(self) -> None:
         """Starts the node, and what it starts below it, anew."""
-        close_state(self.states[self.slot])
-        self.states[self.slot] = self.node.begin(self.inputs)
+        before = self.states[self.slot]
+        close_state(before)
+        state = self.node.begin(self.inputs)
+        self.states[self.slot] = state if before is None else self.node.again(before, state)
 
     def open(self, plan: Node, key: Block | None = None) -> Run:
         """A run of a nested plan, with the same treatment as the plan around it had."""

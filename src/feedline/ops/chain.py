@@ -46,10 +46,14 @@ class Chain(RowWise):
 
     def spec(self) -> Any:
         """As after the last map: seen in the first few results. Filters change nothing."""
-        if self._last_map is None:
-            return self.input.element_spec
-        maps = self.replace(links=tuple(link for link in self.links if link.op == "map"))
-        return infer(sample(maps, SAMPLES) or [maps.apply(Block.of_elements([zeros_of(self.input.element_spec)]))])
+        maps = tuple(link for link in self.links if link.op == "map")
+        blocks = sample(self.replace(links=maps), SAMPLES) if maps else []
+        if blocks:
+            return infer(blocks)
+        spec = self.input.element_spec
+        for link in maps:  # no elements to try them on
+            spec = infer([link.function.block_of([link.function.on_row(zeros_of(spec))])])
+        return spec
 
     def cardinality(self) -> int:
         """Not known where something is filtered."""

@@ -114,7 +114,7 @@ class Choose(Node):
                 size += rows.nbytes
         if parts:
             return concat(parts), s
-        return (None if s.over else EMPTY), s
+        return (None if s.over and s.error is None else EMPTY), s
 
     def _with_choices(self, s: Chosen, pull: Pull, want: int) -> Chosen:
         """With the next choices of the selector: one where others would notice that it is read first, else as many as
@@ -211,16 +211,18 @@ class Choose(Node):
 
     def _in_order(self, s: Chosen, reads: list[_Read], stop: int) -> tuple[Block | None, Chosen]:
         """The rows of several inputs in the order in which they were chosen."""
-        parts = []
-        for read in reads:
+        for read in sorted(reads, key=lambda read: int(read.places[0])):
             assert read.rows is not None
-            if s.form is None:
-                s = s._replace(form=read.rows.slice(0, 0))
-            assert s.form is not None
-            if not alike(s.form, read.rows):
-                error = InvalidTypeError(_unlike(self.op, s.form.spec(), read.rows.spec()))
-                return None, s._replace(error=error, over=True)
-            parts.append(read.rows.reordered(s.form.tree))
+            form = s.form if s.form is not None else read.rows.slice(0, 0)
+            s = s._replace(form=form)
+            if not alike(form, read.rows):
+                error = InvalidTypeError(_unlike(self.op, form.spec(), read.rows.spec()))
+                first = int(read.places[0])
+                before = [r for r in reads if r.places[0] < first]
+                for other in before:
+                    other.cut(first)
+                return self._in_order(s._replace(error=error, over=True), before, first)
+        parts = [read.rows.reordered(s.form.tree) for read in reads if read.rows is not None and s.form is not None]
         if len(parts) < 2:
             return (parts[0] if parts else None), s
         places = np.concatenate([read.places for read in reads])

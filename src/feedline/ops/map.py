@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar
 
+from feedline.ops.nested import stand_in
 from feedline.plan import arguments
 from feedline.plan.face import F, sample
 from feedline.plan.function import Function, infer
 from feedline.plan.node import RowFailed, RowWise, node
 from feedline.structure.block import Array, Block
-from feedline.structure.zeros import zeros_of
 
 SAMPLES = 4
 
@@ -34,7 +34,7 @@ class Map(RowWise):
             return self._arithmetic_spec
         blocks = sample(self, SAMPLES)
         if not blocks:  # no elements to try it on
-            results = [self.function.on_row(zeros_of(self.input.element_spec))]
+            results = [self.function.on_row(stand_in(self.input.element_spec))]
             blocks = [self.function.block_of(results)]
         return infer(blocks)
 

@@ -98,7 +98,7 @@ def sample_from_datasets(
 
     >>> a, b = fl.Dataset.range(3), fl.Dataset.range(100, 103)
     >>> [int(x) for x in fl.Dataset.sample_from_datasets([a, b], weights=[0.5, 0.5], seed=2)]
-    [100, 101, 0, 102, 1, 2]
+    [100, 0, 101, 1, 102, 2]
 
     `weights` are the odds, one float for each dataset, or a dataset of such vectors, one for each draw; without them
     the odds are equal. A dataset that has no more elements is passed over, or ends it all if `stop_on_empty_dataset` is

@@ -10,11 +10,32 @@ from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeErro
 from feedline.ops.batch import Grouped
 from feedline.plan import arguments
 from feedline.plan.face import F
-from feedline.plan.node import Node, node
-from feedline.structure.block import Array, Block, Objects, Ungroupable, rows_of
+from feedline.plan.node import Node, RowFailed, RowWise, node
+from feedline.plan.rewrite import standing_for
+from feedline.structure.block import Array, Block, Objects
 from feedline.structure.nest import is_structure
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import Dims, SparseTensorSpec, TensorShape
+
+
+@node
+class Fitting(RowWise):
+    """Rows as they are, if each fits into a row of the batch. One that does not is an error of its own, as in
+    TensorFlow: the batch it would have belonged to begins anew after it.
+    """
+
+    op: ClassVar[str] = "sparse_batch"
+    row_shape: Dims
+
+    def apply(self, block: Block) -> Block:
+        """Looks at the shapes."""
+        if block.n and not block.tree.is_leaf:
+            raise _structured(block.tree)
+        for i, row in enumerate(block.rows()):
+            error = _misfit(row, self.row_shape)
+            if error is not None:
+                raise RowFailed(i, block.slice(0, i), error)
+        return block
 
 
 @node
@@ -31,34 +52,29 @@ class SparseBatch(Grouped):
 
     def stack(self, rows: Block, size: int) -> Block:
         """Rows in groups of `size`."""
-        if not rows.tree.is_leaf:
-            raise _structured(rows.tree)
-        values = rows_of(rows.columns[0])
-        made = []
-        for i in range(0, rows.n, size):
-            try:
-                made.append(sparse_of(values[i : i + size], self.row_shape))
-            except (InvalidArgumentError, DataLossError) as e:
-                raise Ungroupable(i // size, e) from None
+        values = rows.rows()
+        made = [sparse_of(values[i : i + size], self.row_shape) for i in range(0, rows.n, size)]
         return Block([Objects(made, SparseTensorSpec([None, *self.row_shape], made[0].dtype))], len(made), rows.tree)
+
+
+def _misfit(row: Any, row_shape: Dims) -> Exception | None:
+    if not isinstance(row, (np.ndarray, np.generic, bytes)):
+        return InvalidArgumentError(f"sparse_batch: the elements must be arrays, got a {type(row).__name__}")
+    shape = () if isinstance(row, bytes) else row.shape
+    if len(shape) != len(row_shape):
+        return InvalidArgumentError(
+            f"sparse_batch: an element of shape {list(shape)} has not the rank of row_shape {list(row_shape)}"
+        )
+    if any(d is not None and n > d for n, d in zip(shape, row_shape, strict=True)):
+        return DataLossError(
+            f"sparse_batch: an element of shape {list(shape)} is larger than row_shape {list(row_shape)}"
+        )
+    return None
 
 
 def sparse_of(rows: list[Any], row_shape: Dims) -> SparseTensor:
     """A sparse tensor with all values of the rows, zeros among them; unknown sizes are the largest of the rows."""
-    arrays = []
-    for row in rows:
-        if not isinstance(row, (np.ndarray, np.generic, bytes)):
-            raise InvalidArgumentError(f"sparse_batch: the elements must be arrays, got a {type(row).__name__}")
-        arrays.append(_scalar_string(row) if isinstance(row, bytes) else np.asarray(row))
-    for array in arrays:
-        if array.ndim != len(row_shape):
-            raise InvalidArgumentError(
-                f"sparse_batch: an element of shape {list(array.shape)} has not the rank of row_shape {list(row_shape)}"
-            )
-        if any(d is not None and n > d for n, d in zip(array.shape, row_shape, strict=True)):
-            raise DataLossError(
-                f"sparse_batch: an element of shape {list(array.shape)} is larger than row_shape, {list(row_shape)}"
-            )
+    arrays = [_scalar_string(row) if isinstance(row, bytes) else np.asarray(row) for row in rows]
     counts = np.array([array.size for array in arrays])
     places = [np.repeat(np.arange(len(arrays)), counts)]
     if len(row_shape) == 1:
@@ -103,4 +119,6 @@ def sparse_batch(self: F, batch_size: int, row_shape: Any, name: str | None = No
         raise InvalidArgumentError("sparse_batch: row_shape must have a known rank; give a list of sizes")
     if self._plan.spec_known:
         check_single(self._plan)
-    return self._derive(SparseBatch(self._plan, size, False, shape.dims))  # type: ignore[no-any-return]
+    rows = Fitting(self._plan, shape.dims)
+    plan = standing_for(rows, SparseBatch(rows, size, False, shape.dims))  # one step to users
+    return self._derive(plan)  # type: ignore[no-any-return]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import types
+from functools import lru_cache
 from typing import Any
 
 from feedline.ops.map import Map
@@ -47,22 +48,28 @@ def _does_nothing(node: Take | Skip | Repeat | Shard | Map) -> bool:
 
 def is_identity(function: Any, spec: Any) -> bool:
     """True when the code of `function` does nothing but return an element of this spec."""
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) or function.__defaults__:
         return False
-    code = function.__code__
-    if code.co_flags & 0x0C or code.co_kwonlyargcount or function.__defaults__:  # *args, **kwargs
-        return False
+    returned = _returned_arguments(function.__code__)
+    # A plain tuple comes as several arguments, any other element as one.
+    return returned == len(spec) if type(spec) is tuple else returned == 0
+
+
+@lru_cache(maxsize=1024)
+def _returned_arguments(code: types.CodeType) -> int | None:
+    """How many arguments the code returns as a tuple, all of them and in order; 0 where it returns its only one as it
+    is; None where it does anything else.
+    """
+    if code.co_flags & 0x0C or code.co_kwonlyargcount:  # *args, **kwargs
+        return None
     loaded: list[str] = []
-    packed = None
+    packed = 0
     for step in dis.get_instructions(code):
         if step.opname in _LOADS:
             loaded += step.argval if isinstance(step.argval, tuple) else (step.argval,)
         elif step.opname == "BUILD_TUPLE":
-            packed = step.arg
+            packed = step.arg or 0
         elif step.opname not in ("RESUME", "NOP", "RETURN_VALUE"):
-            return False
+            return None
     arguments = code.co_varnames[: code.co_argcount]
-    if tuple(loaded) != arguments:
-        return False
-    # A plain tuple comes as several arguments, any other element as one.
-    return packed == len(spec) == len(arguments) if type(spec) is tuple else packed is None and len(arguments) == 1
+    return packed if tuple(loaded) == arguments and len(arguments) == (packed or 1) else None

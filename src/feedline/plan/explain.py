@@ -16,7 +16,7 @@ from feedline.plan.cardinality import INFINITE
 from feedline.plan.function import Function
 from feedline.plan.node import Node
 from feedline.random.seeds import DEFAULT_SEED, M, SeedGenerator
-from feedline.structure.nest import Tree, flatten
+from feedline.structure.nest import Tree, flatten, is_namedtuple
 from feedline.structure.spec import DatasetSpec, OptionalSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from feedline.structure.types import DType
 
@@ -61,16 +61,16 @@ def value_text(value: Any) -> str:
         return value.name.replace("<lambda>", "lambda")
     if isinstance(value, (np.dtype, DType)):
         return value.name
-    if isinstance(value, (bool, int, float, np.generic)):
-        return str(value)
+    if isinstance(value, (bool, int, float, str, np.generic)):
+        return repr(value) if isinstance(value, str) else str(value)
     if isinstance(value, Tree):
         return ""
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+    if is_namedtuple(value):  # what a small record holds matters, not its numbers nor what it is called
+        return " ".join(t for t in map(value_text, value) if t and not t.isdigit())
+    if isinstance(value, (list, tuple)):
         shown = [value_text(v) for v in value[:3]]
         more = [f"{len(value) - 3} more"] if len(value) > 3 else []
         return f"[{', '.join([s for s in shown if s] + more)}]"
-    if hasattr(value, "_fields"):  # a small record: what it holds matters, not what it is called
-        return " ".join(t for t in map(value_text, value) if t and not t.isdigit())
     if isinstance(value, np.ndarray):
         return f"{value.dtype.name}{list(value.shape)}"
     if callable(value) and hasattr(value, "__name__"):

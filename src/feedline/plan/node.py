@@ -111,6 +111,10 @@ class Node:
             p.start()
         return self.State()
 
+    def again(self, before: Any, state: Any) -> Any:
+        """The state to begin another epoch of the same iterator with, given the one before and a fresh one."""
+        return state
+
     def step(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
         """At most `want` more rows and the state after them; None instead of rows at the end, for good."""
         raise TypeError(f"{type(self).__name__} cannot run")

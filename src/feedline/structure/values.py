@@ -173,7 +173,7 @@ _CONVERT: dict[type, Callable[[Any], Any]] = {
 
 def _sequence(items: list[Any]) -> Any:
     """An array from a list: of Python values with TensorFlow's dtype for them, of NumPy values with their own."""
-    if leaf_types(items).keys() <= _PYTHON:
+    if all(kind in _PYTHON or (isinstance(kind, np.dtype) and kind.kind in "US") for kind in leaf_types(items)):
         return dense(items)
     return _stacked(items)
 

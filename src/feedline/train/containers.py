@@ -7,6 +7,7 @@ as being there.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSequence
 from typing import Any, NamedTuple
 
@@ -210,7 +211,8 @@ def as_key(key: Any) -> str:
 def escaped(value: bytes, keep_utf8: bool) -> str:
     """Bytes as protobuf prints them between quotes."""
     text = value.decode() if keep_utf8 else value.decode("latin-1")
-    return "".join(_ESCAPES.get(c) or (c if keep_utf8 or " " <= c <= "~" else f"\\{ord(c):03o}") for c in text)
+    plain = re.compile(r"[ -~]" if not keep_utf8 else r"[ -~\x80-\U0010ffff]")
+    return "".join(_ESCAPES.get(c) or (c if plain.match(c) else f"\\{ord(c):03o}") for c in text)
 
 
 _ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t", '"': r"\"", "'": r"\'", "\\": "\\\\"}
@@ -263,11 +265,8 @@ def _read_bytes(kind: int, value: Any, data: bytes) -> list[bytes] | None:
 
 
 def _float_text(value: float) -> str:
-    for digits in range(6, 10):
-        text = f"{value:.{digits}g}"
-        if np.float32(text) == np.float32(value):
-            break
-    return text
+    short = f"{value:.6g}"
+    return short if np.float32(short) == np.float32(value) else f"{value:.9g}"
 
 
 INT64 = Scalar(_check_ints, lambda number, v: wire.delimited(number, wire.packed(v)) if v else b"", _read_ints, str)

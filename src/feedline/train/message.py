@@ -153,16 +153,13 @@ class Map(Field):
     def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
         """Adds one entry; of several with one key the last stays."""
         if kind == DELIMITED:
-            key, made = b"", self.kind()
+            key, made = "", self.kind()
             for number, inner, span, _, _ in wire.fields(data, *value):
                 if inner == DELIMITED and number == 1:
-                    key = data[span[0] : span[1]]
+                    key = _utf8(data[span[0] : span[1]])
                 elif inner == DELIMITED and number == 2:
                     made._parse(data, *span)
-            try:
-                self.held(message)._put(key.decode(), made)
-            except UnicodeDecodeError:
-                raise WireError(f"the key {key!r} is no UTF-8") from None
+            self.held(message)._put(key, made)
         return kind == DELIMITED
 
     def serialize(self, held: MessageMap) -> bytes:
@@ -180,6 +177,13 @@ class Map(Field):
             out += f'{indent}{self.name} {{\n{indent}  key: "{escaped(key, True)}"\n'
             out += f"{indent}  value {{\n{value}{indent}  }}\n{indent}}}\n"
         return out
+
+
+def _utf8(key: bytes) -> str:
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        raise WireError(f"the key {key!r} is no UTF-8") from None
 
 
 class Message:

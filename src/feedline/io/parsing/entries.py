@@ -104,6 +104,12 @@ def kind_of(data: bytes, span: Span) -> DType | None:
     return KINDS[number - 1]
 
 
+def holds_more(data: bytes, span: Span) -> bool:
+    """True when there is something after the list in a Feature."""
+    length, at = read_varint(data, span[0] + 1, span[1])
+    return at + length < span[1]
+
+
 def values(data: bytes, span: Span) -> Any:
     """The values of a Feature that holds a list: an array, or a list of `bytes`."""
     number = data[span[0]] >> 3

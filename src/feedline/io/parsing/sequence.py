@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidArgumentError
-from feedline.io.parsing.entries import Span, read_entries, skip, spans
+from feedline.io.parsing.entries import Span, holds_more, read_entries, skip, spans
 from feedline.io.parsing.example import as_strings, assembled, composed, joined, named, read_feature, row_splits
 from feedline.io.parsing.features import (
     Dense,
@@ -103,13 +103,16 @@ class _Parser:
             context, steps = _parts(data, where)
             for key, kind in self.in_context.kinds().items():
                 at = f"{where}, context feature {key.decode()!r}"
-                contexts[key.decode()].append(read_feature(data, context[key], kind, at) if key in context else None)
+                found = read_feature(data, context[key], kind, at) if key in context else None
+                if found is None and key in context and key.decode() in self.in_context.dense:
+                    raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
+                contexts[key.decode()].append(found)
             for key, kind in self.in_lists.kinds().items():
                 at = f"{where}, feature list {key.decode()!r}"
                 lists[key.decode()].append(_steps(data, steps[key], kind, at) if key in steps else None)
         batch = strings.ndim > 0
-        found = composed(self.context, assembled(self.in_context, contexts, batch, self.op))
-        return found, *self._sequences(lists, batch)
+        whole = composed(self.context, assembled(self.in_context, contexts, batch, self.op))
+        return whole, *self._sequences(lists, batch)
 
     def _sequences(self, lists: dict[str, list[Steps | None]], batch: bool) -> tuple[dict[str, Any], dict[str, Array]]:
         out: dict[str, Any] = {}
@@ -170,7 +173,15 @@ def _steps(data: bytes, span: Span, kind: DType, where: str) -> Steps:
         found = spans(data, *span)
     except WireError as e:
         raise InvalidArgumentError(f"{where} cannot be read: {e}") from None
-    return [read_feature(data, step, kind, f"{where}, step {i}") for i, step in enumerate(found)]
+    return [_read(data, step, kind, f"{where}, step {i}") for i, step in enumerate(found)]
+
+
+def _read(data: bytes, span: Span, kind: DType, where: str) -> Any:
+    """As `read_feature`, but here TensorFlow does not take a Feature with two lists."""
+    found = read_feature(data, span, kind, where)
+    if found is not None and holds_more(data, span):
+        raise InvalidArgumentError(f"{where} cannot be read: there is something after its list")
+    return found
 
 
 def _stacked(d: Dense, rows: list[Steps], longest: int) -> Array:

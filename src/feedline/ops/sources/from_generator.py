@@ -214,8 +214,11 @@ class _Leaf:
         have, want = array.dtype.kind, self._dtype.kind
         if not array.size:
             return array.astype(self._dtype)
-        if have == "O" and want == "f" and isinstance(value, int) and abs(value) < 1 << 1000:
-            array = np.array(float(value))  # an int that no integer type holds
+        if have == "O" and want == "f":  # ints that no integer type holds
+            try:
+                array = array.astype(np.float64)
+            except (TypeError, ValueError, OverflowError):
+                raise self._wrong(value) from None
         elif want == "O" or have not in ("biufc" if want == "c" else "biuf"):
             raise self._wrong(value)
         if want == "b" and not isinstance(value, (np.ndarray, np.generic)):

@@ -1,0 +1,118 @@
+"""`parse_sequence_example`: context, sequences, lengths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import feedline as fl
+from feedline import wire
+from harness import compare
+
+io, train = fl.io, fl.train
+
+
+def example(context: dict[str, list[Any]], lists: dict[str, list[list[Any]]]) -> bytes:
+    message = train.SequenceExample()
+    for key, values in context.items():
+        fill(message.context.feature[key], values)
+    for key, steps in lists.items():
+        holder = message.feature_lists.feature_list[key]
+        for values in steps:
+            fill(holder.feature.add(), values)
+    return message.SerializeToString()
+
+
+def fill(feature: train.Feature, values: list[Any]) -> None:
+    if values:
+        kinds = {bytes: feature.bytes_list, float: feature.float_list, int: feature.int64_list}
+        kinds[type(values[0])].value.extend(values)
+
+
+TWO = [
+    example({"c": [7], "n": [b"x"]}, {"t": [[1, 2], [3], []], "f": [[0.5, 1.5], [2.5, 3.5]]}),
+    example({"c": [8]}, {"t": [[4]], "f": []}),
+]
+CONTEXT = {"c": io.FixedLenFeature([], fl.int64), "n": io.VarLenFeature(fl.string)}
+PAIRS = {"f": io.FixedLenSequenceFeature([2], fl.float32)}
+
+
+def test_arrays_and_their_lengths() -> None:
+    context, sequences, lengths = io.parse_sequence_example(TWO, CONTEXT, PAIRS)
+    assert context["c"].tolist() == [7, 8]
+    expect = np.array([[[0.5, 1.5], [2.5, 3.5]], [[0, 0], [0, 0]]], np.float32)
+    compare(sequences, {"f": expect})
+    compare(lengths, {"f": np.array([2, 0])})
+    one, steps = io.parse_single_sequence_example(TWO[0], CONTEXT, PAIRS)
+    assert one["c"] == 7
+    compare(steps, {"f": expect[0]})
+
+
+def test_sparse_steps_count_the_empty_ones() -> None:
+    features = {"t": io.VarLenFeature(fl.int64)}
+    _, sequences, lengths = io.parse_sequence_example(TWO, None, features)
+    indices = [[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    compare(sequences["t"], fl.SparseTensor(indices, np.array([1, 2, 3, 4]), [2, 3, 2]))
+    assert lengths == {}
+    _, one = io.parse_single_sequence_example(TWO[0], None, features)
+    compare(one["t"], fl.SparseTensor([[0, 0], [0, 1], [1, 0]], np.array([1, 2, 3]), [3, 2]))
+    _, none = io.parse_single_sequence_example(b"", None, features)
+    assert none["t"].dense_shape.tolist() == [0, 0]
+
+
+def test_ragged_steps() -> None:
+    features = {"t": io.RaggedFeature(fl.int64)}
+    context, sequences, _ = io.parse_sequence_example(TWO, {"n": io.RaggedFeature(fl.string)}, features)
+    assert context["n"].to_list() == [[b"x"], []]
+    assert sequences["t"].to_list() == [[[1, 2], [3], []], [[4]]] and sequences["t"].row_splits.dtype == np.int32
+    _, one = io.parse_single_sequence_example(TWO[0], None, features)
+    assert one["t"].to_list() == [[1, 2], [3], []]
+
+
+def test_missing_lists() -> None:
+    data = example({"c": [1]}, {})
+    with pytest.raises(fl.errors.InvalidArgumentError, match="example 0 has no feature list 'f', which is needed"):
+        io.parse_sequence_example([data], None, PAIRS)
+    allowed = {"f": io.FixedLenSequenceFeature([2], fl.float32, allow_missing=True)}
+    assert io.parse_single_sequence_example(data, None, allowed)[1]["f"].shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        (example({}, {"f": [[0.5, 1.5], [2.5]]}), "has 1 values in step 1 of the feature list 'f', and 2 are asked for"),
+        (example({}, {"f": [[0.5, 1.5], []]}), "has 0 values in step 1"),
+        (example({}, {"f": [[1]]}), "feature list 'f', step 0 has values of type int64, and float32 is asked for"),
+        (b"\xff\xff", "example 0 is no serialized SequenceExample"),
+        (wire.delimited(2, b"\x0a\x05abc"), "is no serialized SequenceExample"),
+    ],
+)
+def test_errors_name_the_place(data: bytes, match: str) -> None:
+    for parse, given in ((io.parse_sequence_example, [data]), (io.parse_single_sequence_example, data)):
+        with pytest.raises(fl.errors.InvalidArgumentError, match=match):
+            parse(given, None, PAIRS)
+
+
+def test_the_context_is_like_an_example() -> None:
+    default = {"c": io.FixedLenFeature([], fl.int64, 3)}
+    assert io.parse_single_sequence_example(b"", default, None)[0] == {"c": 3}
+    with pytest.raises(fl.errors.InvalidArgumentError, match="no feature 'c', which is needed"):
+        io.parse_single_sequence_example(b"", {"c": io.FixedLenFeature([], fl.int64)}, None)
+    kindless = wire.delimited(1, wire.delimited(1, wire.delimited(1, b"c") + wire.delimited(2, b"")))
+    with pytest.raises(fl.errors.InvalidArgumentError, match="context feature 'c' holds no list"):
+        io.parse_single_sequence_example(kindless, default, None)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match="give context_features or sequence_features"):
+        io.parse_single_sequence_example(b"")
+    with pytest.raises(ValueError, match="must have no default_value here"):
+        io.parse_sequence_example([b""], None, {"f": io.FixedLenSequenceFeature([], fl.int64, True, 0)})
+    with pytest.raises(ValueError, match="the feature 'f' must be one of"):
+        io.parse_sequence_example([b""], None, {"f": io.FixedLenFeature([], fl.int64)})
+    with pytest.raises(ValueError, match="takes one string"):
+        io.parse_single_sequence_example([b""], None, PAIRS)
+    with pytest.raises(ValueError, match="got shape"):
+        io.parse_sequence_example([[b""]], None, PAIRS)

@@ -1,0 +1,80 @@
+"""Tensors as messages: TensorFlow's bytes, both ways."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import feedline as fl
+from feedline import wire
+from harness import compare
+
+DTYPES = ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16", "?", ml_dtypes.bfloat16]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0, 1), (2, 3)])
+def test_arrays_come_back(dtype: Any, shape: tuple[int, ...]) -> None:
+    array = np.arange(np.prod(shape, dtype=int)).astype(dtype).reshape(shape)
+    back = fl.io.parse_tensor(fl.io.serialize_tensor(array), dtype)
+    assert back.dtype == array.dtype and np.shape(back) == shape and (back == array).all()
+
+
+def test_strings_come_back() -> None:
+    compare(fl.io.parse_tensor(fl.io.serialize_tensor([["a", b"\xff"], ["", "é"]]), fl.string), [["a", b"\xff"], ["", "é"]])
+    assert fl.io.parse_tensor(fl.io.serialize_tensor("x"), fl.string) == b"x"
+
+
+def test_the_bytes() -> None:
+    assert fl.io.serialize_tensor([1, 2]) == b'\x08\x03\x12\x04\x12\x02\x08\x02"\x08\x01\x00\x00\x00\x02\x00\x00\x00'
+    assert fl.io.serialize_tensor(np.int64(5)) == b'\x08\t\x12\x00"\x08\x05\x00\x00\x00\x00\x00\x00\x00'
+    assert fl.io.serialize_tensor([b"a", b""]) == b"\x08\x07\x12\x04\x12\x02\x08\x02B\x01aB\x00"
+
+
+def message(number: int, shape: list[int], *more: bytes) -> bytes:
+    dims = b"".join(wire.delimited(2, b"\x08" + wire.varint(n)) for n in shape)
+    return b"\x08" + wire.varint(number) + wire.delimited(2, dims) + b"".join(more)
+
+
+def test_values_in_fields_of_their_own() -> None:
+    floats = wire.delimited(5, struct.pack("<ff", 1.5, 2.5))
+    compare(fl.io.parse_tensor(message(1, [2], floats), fl.float32), np.array([1.5, 2.5], np.float32))
+    compare(fl.io.parse_tensor(message(1, [4], floats), fl.float32), np.array([1.5, 2.5, 2.5, 2.5], np.float32))
+    compare(fl.io.parse_tensor(message(1, [2]), fl.float32), np.zeros(2, np.float32))
+    one = wire.tag(5, wire.FIXED32) + struct.pack("<f", 7)
+    compare(fl.io.parse_tensor(message(1, [], one), fl.float32), np.float32(7))
+    ints = wire.delimited(7, wire.packed([1, -2]))
+    compare(fl.io.parse_tensor(message(6, [2], ints), fl.int8), np.array([1, -2], np.int8))
+    compare(fl.io.parse_tensor(message(9, [1], wire.tag(10, 0) + wire.varint(-5)), fl.int64), np.array([-5]))
+    halves = wire.delimited(13, wire.packed([0x3C00, 0xC000]))
+    compare(fl.io.parse_tensor(message(19, [2], halves), fl.float16), np.array([1, -2], np.float16))
+    pair = wire.delimited(9, struct.pack("<ff", 1, 2))
+    compare(fl.io.parse_tensor(message(8, [], pair), fl.complex64), np.complex64(1 + 2j))
+    compare(fl.io.parse_tensor(message(10, [2], wire.delimited(11, b"\x01\x00")), fl.bool), np.array([True, False]))
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        (b"\xff\xffgarbage", "this is no serialized tensor"),
+        (fl.io.serialize_tensor(np.array([1])), "the tensor is of type int64, and int32 is asked for"),
+        (message(3, [2], wire.delimited(4, b"\x01\x00\x00\x00")), "4 bytes for 2 values of 4 bytes"),
+        (message(3, [1 << 50]), "a shape of 1125899906842624 values, of which 0 are there"),
+        (message(3, [-1]), "a dimension of unknown size"),
+        (message(1, [1], wire.delimited(5, b"\x00\x00\x00")), "which asked|int32 is asked for"),
+    ],
+)
+def test_what_is_no_tensor(data: bytes, match: str) -> None:
+    with pytest.raises(fl.errors.InvalidArgumentError, match=match):
+        fl.io.parse_tensor(data, fl.int32)
+
+
+def test_cut_floats() -> None:
+    with pytest.raises(fl.errors.InvalidArgumentError, match="numbers that are cut"):
+        fl.io.parse_tensor(message(1, [1], wire.delimited(5, b"\x00\x00\x00")), fl.float32)
+    with pytest.raises(fl.errors.InvalidArgumentError, match="takes one string"):
+        fl.io.parse_tensor([b""], fl.int32)
