@@ -5,11 +5,10 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.io.sql import SqlReader
+from feedline.io.sql import SqlReader, _integer, _text
 from feedline.structure.types import DType
 
 
@@ -32,7 +31,10 @@ def path(tmp_path: Path) -> str:
         (fl.uint8, [[44, 0], [2, 255], [12, 0], [0, 7], [0, 5]]),
         (fl.bool, [[True, True], [True, True], [True, False], [False, True], [False, True]]),
         (fl.float64, [[300, -3e9], [2.75, 1e300], [12, 0], [0, 7], [0, 5]]),
-        (fl.string, [[b"300", b"-3000000000"], [b"2.75", b"1.0e+300"], [b"12abc", b"x"], [b"\x00\xffA", b"7"], [b"", b"5"]]),
+        (
+            fl.string,
+            [[b"300", b"-3000000000"], [b"2.75", b"1.0e+300"], [b"12abc", b"x"], [b"\x00\xffA", b"7"], [b"", b"5"]],
+        ),
     ],
 )
 def test_casts(path: str, dtype: DType, expect: list[list[object]]) -> None:
@@ -45,15 +47,11 @@ def test_casts(path: str, dtype: DType, expect: list[list[object]]) -> None:
 
 
 def test_real_numbers_as_text() -> None:
-    from feedline.io.sql import _text
-
     for value, text in ((1.0, b"1.0"), (-0.5, b"-0.5"), (1e20, b"1.0e+20"), (123456789.125, b"123456789.125")):
         assert _text(value) == text
 
 
 def test_integers_in_text() -> None:
-    from feedline.io.sql import _integer
-
     assert [_integer(v) for v in (b" -7x", b"+8", b"x", b"9" * 30, -1e300, None)] == [
         -7, 8, 0, 2**63 - 1, -(2**63), 0,
     ]  # fmt: skip
@@ -64,6 +62,9 @@ def test_queries_that_fail(path: str) -> None:
         SqlReader(path, "select * from nope", (fl.int64,))
     with pytest.raises(fl.errors.InvalidArgumentError, match="the query has 2 columns and output_types 1"):
         SqlReader(path, "select i, f from t", (fl.int64,))
-    reader = SqlReader(path, "select abs(n - 9223372036854775808) from (select 0 as n)", (fl.int64,))
-    reader.close()
-    assert np.int64(1) == 1
+    with pytest.raises(fl.errors.UnknownError, match="integer overflow"):
+        SqlReader(path, "select abs(-9223372036854775808)", (fl.int64,))
+    late = SqlReader(path, "select abs(-9223372036854775808 * (i < 0) - (i > 0)) from t", (fl.int64,))
+    with pytest.raises(fl.errors.UnknownError, match="the query failed at row 0: integer overflow"):
+        late.read(5)
+    late.close()

@@ -25,7 +25,8 @@ def test_arrays_come_back(dtype: Any, shape: tuple[int, ...]) -> None:
 
 
 def test_strings_come_back() -> None:
-    compare(fl.io.parse_tensor(fl.io.serialize_tensor([["a", b"\xff"], ["", "é"]]), fl.string), [["a", b"\xff"], ["", "é"]])
+    words = [["a", b"\xff"], ["", "é"]]
+    compare(fl.io.parse_tensor(fl.io.serialize_tensor(words), fl.string), words)
     assert fl.io.parse_tensor(fl.io.serialize_tensor("x"), fl.string) == b"x"
 
 
@@ -65,7 +66,6 @@ def test_values_in_fields_of_their_own() -> None:
         (message(3, [2], wire.delimited(4, b"\x01\x00\x00\x00")), "4 bytes for 2 values of 4 bytes"),
         (message(3, [1 << 50]), "a shape of 1125899906842624 values, of which 0 are there"),
         (message(3, [-1]), "a dimension of unknown size"),
-        (message(1, [1], wire.delimited(5, b"\x00\x00\x00")), "which asked|int32 is asked for"),
     ],
 )
 def test_what_is_no_tensor(data: bytes, match: str) -> None:

@@ -48,3 +48,22 @@ def test_an_error_in_every_epoch() -> None:
 
 def test_random_access() -> None:
     assert fl.experimental.at(fl.Dataset.range(4).repeat(2), 5) == 1
+
+
+def test_an_epoch_that_begins_with_an_error_counts_once() -> None:
+    def fails(x: np.int64) -> np.int64:
+        if x == 0:
+            raise ValueError("no zero")
+        return x
+
+    ds = fl.Dataset.range(2).map(fails).shuffle(3, seed=1, reshuffle_each_iteration=False).prefetch(1).repeat(2)
+    it = iter(ds)
+    seen = []
+    while len(seen) < 9:
+        try:
+            seen.append(int(next(it)))
+        except StopIteration:
+            break
+        except ValueError:
+            seen.append(-1)
+    assert seen == [-1, 1, -1, 1]

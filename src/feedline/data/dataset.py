@@ -142,7 +142,7 @@ class Dataset(Face[T_co]):
         if n == INFINITE:
             raise TypeError("the dataset is infinite and has no length; take(n) makes it finite")
         if n == UNKNOWN:
-            raise TypeError("the dataset's length is unknown; count it, or state it with experimental.assert_cardinality")
+            raise TypeError("the dataset's length is unknown; count it, or use experimental.assert_cardinality")
         return n
 
     def __bool__(self) -> bool:

@@ -10,6 +10,16 @@ from feedline.data.functions import (
     get_structure,
     transformation,
 )
+from feedline.data.options import (
+    AutoShardPolicy,
+    AutotuneAlgorithm,
+    AutotuneOptions,
+    DistributeOptions,
+    ExternalStatePolicy,
+    OptimizationOptions,
+    ServiceOptions,
+    ThreadingOptions,
+)
 from feedline.data.readers import CsvDataset, SqlDataset
 from feedline.data.sampling import RandomDataset, choose_from_datasets, sample_from_datasets
 from feedline.ops import bucket_by_sequence_length as _bucket
@@ -51,15 +61,23 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "SHARD_HINT",
     "UNKNOWN_CARDINALITY",
+    "AutoShardPolicy",
+    "AutotuneAlgorithm",
+    "AutotuneOptions",
     "Counter",
     "CsvDataset",
     "DatasetInitializer",
+    "DistributeOptions",
+    "ExternalStatePolicy",
     "HasherSpec",
+    "OptimizationOptions",
     "Optional",
     "RandomDataset",
     "Reducer",
+    "ServiceOptions",
     "SqlDataset",
     "StaticHashTable",
+    "ThreadingOptions",
     "assert_cardinality",
     "at",
     "bucket_by_sequence_length",

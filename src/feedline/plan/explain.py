@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.function import Function
 from feedline.plan.node import Node
@@ -51,7 +52,8 @@ def _argument_text(name: str, value: Any, first: bool) -> str:
         return f"{value:,} rows"
     if name == "bytes":
         return bytes_text(value)
-    text = value_text(value)
+    autotuned = name in ("buffer_size", "num_parallel_calls") and value == AUTOTUNE
+    text = "AUTOTUNE" if autotuned else value_text(value)
     return text if first or not text else f"{name}={text}"
 
 

@@ -82,7 +82,7 @@ def test_missing_lists() -> None:
 @pytest.mark.parametrize(
     ("data", "match"),
     [
-        (example({}, {"f": [[0.5, 1.5], [2.5]]}), "has 1 values in step 1 of the feature list 'f', and 2 are asked for"),
+        (example({}, {"f": [[0.5, 1.5], [2.5]]}), "1 values in step 1 of the feature list 'f', and 2 are asked for"),
         (example({}, {"f": [[0.5, 1.5], []]}), "has 0 values in step 1"),
         (example({}, {"f": [[1]]}), "feature list 'f', step 0 has values of type int64, and float32 is asked for"),
         (b"\xff\xff", "example 0 is no serialized SequenceExample"),
