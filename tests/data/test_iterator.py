@@ -19,6 +19,28 @@ def test_protocol() -> None:
     assert it.element_spec == fl.TensorSpec([], fl.int64)
 
 
+def test_numpy_iterator_gives_types_of_numpy_only() -> None:
+    rows = fl.ragged.constant([[[1], [2, 3]], [], [[5, 6]]])
+    sparse = fl.SparseTensor([[1, 0], [0, 1]], ["a", "b"], [2, 2])
+    ds = fl.Dataset.from_tensor_slices({"r": rows, "n": [7, 8, 9]})
+    ds = fl.Dataset.zip((ds, fl.Dataset.from_tensors((sparse, None)).repeat()))
+    it = ds.as_numpy_iterator()
+    first, (dense, none) = next(it)
+    assert [r.tolist() for r in first["r"]] == [[1], [2, 3]] and first["r"].dtype == object and first["n"] == 7
+    assert dense.tolist() == [[b"", b"b"], [b"a", b""]] and none is None
+    other = ds.as_numpy_iterator()
+    other.restore(it.save())
+    assert next(other)[0]["r"].shape == (0, 0) and next(other)[0]["r"].tolist() == [[5, 6]]
+
+
+def test_numpy_iterator_refuses_nested_datasets() -> None:
+    windows = fl.Dataset.range(4).window(2)
+    with pytest.raises(TypeError, match="NumPy has no type for a DatasetSpec"):
+        windows.as_numpy_iterator()
+    with pytest.raises(TypeError, match="NumPy has no type for a DatasetSpec"):
+        next(windows.map(lambda w: w.skip(1)).as_numpy_iterator())
+
+
 def test_numpy_iterator() -> None:
     it = fl.Dataset.range(3).as_numpy_iterator()
     assert isinstance(it, fl.NumpyIterator) and it.next() == 0 and [int(x) for x in it] == [1, 2]

@@ -65,6 +65,7 @@ def test_queries_that_fail(path: str) -> None:
     with pytest.raises(fl.errors.UnknownError, match="integer overflow"):
         SqlReader(path, "select abs(-9223372036854775808)", (fl.int64,))
     late = SqlReader(path, "select abs(-9223372036854775808 * (i < 0) - (i > 0)) from t", (fl.int64,))
-    with pytest.raises(fl.errors.UnknownError, match="the query failed at row 0: integer overflow"):
-        late.read(5)
+    for _ in range(2):
+        with pytest.raises(fl.errors.UnknownError, match="the query failed after row 0: integer overflow"):
+            late.read(5)
     late.close()

@@ -38,7 +38,7 @@ def test_reads_no_more_than_it_takes() -> None:
     assert list(ds.take(0)) == [] and read == [0, 1, 2]
 
 
-@pytest.mark.parametrize("count", ["x", 1.5, None, True])
+@pytest.mark.parametrize("count", ["x", 1.5, None, [2]])
 def test_bad_count(count: Any) -> None:
     with pytest.raises(TypeError, match="take: count must be an integer"):
         fl.Dataset.range(3).take(count)

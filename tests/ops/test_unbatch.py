@@ -61,6 +61,7 @@ def test_rows_batch_again() -> None:
         (lambda r: r.batch(5, drop_remainder=True).repeat(), fl.INFINITE_CARDINALITY),
         (lambda r: r.map(lambda x: np.full(3, x)), fl.UNKNOWN_CARDINALITY),  # a function's shape is never certain
         (lambda r: fl.Dataset.from_tensors(fl.ragged.constant([[1], [2, 3]])), 2),
+        (lambda r: fl.Dataset.from_tensors(np.zeros((0, 2))), fl.UNKNOWN_CARDINALITY),
     ],
 )
 def test_cardinality(make: Any, n: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from feedline.data.iterator import Iterator, NumpyIterator
+from feedline.data.iterator import Iterator, NumpyIterator, check_numpy
 from feedline.data.options import Options
 from feedline.engine.run import Run
 from feedline.errors import OpError
@@ -152,11 +152,16 @@ class Dataset(Face[T_co]):
         return Iterator(self._run(), lambda: self.element_spec)
 
     def as_numpy_iterator(self) -> NumpyIterator[T_co]:
-        """An iterator over the elements, which are NumPy values in any case.
+        """An iterator over the elements in NumPy's types: a ragged tensor comes as an array of rows, a sparse one as a
+        dense array.
 
         >>> next(fl.Dataset.range(2).as_numpy_iterator())
         np.int64(0)
+        >>> next(fl.Dataset.from_tensors(fl.ragged.constant([[1, 2], [3]])).as_numpy_iterator())
+        array([array([1, 2], dtype=int32), array([3], dtype=int32)], dtype=object)
         """
+        if self._plan.spec_known:
+            check_numpy(self.element_spec)
         return NumpyIterator(self._run(), lambda: self.element_spec)
 
     def options(self) -> Options:

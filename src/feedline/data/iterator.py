@@ -8,8 +8,14 @@ from typing import Any, Generic, TypeVar
 
 from feedline.engine import checkpoint
 from feedline.engine.run import Cursor, Run
-from feedline.errors import FailedPreconditionError, OutOfRangeError
+from feedline.errors import FailedPreconditionError, InvalidTypeError, OutOfRangeError
+from feedline.plan.face import Face
+from feedline.structure.block import Objects
+from feedline.structure.nest import flatten, map_structure
 from feedline.structure.optional import Optional
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import DatasetSpec, OptionalSpec, type_spec_from_value
 
 T = TypeVar("T")
 
@@ -32,7 +38,7 @@ class Iterator(Generic[T]):
         self._closed = False
         run.start()
         self._cursor = Cursor(run)
-        self._rows = self._cursor.rows
+        self._rows = self._handed_out()
 
     def __iter__(self) -> Iterator[T]:
         return self
@@ -46,9 +52,9 @@ class Iterator(Generic[T]):
             if self._closed:
                 raise FailedPreconditionError("the iterator is closed; make a new one with iter(dataset)")
             if not self._cursor.refill():
-                self._rows = self._cursor.rows
+                self._rows = self._handed_out()
                 raise StopIteration
-            self._rows = self._cursor.rows
+            self._rows = self._handed_out()
             return next(self._rows)  # type: ignore[no-any-return]
 
     next = __next__
@@ -93,7 +99,7 @@ class Iterator(Generic[T]):
         with self._lock:
             self._must_be_open()
             self._cursor = checkpoint.loads(state, self._cursor)
-            self._rows = self._cursor.rows
+            self._rows = self._handed_out()
 
     def close(self) -> None:
         """Frees everything the iterator holds. Going on after it raises `FailedPreconditionError`."""
@@ -102,6 +108,10 @@ class Iterator(Generic[T]):
                 self._closed = True
                 self._rows = iter(())
                 self._run.close()
+
+    def _handed_out(self) -> Any:
+        """The rows of the cursor's block, as users get them."""
+        return self._cursor.rows
 
     def _must_be_open(self) -> None:
         if self._closed:
@@ -123,4 +133,36 @@ class Iterator(Generic[T]):
 
 
 class NumpyIterator(Iterator[T]):
-    """What `as_numpy_iterator` gives: an `Iterator` under TensorFlow's name for it."""
+    """What `as_numpy_iterator` gives: an `Iterator` whose elements hold NumPy's types only.
+
+    >>> it = fl.Dataset.range(2).as_numpy_iterator()
+    >>> it.next(), isinstance(it, fl.NumpyIterator)
+    (np.int64(0), True)
+    """
+
+    def _handed_out(self) -> Any:
+        block = self._cursor.block
+        if block is None or not any(isinstance(column, Objects) for column in block.columns):
+            return self._cursor.rows
+        return map(_numpy_element, self._cursor.rows)
+
+
+def check_numpy(spec: Any) -> None:
+    """Refuses elements that NumPy has no type for."""
+    for leaf in flatten(spec)[0]:
+        if isinstance(leaf, (DatasetSpec, OptionalSpec)):
+            raise InvalidTypeError(f"as_numpy_iterator: NumPy has no type for a {leaf!r}; use iter(dataset) instead")
+
+
+def _numpy_element(element: Any) -> Any:
+    return map_structure(_numpy_leaf, element)
+
+
+def _numpy_leaf(leaf: Any) -> Any:
+    if isinstance(leaf, RaggedTensor):
+        return leaf.numpy()
+    if isinstance(leaf, SparseTensor):
+        return leaf.to_dense(validate_indices=False)
+    if isinstance(leaf, (Face, Optional)):
+        check_numpy(type_spec_from_value(leaf))
+    return leaf

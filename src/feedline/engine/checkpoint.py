@@ -163,12 +163,12 @@ def _encode_array(array: np.ndarray[Any, Any], scalar: bool) -> Any:
 
 def _narrowest(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
     """The smallest type that holds the values: row numbers are int64 but seldom need it."""
-    if array.dtype != np.int64 or not array.size:
-        return array.dtype
+    given: np.dtype[Any] = array.dtype
+    if given != np.int64 or not array.size:
+        return given
     low, high = int(array.min()), int(array.max())
     fitting = (np.dtype(t) for t in (np.uint8, np.uint16, np.uint32) if low >= 0 and high <= np.iinfo(t).max)
-    found: np.dtype[Any] = next(fitting, array.dtype)
-    return found
+    return next(fitting, given)
 
 
 def _encode_column(column: Any) -> Any:
@@ -211,7 +211,8 @@ def decode(value: Any, node: Node, run: Run) -> Any:
         return base64.b64decode(got)
     if kind == "array":
         dtype, shape, raw, scalar, narrow = got
-        array = np.frombuffer(base64.b64decode(raw), as_dtype(narrow).dtype).astype(as_dtype(dtype).dtype).reshape(shape)
+        stored = np.frombuffer(base64.b64decode(raw), as_dtype(narrow).dtype)
+        array = stored.astype(as_dtype(dtype).dtype).reshape(shape)
         return array[()] if scalar else array
     if kind == "strings":
         shape, items = got

@@ -6,10 +6,15 @@ matters, so a place is all a checkpoint needs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
+
 from feedline.io.stream import Stream
-from feedline.structure.block import Block
+from feedline.structure.block import Block, Bytes
+from feedline.structure.nest import LEAF
 
 
 class Place(NamedTuple):
@@ -35,6 +40,12 @@ class Read(NamedTuple):
 
 
 END = Read(None)
+
+
+def strings(parts: Sequence[bytes | memoryview]) -> Block:
+    """A block whose rows are these strings, in one buffer."""
+    offsets = np.fromiter(accumulate(map(len, parts), initial=0), np.int64, len(parts) + 1)
+    return Block([Bytes(np.frombuffer(b"".join(parts), np.uint8), offsets)], len(parts), LEAF)
 
 
 class Reader:

@@ -30,6 +30,7 @@ class SqlReader:
         self._dtypes = dtypes
         self._query = query
         self.at = 0
+        self._failure: Exception | None = None
         try:
             self._connection = sqlite3.connect(path, check_same_thread=False)
         except sqlite3.Error as e:
@@ -50,11 +51,20 @@ class SqlReader:
             raise
 
     def read(self, want: int) -> list[Array] | None:
-        """The columns of the next rows, None at the end."""
-        try:
-            rows = self._cursor.fetchmany(want)
-        except sqlite3.Error as e:
-            raise UnknownError(f"SqlDataset: the query failed at row {self.at}: {e}: {self._query}") from None
+        """The columns of the next rows, None at the end. Rows before one that fails come out first."""
+        rows: list[Any] = []
+        while len(rows) < want and self._failure is None:
+            try:
+                row = self._cursor.fetchone()
+            except sqlite3.Error as e:
+                at = self.at + len(rows)
+                self._failure = UnknownError(f"SqlDataset: the query failed after row {at}: {e}: {self._query}")
+                break
+            if row is None:
+                break
+            rows.append(row)
+        if not rows and self._failure is not None:
+            raise self._failure
         if not rows:
             return None
         self.at += len(rows)

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import zlib
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
 from feedline.io.files import as_op_error, shown
@@ -30,6 +30,8 @@ class Stream:
     def __init__(self, name: bytes, compression: str = "", buffer_size: int | None = None) -> None:
         self.name = name
         self._compression = checked_compression(compression)
+        if buffer_size is not None and buffer_size < 0:
+            raise InvalidArgumentError(f"buffer_size must be zero or more, got {buffer_size}")
         self._chunk = min(buffer_size, 64 * CHUNK) if buffer_size else CHUNK
         self._file: Any = None
         self._restart()
@@ -41,7 +43,7 @@ class Stream:
         self.ended = False
         self.failure: OpError | None = None
         try:
-            raw = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+            raw = _Raw(self.name)
         except OSError as e:
             raise as_op_error(e, self.name) from None
         self._file = _OPENERS[self._compression](raw)
@@ -116,12 +118,44 @@ class Stream:
             self._file.close()
 
 
+class _Raw:
+    """A file as the system has it. When it is dropped it is closed without the warning that Python's own would give: an
+    iterator that nobody refers to any more may be the last to hold it.
+    """
+
+    def __init__(self, name: bytes) -> None:
+        self._number: int | None = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+
+    def fileno(self) -> int:
+        if self._number is None:
+            raise ValueError("the file is closed")
+        return self._number
+
+    def read(self, size: int) -> bytes:
+        return os.read(self.fileno(), size)
+
+    def seek(self, position: int) -> int:
+        return os.lseek(self.fileno(), position, os.SEEK_SET)
+
+    def tell(self) -> int:
+        return os.lseek(self.fileno(), 0, os.SEEK_CUR)
+
+    def close(self) -> None:
+        number, self._number = self._number, None
+        if number is not None:
+            os.close(number)
+
+    def __del__(self) -> None:
+        if "_number" in self.__dict__:
+            self.close()
+
+
 class _Gzip:
     """One gzip member or several, one after another."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: _Raw) -> None:
         self.raw_file = raw
-        self._zip = gzip.GzipFile(fileobj=raw, mode="rb")
+        self._zip = gzip.GzipFile(fileobj=cast(BinaryIO, raw), mode="rb")
 
     def read(self, size: int) -> bytes:
         return self._zip.read1(size)  # not read, which loses what it has collected when it meets damage
@@ -134,7 +168,7 @@ class _Gzip:
 class _Zlib:
     """One zlib stream. The checksum is worked out here: zlib's own check would take the bytes before it along."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: _Raw) -> None:
         self.raw_file = raw
         self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         self._pending = b""

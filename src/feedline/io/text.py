@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from feedline.io.reader import END, Place, Read, Reader
-from feedline.structure.block import Block, Bytes
-from feedline.structure.nest import LEAF
+from feedline.io.reader import END, Place, Read, Reader, strings
 
 
 class TextLineReader(Reader):
@@ -22,7 +18,7 @@ class TextLineReader(Reader):
             at = end + 1
         if not lines:
             return self._tail(place, data[start:])
-        return Read(_block(lines), Place(place.offset + at - start, place.number + len(lines)))
+        return Read(strings(_cleaned(lines)), Place(place.offset + at - start, place.number + len(lines)))
 
     def _lines_at(self, offset: int) -> tuple[bytes, int]:
         """A window with at least one whole line in it, unless the file ends before that line does."""
@@ -40,13 +36,10 @@ class TextLineReader(Reader):
             return Read(None, None, self._stream.failure)
         if not data.replace(b"\r", b""):
             return END
-        return Read(_block([data]), Place(place.offset + len(data), place.number + 1))
+        return Read(strings(_cleaned([data])), Place(place.offset + len(data), place.number + 1))
 
 
-def _block(lines: list[bytes]) -> Block:
+
+def _cleaned(lines: list[bytes]) -> list[bytes]:
     joined = b"\n".join(lines)
-    if b"\r" in joined:
-        lines = joined.replace(b"\r", b"").split(b"\n")
-    offsets = np.zeros(len(lines) + 1, np.int64)
-    np.cumsum([len(line) for line in lines], out=offsets[1:])
-    return Block([Bytes(np.frombuffer(b"".join(lines), np.uint8), offsets)], len(lines), LEAF)
+    return joined.replace(b"\r", b"").split(b"\n") if b"\r" in joined else lines

@@ -216,7 +216,8 @@ def crc32c(data: Buffer, crc: int = 0) -> int:
     """
     _uint(crc, 32, "crc")
     total = crc ^ LOW
-    for byte in memoryview(data).cast("B"):
+    raw: Any = data
+    for byte in memoryview(raw).cast("B"):
         total = (total >> 8) ^ _CRC_TABLE[(total ^ byte) & 0xFF]
     return total ^ LOW
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.errors import InvalidTypeError
 from feedline.structure.block import Block, read_only
 from feedline.structure.nest import flatten
 from feedline.structure.values import element_of, leaf_of
@@ -23,7 +23,7 @@ class Carry:
     def __init__(self, initial: Any, op: str) -> None:
         leaves, self._tree = flatten(element_of(initial))
         if not leaves or all(leaf is None for leaf in leaves):
-            raise InvalidArgumentError(f"{op}: initial_state has no values; it needs at least one")
+            raise InvalidTypeError(f"{op}: initial_state has no values; it needs at least one")
         self._types = [type(leaf) if isinstance(leaf, (np.generic, bytes)) else None for leaf in leaves]
         self._kinds = [_kind(leaf) for leaf in leaves]
         self.initial = self._tree.unflatten([_frozen(leaf) for leaf in leaves])

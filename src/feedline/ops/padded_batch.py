@@ -116,7 +116,7 @@ def _values(given: Any, tree: Tree) -> list[Any]:
     for leaf, path in zip(leaves, tree.paths(), strict=True):
         value = None if leaf is None else leaf_of(list(leaf) if isinstance(leaf, tuple) else leaf)
         if value is not None and not isinstance(value, (np.generic, bytes)):
-            raise InvalidArgumentError(f"padded_batch: the padding value for {path} must be a scalar, got {leaf!r}")
+            raise InvalidTypeError(f"padded_batch: the padding value for {path} must be a scalar, got {leaf!r}")
         made.append(value)
     return made
 

@@ -107,7 +107,7 @@ def sample_from_datasets(
     """
     plans = plans_of(datasets, OP)
     stop = boolean(stop_on_empty_dataset, "stop_on_empty_dataset", OP)
-    rerandomize = bool(rerandomize_each_iteration)
+    rerandomize = boolean(rerandomize_each_iteration or False, "rerandomize_each_iteration", OP)
     if isinstance(weights, Face):
         generator = SeedGenerator(*get_seed(seed), rerandomize)
         return chosen(WeightedDraws(generator, weights._plan), plans, stop)

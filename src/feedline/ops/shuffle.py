@@ -10,7 +10,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.ops.rows import Pool
-from feedline.plan.arguments import integer
+from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
@@ -251,5 +251,7 @@ def shuffle(
     False. For a given seed the order is TensorFlow's.
     """
     size = buffer_rows(buffer_size, "shuffle")
-    reshuffle = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
+    reshuffle = reshuffle_each_iteration is None or boolean(
+        reshuffle_each_iteration, "reshuffle_each_iteration", "shuffle"
+    )
     return self._derive(Shuffle(self._plan, size, SeedGenerator(*get_seed(seed), reshuffle)))  # type: ignore[no-any-return]

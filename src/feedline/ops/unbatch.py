@@ -44,7 +44,7 @@ class Unbatch(Node):
         n = self.input.cardinality()
         if n < 0:
             return n
-        return UNKNOWN if self._size is None else n * self._size
+        return n * self._size if self._size else UNKNOWN
 
     @cached_property
     def _size(self) -> int | None:

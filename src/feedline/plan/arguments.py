@@ -16,15 +16,21 @@ AUTOTUNE = -1
 
 
 def integer(value: Any, name: str, op: str) -> int:
-    """`value` as an int; TypeError for anything that is none. NumPy integers and 0-d integer arrays count."""
+    """`value` as an int. As in TensorFlow bools count, and NumPy's numbers, 0-d arrays among them, are cut to integers,
+    so that `np.ceil(n / 2)` will do; a Python float does not.
+    """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{op}: {name} must be an integer, got {value!r}")
+    if isinstance(value, np.bool_) or (isinstance(value, np.floating) and np.isfinite(value)):
+        value = int(value)
     try:
-        return operator.index(value)
+        n = operator.index(value)
     except TypeError:
-        raise TypeError(f"{op}: {name} must be an integer, got {value!r} of type {type(value).__name__}") from None
+        got = f"{value!r} of type {type(value).__name__}"
+        raise InvalidTypeError(f"{op}: {name} must be an integer, got {got}") from None
+    if not -(2**63) <= n < 2**63:
+        raise InvalidArgumentError(f"{op}: {name} must fit an int64, got {n}")
+    return n
 
 
 def positive(value: Any, name: str, op: str, *, remedy: str = "") -> int:
@@ -58,7 +64,7 @@ def boolean(value: Any, name: str, op: str) -> bool:
     """`value` as a bool."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    raise TypeError(f"{op}: {name} must be True or False, got {value!r}")
+    raise InvalidTypeError(f"{op}: {name} must be True or False, got {value!r}")
 
 
 def plan_of(value: Any, name: str, op: str) -> Node:

@@ -315,7 +315,11 @@ class DatasetSpec(_Nested):
 
 
 class IteratorSpec(_Nested):
-    """An iterator over elements of a given spec."""
+    """An iterator over elements of a given spec.
+
+    >>> fl.IteratorSpec(fl.TensorSpec([], fl.int64)).element_spec
+    TensorSpec(shape=(), dtype=int64)
+    """
 
     __slots__ = ()
 

@@ -91,12 +91,19 @@ def test_elements_are_read_only_and_batches_are_not() -> None:
         ([[1, 2], [3]], "differ in length"),
         ((), "no arrays"),
         (object(), "cannot be part of an element"),
-        (None, "no rows"),
+        (None, "no arrays"),
+        ((None, None), "no arrays"),
     ],
 )
 def test_bad_values(value: Any, text: str) -> None:
     with pytest.raises(fl.errors.InvalidArgumentError, match=text):
         fl.Dataset.from_tensor_slices(value)
+
+
+def test_a_component_may_be_none() -> None:
+    check(fl.Dataset.from_tensor_slices((None, [1, 2])), [(None, 1), (None, 2)])
+    ds = fl.Dataset.from_tensor_slices({"a": [1, 2, 3], "b": (None, ["x", "y", "z"])})
+    check(ds.batch(2), [{"a": [1, 2], "b": (None, ["x", "y"])}, {"a": [3], "b": (None, ["z"])}])
 
 
 def test_numpy_scalars_in_a_list_count_as_python_numbers() -> None:

@@ -33,7 +33,9 @@ def test_small_types_wrap_around() -> None:
         ((0, 5, 0), fl.errors.InvalidArgumentError, "step must not be 0"),
         ((1.5,), TypeError, "stop must be an integer, got 1.5"),
         (("3",), TypeError, "stop"),
-        ((True,), TypeError, "stop"),
+        ((None,), ValueError, "stop must be an integer"),
+        (([3],), fl.errors.InvalidArgumentError, "stop must be an integer"),
+        ((2**70,), ValueError, "must fit an int64"),
     ],
 )
 def test_bad_arguments(args: tuple[Any, ...], error: type[Exception], text: str) -> None:

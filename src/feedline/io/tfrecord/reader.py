@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from feedline.errors import DataLossError
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read, Reader
+from feedline.io.reader import END, Place, Read, Reader, strings
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, masked_crc
-from feedline.structure.block import Block, Bytes
-from feedline.structure.nest import LEAF
 
 
 class TFRecordReader(Reader):
@@ -43,7 +39,7 @@ class TFRecordReader(Reader):
             parts.append(data)
             at = end + CHECKSUM.size
         if parts:  # what is wrong with the record after them, if anything, is found when it comes first
-            return Read(_block(parts), Place(place.offset + at, place.number + len(parts)))
+            return Read(strings(parts), Place(place.offset + at, place.number + len(parts)))
         if cut and self._stream.failure is not None:
             return Read(None, None, self._stream.failure)
         where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
@@ -53,9 +49,3 @@ class TFRecordReader(Reader):
         """A view of a whole record, or of what there is of it."""
         need = length + AROUND
         return self._stream.view(offset, need if need <= self._stream.at_most(offset) else HEADER.size)
-
-
-def _block(parts: list[memoryview]) -> Block:
-    offsets = np.zeros(len(parts) + 1, np.int64)
-    np.cumsum([len(p) for p in parts], out=offsets[1:])
-    return Block([Bytes(np.frombuffer(b"".join(parts), np.uint8), offsets)], len(parts), LEAF)

@@ -78,18 +78,17 @@ def from_tensor_slices(tensors: Any, name: str | None = None) -> Any:
 
 def slices_of(leaves: list[Any], tree: Tree) -> Block:
     """The block whose rows are the slices of `leaves`."""
-    if not leaves:
+    columns = {path: _column(leaf, path) for leaf, path in zip(leaves, tree.paths(), strict=True) if leaf is not None}
+    if not columns:
         raise InvalidArgumentError("from_tensor_slices: got no arrays; give at least one")
-    paths = tree.paths()
-    columns = [_column(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
-    n = len(columns[0])
-    for column, path in zip(columns, paths, strict=True):
+    first, n = next((path, len(column)) for path, column in columns.items())
+    for path, column in columns.items():
         if len(column) != n:
             raise InvalidArgumentError(
-                f"from_tensor_slices: the first dimensions differ: {paths[0]} has {n} rows, {path} has {len(column)}; "
+                f"from_tensor_slices: the first dimensions differ: {first} has {n} rows, {path} has {len(column)}; "
                 "all arrays need the same number of rows"
             )
-    return Block(columns, n, tree)
+    return Block([columns[path] if path in columns else Objects([None] * n) for path in tree.paths()], n, tree)
 
 
 def _column(value: Any, path: str) -> Column:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from feedline.plan.arguments import boolean
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import dataset
 from feedline.plan.node import Node, node
@@ -66,4 +67,5 @@ def random(
     Every iteration gives the same numbers, unless `rerandomize_each_iteration` is True. For a given seed they are
     TensorFlow's.
     """
-    return dataset(Random(SeedGenerator(*get_seed(seed), bool(rerandomize_each_iteration))))
+    rerandomize = boolean(rerandomize_each_iteration or False, "rerandomize_each_iteration", "random")
+    return dataset(Random(SeedGenerator(*get_seed(seed), rerandomize)))

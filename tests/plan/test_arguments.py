@@ -1,0 +1,58 @@
+"""plan/arguments.py: what counts as an argument of each kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import feedline as fl
+from feedline.plan.arguments import boolean, integer
+
+
+@pytest.mark.parametrize(
+    ("value", "n"),
+    [
+        (2, 2), (np.uint8(2), 2), (np.array(2), 2), (True, 1), (np.bool_(False), 0), (np.ceil(3 / 2), 2),
+        (np.float32(-1.5), -1), (np.array(2.7), 2), (-(2**63), -(2**63)),
+    ],
+)  # fmt: skip
+def test_integer(value: Any, n: int) -> None:
+    got = integer(value, "count", "take")
+    assert got == n and type(got) is int
+
+
+@pytest.mark.parametrize(
+    "value", [2.0, "2", b"2", None, [2], (2,), {}, np.array([2]), 2j, object(), np.float64("nan"), np.float32("inf")]
+)
+def test_no_integer(value: Any) -> None:
+    for error in (TypeError, ValueError, fl.errors.InvalidArgumentError):  # TensorFlow raises any of these
+        with pytest.raises(error, match="take: count must be an integer, got"):
+            integer(value, "count", "take")
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
+def test_an_integer_fits_int64(value: int) -> None:
+    with pytest.raises(fl.errors.InvalidArgumentError, match="take: count must fit an int64"):
+        integer(value, "count", "take")
+
+
+def test_boolean() -> None:
+    assert boolean(np.True_, "drop_remainder", "batch") is True
+    for value in (1, None, "yes", []):
+        with pytest.raises(fl.errors.InvalidTypeError, match="batch: drop_remainder must be True or False"):
+            boolean(value, "drop_remainder", "batch")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: fl.Dataset.range(3).shuffle(2, reshuffle_each_iteration=1),
+        lambda: fl.Dataset.random(rerandomize_each_iteration=1),
+        lambda: fl.Dataset.sample_from_datasets([fl.Dataset.range(3)], rerandomize_each_iteration=1),
+    ],
+)
+def test_each_iteration_is_a_bool(make: Any) -> None:
+    with pytest.raises(TypeError, match="each_iteration must be True or False"):
+        make()
