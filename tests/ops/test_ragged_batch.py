@@ -86,6 +86,20 @@ def test_a_failing_element_loses_its_batch_and_no_other(bad: tuple[int, ...], lo
     check_errors(fl.Dataset.range(8).map(fails).ragged_batch(3, drop_remainder=drop), batches)
 
 
+def test_a_new_batch_begins_after_a_failing_element_where_nothing_is_ragged() -> None:
+    def fails(x: Any) -> Any:
+        if x == 3:
+            raise ValueError("bad")
+        return x
+
+    ds = fl.Dataset.range(8).map(fails)
+    first, last = np.array([0, 1, 2]), np.array([6, 7])
+    check_errors(ds.ragged_batch(3), [first, ValueError, last])  # the map's own batches
+    check_errors(ds.take(9).ragged_batch(3), [first, ValueError, np.array([4, 5, 6]), np.array([7])])
+    ragged = ds.map(lambda x: np.full(x, x)).take(9).ragged_batch(3)
+    check_errors(ragged, [_ragged([[], [1], [2, 2]]), ValueError, _ragged([[6] * 6, [7] * 7])])
+
+
 def test_rows_that_cannot_be_stacked() -> None:
     ds = fl.experimental.from_list([np.zeros(1), np.zeros((1, 1)), np.zeros(2), np.zeros(2)]).ragged_batch(2)
     check_errors(ds, [Raises(InvalidArgumentError, "cannot batch arrays of different shapes"), np.zeros((2, 2))])

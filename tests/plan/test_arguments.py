@@ -56,3 +56,24 @@ def test_boolean() -> None:
 def test_each_iteration_is_a_bool(make: Any) -> None:
     with pytest.raises(TypeError, match="each_iteration must be True or False"):
         make()
+
+
+ENDLESS = fl.Dataset.range(3).repeat()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: ENDLESS.reduce(np.int64(0), lambda a, b: a + b),
+        lambda: next(iter(ENDLESS.shuffle(fl.UNKNOWN_CARDINALITY))),
+        lambda: next(iter(ENDLESS.apply(fl.experimental.group_by_reducer(lambda x: x, REDUCER)))),
+        lambda: fl.experimental.index_table_from_dataset(ENDLESS, key_dtype=fl.int64),
+        lambda: fl.experimental.table_from_dataset(fl.Dataset.zip(ENDLESS, ENDLESS), key_dtype=fl.int64),
+    ],
+)
+def test_what_needs_all_elements_refuses_an_endless_dataset(use: Any) -> None:
+    with pytest.raises(fl.errors.InvalidArgumentError, match="infinite"):
+        use()
+
+
+REDUCER = fl.experimental.Reducer(lambda key: np.int64(0), lambda state, x: state + x, lambda state: state)

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from feedline.engine import checkpoint
 from feedline.engine.run import Cursor, Run
-from feedline.errors import FailedPreconditionError, InvalidTypeError, OutOfRangeError
+from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, OutOfRangeError
 from feedline.plan.face import Face
 from feedline.structure.block import Objects
 from feedline.structure.nest import flatten, map_structure
@@ -16,6 +16,7 @@ from feedline.structure.optional import Optional
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import DatasetSpec, OptionalSpec, type_spec_from_value
+from feedline.structure.values import spec_of_element
 
 T = TypeVar("T")
 
@@ -69,9 +70,13 @@ class Iterator(Generic[T]):
     def get_next_as_optional(self) -> Optional:
         """The next element as an `Optional`, which is empty at the end."""
         try:
-            return Optional(True, self.__next__(), self.element_spec)
+            value = self.__next__()
         except StopIteration:
             return Optional.empty(self.element_spec)
+        try:
+            return Optional(True, value, self.element_spec)
+        except OpError:  # the spec takes the first elements, and those fail
+            return Optional(True, value, spec_of_element(value))
 
     @property
     def element_spec(self) -> Any:

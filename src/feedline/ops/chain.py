@@ -6,12 +6,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.ops.map import SAMPLES
+from feedline.ops.map import SAMPLES, Map
 from feedline.ops.predicate import answer
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import sample
 from feedline.plan.function import Function, infer
-from feedline.plan.node import EMPTY, RowFailed, RowWise, node
+from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, node
 from feedline.structure.block import Block
 from feedline.structure.zeros import zeros_of
 
@@ -114,3 +114,7 @@ class Chain(RowWise):
         link = failed.link if isinstance(failed, FailedAt) else self.links[-1]
         return link.function.blame(link.op, link.position, number, failed)
 
+
+def is_map(node: Node) -> bool:
+    """True for a map, and for several that run as one step."""
+    return isinstance(node, Map) or (isinstance(node, Chain) and all(link.op == "map" for link in node.links))

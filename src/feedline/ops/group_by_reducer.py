@@ -141,6 +141,8 @@ class GroupByReducer(Node):
     def step(self, state: Folded, pull: Pull, want: int) -> tuple[Block | None, Folded]:
         """Reads everything, then gives the results. An element that fails is left out; a result that fails, too."""
         s = state
+        if not s.read:
+            arguments.finite(self.input, self.op)
         while not s.ended:
             block = s.rest if s.rest is not None else pull(PULL_ROWS if self.input.quiet else 1)
             if block is None:

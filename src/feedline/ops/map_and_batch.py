@@ -36,6 +36,11 @@ class MapAndBatch(Batch):
     op: ClassVar[str] = "map_and_batch"
     note: ClassVar[str] = "an element that fails takes its batch along"
 
+    @property
+    def keeps_places(self) -> bool:
+        """True where elements that fail keep their place; otherwise a new batch begins after them."""
+        return True
+
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         """Collects rows until a batch is full or lost. Of several errors in one batch, the first is told."""
         size = self.batch_size
@@ -50,7 +55,7 @@ class MapAndBatch(Batch):
             try:
                 block = pull(want * size - have)
             except Exception as e:
-                return EMPTY, Slots(failed=e, left=size - have - 1)
+                return EMPTY, Slots(failed=e, left=size - have - 1 if self.keeps_places else 0)
             if block is None:
                 ended = True
             elif block.n:

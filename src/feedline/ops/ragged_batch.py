@@ -10,6 +10,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, OpError
 from feedline.ops.batch import batched_spec
+from feedline.ops.chain import is_map
 from feedline.ops.map_and_batch import MapAndBatch
 from feedline.plan import arguments
 from feedline.plan.face import F
@@ -36,7 +37,8 @@ from feedline.structure.types import DType, as_dtype, int32, int64
 class RaggedBatch(MapAndBatch):
     """Groups of `batch_size` rows: ragged where their shape is not the same for all elements, stacked where it is.
 
-    TensorFlow makes it of a map and a batch, so a failing element loses its batch, as it does there.
+    TensorFlow makes it of a map and a batch, so a failing element loses its batch, as it does there. Where there is
+    nothing to make ragged, that map goes and it is a plain batch of what comes before.
     """
 
     op: ClassVar[str] = "ragged_batch"
@@ -51,6 +53,13 @@ class RaggedBatch(MapAndBatch):
         if not levels:
             return batched_spec(spec, self.size)
         return RaggedTensorSpec([self.size, *spec.shape], spec.dtype, levels, self.row_splits_dtype)
+
+    @cached_property
+    def keeps_places(self) -> bool:  # type: ignore[override]
+        """Only after a map, be it the user's or the one that makes elements ragged."""
+        return is_map(self.input) or any(
+            isinstance(s, TensorSpec) and ragged_levels(s.shape.dims) for s in self._specs or ()
+        )
 
     @cached_property
     def _specs(self) -> list[Any] | None:

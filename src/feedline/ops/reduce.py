@@ -28,6 +28,7 @@ def reduce(self: Any, initial_state: Any, reduce_func: Callable[..., Any], name:
     """
     function = Function(arguments.function(reduce_func, "reduce_func", "reduce"))
     carry = Carry(initial_state, "reduce")
+    arguments.finite(self._plan, "reduce")
     state = carry.initial
     with iter(self) as elements:
         for number, element in enumerate(elements):

@@ -10,7 +10,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.ops.rows import Pool
-from feedline.plan.arguments import boolean, integer
+from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
@@ -130,6 +130,8 @@ class Shuffle(Node):
 
     def begin(self, pull: Pull) -> Buffer:
         """Takes the epoch's seeds; the input is started at the first row, as in TensorFlow."""
+        if self.buffer_size == UNKNOWN:
+            finite(self.input, "shuffle with a buffer of UNKNOWN_CARDINALITY")
         return Buffer(self.generator.next())
 
     def step(self, state: Buffer, pull: Pull, want: int) -> tuple[Block | None, Buffer]:

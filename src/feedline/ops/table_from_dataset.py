@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
-from feedline.plan.arguments import integer, plan_of
+from feedline.plan.arguments import finite, integer, plan_of
 from feedline.structure.block import Array, object_array, pack
 from feedline.structure.hashes import fingerprint64, keyed_hash
 from feedline.structure.ragged import RaggedTensor
@@ -53,6 +53,8 @@ class DatasetInitializer:
 
     def pairs(self, count: int | None = None) -> tuple[Array, Array]:
         """The keys and the values; of the first `count` elements only, where that is given."""
+        if count is None:
+            finite(self.dataset._plan, "table_from_dataset")
         found = list(islice(iter(self.dataset), count))
         return _column([k for k, _ in found], self.key_dtype), _column([v for _, v in found], self.value_dtype)
 
@@ -245,6 +247,8 @@ def index_table_from_dataset(
     if not _is_scalar(spec):
         raise InvalidArgumentError(f"index_table_from_dataset: the elements must be scalars, got {spec!r}")
     buckets, count = _sizes(num_oov_buckets, vocab_size, key_dtype)
+    if count is None:
+        finite(dataset._plan, "index_table_from_dataset")
     keys = _column(list(islice(iter(dataset), count)), spec.dtype)
     return _table(keys, np.arange(len(keys), dtype=np.int64), default_value, buckets, count, hasher_spec)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from feedline.ops.batch import Batch
-from feedline.ops.chain import Chain
-from feedline.ops.map import Map
+from feedline.ops.chain import is_map
 from feedline.ops.map_and_batch import MapAndBatch
 from feedline.plan.node import Node
 from feedline.plan.rewrite import made_into
@@ -16,10 +15,6 @@ def map_and_batch_fusion(node: Node) -> Node | None:
     Other batches start anew after the failing element. The map stays a step of its own, so that the engine may still
     run it in several threads.
     """
-    if type(node) is Batch and node.num_parallel_calls is None and _is_map(node.input):
+    if type(node) is Batch and node.num_parallel_calls is None and is_map(node.input):
         return made_into(MapAndBatch, node)
     return None
-
-
-def _is_map(node: Node) -> bool:
-    return isinstance(node, Map) or (isinstance(node, Chain) and all(link.op == "map" for link in node.links))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import Face
 from feedline.plan.node import Node
 
@@ -72,3 +73,12 @@ def plan_of(value: Any, name: str, op: str) -> Node:
     if not isinstance(value, Face):
         raise TypeError(f"{op}: {name} must be a Dataset, got {value!r} of type {type(value).__name__}")
     return value._plan
+
+
+def finite(plan: Node, op: str) -> None:
+    """Refuses a plan known to have no end where an operator would read for ever before it gives anything."""
+    if plan.cardinality() == INFINITE:
+        raise InvalidArgumentError(
+            f"{op}: needs all elements before it gives any, and the dataset is infinite; make it finite with take(n), "
+            "or leave out repeat()"
+        )
