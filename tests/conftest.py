@@ -1,21 +1,17 @@
-"""What every test gets: `harness` on the path, no global seed, and a look at what it leaves behind."""
+"""What every test gets: no global seed, and a look at what it leaves behind."""
 
 from __future__ import annotations
 
 import gc
 import os
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import feedline as fl
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 PATIENCE_S = 2.0
 

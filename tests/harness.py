@@ -26,7 +26,7 @@ from feedline.errors import op_class
 from feedline.plan.function import Function
 from feedline.plan.node import Node
 from feedline.structure.nest import flatten
-from likeness import compare, difference, elements, misfit, show
+from tests.likeness import compare, difference, elements, misfit, show
 
 __all__ = ["BLOCK_SIZES", "Raises", "check", "check_errors", "compare", "difference", "elements"]
 

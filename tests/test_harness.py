@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from tests.harness import Raises, check, check_errors, compare, difference
 
 import feedline as fl
 from feedline.errors import InvalidArgumentError, UnknownError
@@ -15,7 +16,6 @@ from feedline.plan.node import Node, node
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF
 from feedline.structure.optional import Optional
-from harness import Raises, check, check_errors, compare, difference
 
 Point = namedtuple("Point", "x y")
 SPEC = fl.TensorSpec((), fl.int64)

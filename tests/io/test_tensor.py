@@ -8,10 +8,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.harness import compare
 
 import feedline as fl
 from feedline import wire
-from harness import compare
 
 DTYPES = ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16", "?", ml_dtypes.bfloat16]
 

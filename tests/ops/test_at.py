@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import compare
 
 import feedline as fl
 from feedline.errors import FailedPreconditionError, OutOfRangeError, UnimplementedError
-from harness import compare
 
 at = fl.experimental.at
 

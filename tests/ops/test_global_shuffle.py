@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import check, check_errors
 
 import feedline as fl
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
 from feedline.random.index_shuffle import permute
-from harness import check, check_errors
 
 # range(10).global_shuffle(seed=42), two iterations, from TensorFlow.
 FIRST, SECOND = [0, 6, 9, 4, 8, 1, 2, 5, 3, 7], [3, 9, 8, 5, 2, 7, 1, 0, 6, 4]

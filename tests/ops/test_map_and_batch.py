@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import check, check_errors
 
 import feedline as fl
 from feedline.errors import InvalidArgumentError
-from harness import check, check_errors
 
 
 def _fails_on(*numbers: int) -> Any:

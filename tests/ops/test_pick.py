@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.harness import check
 
 import feedline as fl
 from feedline.ops.pick import Pick
 from feedline.plan.face import dataset
-from harness import check
 
 
 def _letters() -> fl.Dataset:

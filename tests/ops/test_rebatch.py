@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
-from harness import Raises, check, check_errors
 
 
 def _groups(n: int, sizes: list[int], drop: bool) -> list[Any]:

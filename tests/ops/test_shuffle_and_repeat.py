@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.harness import check
 
 import feedline as fl
-from harness import check
 
 
 def _two_epochs() -> fl.Dataset:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.errors import DataLossError, InvalidArgumentError
-from harness import Raises, check, check_errors
 
 
 def _filled(*sizes: int) -> Any:

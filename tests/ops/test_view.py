@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.harness import check
 
 import feedline as fl
 from feedline.ops.view import View
 from feedline.plan.face import dataset
-from harness import check
 
 
 @pytest.mark.parametrize(("start", "by", "count"), [(0, 1, 10), (3, 1, 4), (1, 3, 3), (9, 5, 1), (4, 2, 0)])

@@ -6,9 +6,9 @@ import logging
 
 import numpy as np
 import pytest
+from tests.harness import check
 
 import feedline as fl
-from harness import check
 
 
 def _options(deterministic: bool | None = None, pool: int | None = None) -> fl.Options:

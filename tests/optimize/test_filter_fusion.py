@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.errors import InvalidArgumentError
-from harness import Raises, check, check_errors
 
 
 def _fused(ds: Any) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.harness import Raises, check, check_errors
+
 import feedline as fl
 from feedline.errors import InvalidArgumentError
-from harness import Raises, check, check_errors
 
 
 def _fused(ds: Any, *more: str) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import check
 
 import feedline as fl
 from feedline.optimize.noop_elimination import is_identity, noop_elimination
-from harness import check
 
 Dataset = Any
 Point = namedtuple("Point", "x y")

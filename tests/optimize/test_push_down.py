@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import check
 
 import feedline as fl
-from harness import check
 
 STEPS: dict[str, Callable[[Any], Any]] = {
     "take": lambda d: d.take(4),

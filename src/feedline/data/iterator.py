@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import Any, Generic, TypeVar
 
@@ -99,7 +98,7 @@ class Iterator(Generic[T]):
             self._must_be_open()
             return checkpoint.dumps(self._cursor)
 
-    def restore(self, state: bytes | str | os.PathLike[str]) -> None:
+    def restore(self, state: bytes | str) -> None:
         """Goes on from where another iterator over the same plan was saved."""
         with self._lock:
             self._must_be_open()

@@ -8,13 +8,14 @@ pulls and the user's function.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
 
-from feedline.structure.block import Array, Block
+from feedline.structure.block import Array, Block, concat
+from feedline.structure.nest import LEAF
 
 C = TypeVar("C")
 
@@ -293,8 +294,6 @@ class RowWise(Node):
         except RowFailed as failed:
             after = block.slice(failed.index + 1, block.n) if failed.index + 1 < block.n else None
             if rest is not None and after is not None:
-                from feedline.structure.block import concat
-
                 after = concat([after, rest])
             blamed = self.blame(failed, seen + failed.index)
             done = failed.done if failed.done is not None else EMPTY
@@ -305,14 +304,8 @@ class RowWise(Node):
         return RowWiseState(state.seen, state.rest) if state.error is not None else state
 
 
-def empty_block() -> Block:
-    """A block of no rows, of no particular structure: "nothing yet"."""
-    from feedline.structure.nest import LEAF
-
-    return Block([np.empty(0, np.int64)], 0, LEAF)
-
-
-EMPTY = empty_block()
+EMPTY = Block([np.empty(0, np.int64)], 0, LEAF)
+"""A block of no rows, of no particular structure: "nothing yet"."""
 
 
 def _sampled(value: Any) -> Any:
@@ -335,5 +328,3 @@ def _brief(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
-
-Runner = Callable[[Node, int], list[Any]]

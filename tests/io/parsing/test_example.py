@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import compare
 
 import feedline as fl
 from feedline import wire
-from harness import compare
 
 io, train = fl.io, fl.train
 

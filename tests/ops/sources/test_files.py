@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.engine.run import blocks
 from feedline.errors import DataLossError, InvalidArgumentError, NotFoundError
 from feedline.io.tfrecord.framing import frame
-from harness import Raises, check, check_errors
 
 
 def write(path: Path, *records: bytes, damage: bytes = b"") -> str:

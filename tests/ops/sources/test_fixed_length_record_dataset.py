@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.errors import DataLossError, InvalidArgumentError
-from harness import Raises, check, check_errors
 
 LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.harness import check
 
 import feedline as fl
-from harness import check
 
 
 @pytest.fixture

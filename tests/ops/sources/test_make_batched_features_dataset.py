@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import check
 
 import feedline as fl
-from harness import check
 
 FEATURES = {"i": fl.io.FixedLenFeature([], fl.int64), "l": fl.io.FixedLenFeature([], fl.int64)}
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import check
 
 import feedline as fl
-from harness import check
 
 TEXT = "i,f,s,mixed\n1,1.5,a,1\n2,2,b,2.5\n3,3.25,c,3\n4,,d,\n"
 

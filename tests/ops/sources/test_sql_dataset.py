@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.errors import InvalidArgumentError, UnknownError
-from harness import Raises, check, check_errors
 
 Sql = fl.experimental.SqlDataset
 ALL = "select i, f, s from t order by i"

@@ -7,10 +7,10 @@ import zlib
 from pathlib import Path
 
 import pytest
+from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.errors import DataLossError, InvalidArgumentError
-from harness import Raises, check, check_errors
 
 
 def test_lines_of_several_files(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ import zlib
 from pathlib import Path
 
 import pytest
+from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.errors import DataLossError
 from feedline.io.tfrecord.framing import frame, masked_crc
-from harness import Raises, check, check_errors
 
 RECORDS = [b"", b"a", b"hello world", b"\x00\xff" * 10, b"x" * 3000]
 PLAIN = b"".join(map(frame, RECORDS))
