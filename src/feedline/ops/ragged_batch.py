@@ -55,7 +55,7 @@ class RaggedBatch(MapAndBatch):
         return RaggedTensorSpec([self.size, *spec.shape], spec.dtype, levels, self.row_splits_dtype)
 
     @cached_property
-    def keeps_places(self) -> bool:  # type: ignore[override]
+    def keeps_places(self) -> bool:
         """Only after a map, be it the user's or the one that makes elements ragged."""
         return is_map(self.input) or any(
             isinstance(s, TensorSpec) and ragged_levels(s.shape.dims) for s in self._specs or ()
