@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import feedline as fl
@@ -39,6 +41,20 @@ def test_numpy_iterator_refuses_nested_datasets() -> None:
         windows.as_numpy_iterator()
     with pytest.raises(TypeError, match="NumPy has no type for a DatasetSpec"):
         next(windows.map(lambda w: w.skip(1)).as_numpy_iterator())
+
+
+def test_an_optional_where_the_first_elements_fail() -> None:
+    def fails(x: Any) -> Any:
+        if x < 30:
+            raise ValueError("bad")
+        return x
+
+    it = iter(fl.Dataset.range(32).map(fails).skip(1))
+    for _ in range(30):
+        with pytest.raises(ValueError, match="bad"):
+            it.get_next_as_optional()
+    got = it.get_next_as_optional()
+    assert got.get_value() == 31 and got.element_spec == fl.TensorSpec([], fl.int64)
 
 
 def test_numpy_iterator() -> None:

@@ -222,3 +222,13 @@ def test_shuffles_of_their_own() -> None:
     expect = list(make())
     assert sorted(expect) == sorted([*range(6), *range(1, 7), *range(2, 8)])
     check(make, expect)
+
+
+@pytest.mark.parametrize(
+    ("calls", "n"),
+    [(None, fl.UNKNOWN_CARDINALITY), (2, fl.INFINITE_CARDINALITY), (fl.AUTOTUNE, fl.INFINITE_CARDINALITY)],
+)
+def test_cardinality(calls: int | None, n: int) -> None:
+    endless = fl.Dataset.range(3).repeat()
+    assert endless.interleave(fl.Dataset.range, 2, num_parallel_calls=calls).cardinality() == n
+    assert endless.take(9).interleave(fl.Dataset.range, 2, num_parallel_calls=calls).cardinality() == -2

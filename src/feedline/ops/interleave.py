@@ -12,6 +12,7 @@ from feedline.errors import InvalidArgumentError
 from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
 from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Pull, node
@@ -107,6 +108,11 @@ class Interleave(Flattened):
     block_length: int
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
+
+    def cardinality(self) -> int:
+        """Not known, except that TensorFlow counts on an endless input when calls run in parallel."""
+        endless = self.num_parallel_calls is not None and self.input.cardinality() == INFINITE
+        return INFINITE if endless else super().cardinality()
 
     @property
     def _errors_count(self) -> bool:

@@ -1,0 +1,53 @@
+"""How blocks are compressed. The names are TensorFlow's."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.stream import MOST_INFLATED
+
+_NAMES = {None: "", "": "", "NONE": "", "AUTO": "", "GZIP": "GZIP", "SNAPPY": "SNAPPY"}
+_LEVEL = {"GZIP": 6, "SNAPPY": 1}
+"""What is asked to be as quick as snappy is compressed by the quickest level of gzip."""
+
+_GZIP = zlib.MAX_WBITS + 16
+_SIZE = struct.Struct("<Q")
+
+
+def checked(compression: Any, op: str) -> str:
+    """`compression` as "", "GZIP" or "SNAPPY". AUTO is none: reading then costs least."""
+    if not isinstance(compression, (str, type(None))) or compression not in _NAMES:
+        raise InvalidArgumentError(
+            f'{op}: compression must be "GZIP", "SNAPPY", "AUTO" or "NONE" or None for none, got {compression!r}'
+        )
+    return _NAMES[compression]
+
+
+def compressed(pieces: Sequence[Any], compression: str) -> list[Any]:
+    """The pieces, compressed together, after their size; as they are without a compression."""
+    if not compression:
+        return list(pieces)
+    squeeze = zlib.compressobj(_LEVEL[compression], wbits=_GZIP)
+    size = sum(memoryview(p).nbytes for p in pieces)
+    return [_SIZE.pack(size), *(squeeze.compress(p) for p in pieces), squeeze.flush()]
+
+
+def decompressed(data: memoryview, compression: str) -> memoryview:
+    """What `compressed` gave, in one piece. Raises ValueError or zlib.error for anything else."""
+    if not compression:
+        return data
+    if compression not in _LEVEL:
+        raise ValueError(f"the unknown compression {compression!r}")
+    (size,) = _SIZE.unpack_from(data)
+    squeezed = data[_SIZE.size :]
+    if size > len(squeezed) * MOST_INFLATED:
+        raise ValueError(f"{len(squeezed)} bytes that say they stand for {size}")
+    stretch = zlib.decompressobj(_GZIP)
+    made = stretch.decompress(squeezed, size + 1)
+    if len(made) != size or not stretch.eof or stretch.unused_data:
+        raise ValueError(f"the compressed data stand for another number of bytes than {size}")
+    return memoryview(made)

@@ -1,0 +1,205 @@
+"""Structures and specs as JSON.
+
+Tuples, dicts and OrderedDicts come back as they were. A namedtuple comes back as one of the same name and fields, an
+object with fields (a dataclass) as a dict; where the reader has the classes at hand, `lined_up` tells how to fill them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import OrderedDict, namedtuple
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from feedline.errors import InvalidTypeError
+from feedline.structure.block import Block
+from feedline.structure.nest import LEAF, Tree, flatten
+from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorShape, TensorSpec, TypeSpec, general_leaf
+from feedline.structure.types import DType, as_dtype
+
+
+def described(spec: Any) -> Any:
+    """An element spec as plain values."""
+    leaves, tree = flatten(spec)
+    return [_tree(tree), [spec_described(leaf) for leaf in leaves]]
+
+
+def form(described: Any) -> tuple[Tree, list[Any]]:
+    """The structure and the leaf specs that `described` gave. Raises ValueError or TypeError for anything else."""
+    coded, specs = described
+    tree = _tree_again(coded)
+    leaves = [spec_again(s) for s in specs]
+    if len(leaves) != tree.size:
+        raise ValueError(f"{len(leaves)} specs for {tree.size} components")
+    return tree, leaves
+
+
+def form_text(spec: Any) -> str:
+    """An element spec as text; equal for equal specs."""
+    return json.dumps(described(spec), sort_keys=True)
+
+
+def spec_of_text(text: str) -> Any:
+    """The element spec that `form_text` gave."""
+    tree, leaves = form(json.loads(text))
+    return tree.unflatten(leaves)
+
+
+def has_classes(tree: Tree) -> bool:
+    """True when there is a class of the user's in a structure, which a file does not bring back."""
+    if tree.kind is None:
+        return False
+    return tree.kind not in (tuple, dict, OrderedDict) or any(map(has_classes, tree.children))
+
+
+def lined_up(have: Tree, want: Tree) -> list[int] | None:
+    """Where each leaf of `want` stands in `have`, which may hold its fields in other containers: a tuple for a
+    namedtuple, a dict for an object. None where the structures differ.
+    """
+    found: list[int] = []
+    return found if _line_up(have, want, 0, found) else None
+
+
+def _line_up(have: Tree, want: Tree, first: int, found: list[int]) -> bool:
+    if have.kind is None or want.kind is None:
+        found.append(first)
+        return have.kind is want.kind
+    by_place = issubclass(have.kind, tuple)
+    if by_place != issubclass(want.kind, tuple) or len(have.keys) != len(want.keys):
+        return False
+    starts = [first]
+    for child in have.children:
+        starts.append(starts[-1] + child.size)
+    place = {key: i for i, key in enumerate(have.keys)}
+    for i, (key, child) in enumerate(zip(want.keys, want.children, strict=True)):
+        at = i if by_place else place.get(key, -1)
+        if at < 0 or not _line_up(have.children[at], child, starts[at], found):
+            return False
+    return True
+
+
+class Seen:
+    """The structure and the narrowest specs of rows as they come."""
+
+    def __init__(self) -> None:
+        self.tree: Tree | None = None
+        self.specs: list[Any] = []
+
+    def add(self, block: Block) -> Block:
+        """Takes note of rows; gives them in the structure of the first ones."""
+        if self.tree is None:
+            self.tree, self.specs = block.tree, block.leaf_specs()
+            return block
+        block = block.reordered(self.tree)
+        self.specs = [_wider(a, b) for a, b in zip(self.specs, block.leaf_specs(), strict=True)]
+        return block
+
+    def spec(self, known: Any = None) -> Any:
+        """The spec of all rows: no narrower than `known`, where that is one for such rows."""
+        if self.tree is None:
+            return known
+        leaves, tree = flatten(known)
+        order = self.tree.order_of(tree)
+        if order is None or known is None:
+            return self.tree.unflatten(self.specs)
+        wider = [general_leaf(leaves[i], s) for i, s in zip(order, self.specs, strict=True)]
+        return self.tree.unflatten([w if isinstance(w, TypeSpec) else s for w, s in zip(wider, self.specs, strict=True)])
+
+
+def _wider(a: Any, b: Any) -> Any:
+    both = general_leaf(a, b)
+    return both if isinstance(both, TypeSpec) else None
+
+
+# Specs.
+
+
+def spec_described(spec: Any) -> Any:
+    """A leaf spec as plain values."""
+    if spec is None:
+        return None
+    if isinstance(spec, TensorSpec):
+        return ["tensor", spec.dtype.name, _dims(spec.shape)]
+    if isinstance(spec, SparseTensorSpec):
+        return ["sparse", spec.dtype.name, _dims(spec.shape)]
+    if isinstance(spec, RaggedTensorSpec):
+        return ["ragged", spec.dtype.name, _dims(spec.shape), spec.ragged_rank, spec.row_splits_dtype.name]
+    raise InvalidTypeError(f"elements of {spec!r} cannot be written to a file; map them to arrays first")
+
+
+def spec_again(coded: Any) -> Any:
+    """The leaf spec that `spec_described` gave."""
+    if coded is None:
+        return None
+    kind, dtype, dims, *more = coded
+    if kind == "ragged":
+        rank, splits = more
+        return RaggedTensorSpec(dims, dtype_named(dtype), rank, dtype_named(splits))
+    classes: dict[str, Any] = {"tensor": TensorSpec, "sparse": SparseTensorSpec}
+    return classes[kind](dims, dtype_named(dtype))
+
+
+def dtype_named(name: str) -> DType:
+    """The dtype that calls itself so; NumPy's other ways to write one, some of them dangerous, do not count."""
+    found = as_dtype(name)
+    if found.name != name:
+        raise ValueError(f"no dtype is called {name!r}")
+    return found
+
+
+def _dims(shape: TensorShape) -> Any:
+    return None if shape.dims is None else list(shape.dims)
+
+
+# Structures.
+
+
+def _tree(tree: Tree) -> Any:
+    kind = tree.kind
+    if kind is None:
+        return None
+    children = [_tree(child) for child in tree.children]
+    if issubclass(kind, tuple):
+        return {"namedtuple": [kind.__name__, list(tree.keys), children]} if hasattr(kind, "_fields") else children
+    if issubclass(kind, Mapping):
+        return {"ordered" if kind is OrderedDict else "dict": [[_key(k) for k in tree.keys], children]}
+    return {"object": [kind.__name__, list(tree.keys), children]}
+
+
+def _tree_again(coded: Any) -> Tree:
+    if coded is None:
+        return LEAF
+    if isinstance(coded, list):
+        return Tree(tuple, tuple(range(len(coded))), tuple(map(_tree_again, coded)))
+    ((kind, (*name, keys, below)),) = coded.items()
+    children = tuple(map(_tree_again, below))
+    fields: tuple[Any, ...] = tuple(map(_key_again, keys))
+    if len(set(fields)) != len(children) or len(fields) != len(children):
+        raise ValueError("a structure whose keys are not as many as its parts")
+    if kind == "namedtuple":
+        return Tree(_named(*name, fields), fields, children)
+    containers: dict[str, type] = {"dict": dict, "ordered": OrderedDict, "object": dict}
+    return Tree(containers[kind], fields, children)
+
+
+@functools.lru_cache(maxsize=256)
+def _named(name: str, fields: Sequence[str]) -> type:
+    """One class for each name with these fields, so that elements of two files have one type."""
+    return namedtuple(name, fields)
+
+
+def _key(key: Any) -> Any:
+    if key is None or isinstance(key, (str, int, float)):
+        return key
+    if isinstance(key, bytes):
+        return {"bytes": key.hex()}
+    if isinstance(key, tuple):
+        return [_key(k) for k in key]
+    raise InvalidTypeError(f"the key {key!r} cannot be written to a file; use strings")
+
+
+def _key_again(coded: Any) -> Any:
+    if isinstance(coded, list):
+        return tuple(map(_key_again, coded))
+    return bytes.fromhex(coded["bytes"]) if isinstance(coded, dict) else coded
