@@ -48,3 +48,13 @@ def test_as_a_function() -> None:
     for arguments, text in (((0,), "buffer_size"), ((3, 0), "count must be"), ((3, -5), "count must be")):
         with pytest.raises(fl.errors.InvalidArgumentError, match=f"shuffle_and_repeat: {text}"):
             shuffled(*arguments)
+
+
+def test_every_dataset_made_from_it_begins_with_its_first_order() -> None:
+    """TensorFlow's, where a `shuffle` would go on with the next seeds in each of them."""
+    ds = fl.Dataset.range(4).apply(fl.experimental.shuffle_and_repeat(4, 1, seed=3))
+    first, second = [int(x) for x in ds], [int(x) for x in ds]
+    assert first != second
+    derived = ds.map(lambda x: x + 10)
+    assert [int(x) - 10 for x in derived] == first and [int(x) - 10 for x in derived] == second
+    assert [(int(a), int(b)) for a, b in fl.Dataset.zip(ds, ds)] == [(v, v) for v in first]

@@ -38,6 +38,7 @@ from feedline.ops import sample_from_datasets as _sample_from_datasets
 from feedline.ops import scan as _scan
 from feedline.ops import shard as _shard
 from feedline.ops import shuffle as _shuffle
+from feedline.ops import shuffle_and_repeat as _shuffle_and_repeat
 from feedline.ops import skip as _skip
 from feedline.ops import sparse_batch as _sparse_batch
 from feedline.ops import take as _take
@@ -228,7 +229,7 @@ class Dataset(Face[T_co]):
     def _prepared(self) -> tuple[Node, Optimizer]:
         """The plan that runs, and what made it from the one users see."""
         prepare = Optimizer(_with_options.merged_options(self._plan))
-        return prepare(self._plan), prepare
+        return prepare(_shuffle_and_repeat.seeded_apart(self._plan)), prepare
 
     def _run(self) -> Run:
         return Run(*self._prepared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -9,17 +10,31 @@ from feedline.errors import InvalidArgumentError
 from feedline.ops.shuffle import Shuffle, buffer_rows
 from feedline.plan.arguments import integer
 from feedline.plan.face import F
-from feedline.plan.node import node
+from feedline.plan.node import Node, node
+from feedline.plan.rewrite import standing_for, with_inputs
 from feedline.random.seeds import SeedGenerator, get_seed
 
 
 @node
 class ShuffleAndRepeat(Shuffle):
     """A shuffle of `count` epochs in one buffer. It takes one pair of seeds per epoch, where a repeat that starts its
-    input anew takes one more at the end. Made by the optimizer.
+    input anew takes one more at the end. Made by the optimizer, or asked for by name: then every dataset that is made
+    from it starts with its first seeds, where otherwise all take theirs from one generator.
     """
 
     op: ClassVar[str] = "shuffle_and_repeat"
+    apart: bool = dataclasses.field(default=False, repr=False)
+
+
+def seeded_apart(plan: Node) -> Node:
+    """The plan with a generator of its own for each `shuffle_and_repeat` that was asked for by name."""
+    if not any(isinstance(n, ShuffleAndRepeat) and n.apart for n in plan.walk()):
+        return plan
+    made = with_inputs(plan, tuple(seeded_apart(n) for n in plan.inputs))
+    if isinstance(made, ShuffleAndRepeat) and made.apart:
+        g = made.generator
+        return standing_for(made, made.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle), apart=False))
+    return made
 
 
 def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | None = None) -> Callable[[F], F]:
@@ -29,7 +44,8 @@ def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | N
     >>> [int(x) for x in ds]
     [1, 2, 0, 1, 0, 2]
 
-    The same as `shuffle(buffer_size, seed).repeat(count)`.
+    The same as `shuffle(buffer_size, seed).repeat(count)`, but that each dataset made from it begins with the first
+    order again.
     """
     size = buffer_rows(buffer_size, "shuffle_and_repeat")
     epochs = -1 if count is None else integer(count, "count", "shuffle_and_repeat")
@@ -39,7 +55,7 @@ def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | N
         )
 
     def transform(dataset: F) -> F:
-        made = ShuffleAndRepeat(dataset._plan, size, SeedGenerator(*get_seed(seed), True), epochs)
+        made = ShuffleAndRepeat(dataset._plan, size, SeedGenerator(*get_seed(seed), True), epochs, True)
         return dataset._derive(made)  # type: ignore[no-any-return]
 
     return transform

@@ -75,8 +75,8 @@ class Optimizer:
         self.rules = tuple(r for r, d in zip(RULES, on, strict=True) if _set(getattr(chosen, r.name, None), d))
 
     def __call__(self, plan: Node) -> Node:
-        """The plan with all rewrites made. Nested plans come by the thousands, and most have nothing to rewrite: a look at
-        the nodes tells that sooner than going through the plan.
+        """The plan with all rewrites made. Nested plans come by the thousands, and most have nothing to rewrite: a
+        look at the nodes tells that sooner than going through the plan.
         """
         nodes = list(plan.walk())
         for rule in self.rules:

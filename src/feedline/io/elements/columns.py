@@ -276,7 +276,8 @@ def _dense(name: str, sizes: list[int], rows: int, buffers: _Buffers) -> Array:
 
 def _strings_again(count: int, buffers: _Buffers) -> Bytes:
     offsets, data = buffers.numbers(), _array(buffers.take(), np.dtype(np.uint8))
-    if offsets.shape != (count + 1,) or offsets[0] != 0 or offsets[-1] != len(data) or (offsets[1:] < offsets[:-1]).any():
+    fits = offsets.shape == (count + 1,) and offsets[0] == 0 and offsets[-1] == len(data)
+    if not fits or (offsets[1:] < offsets[:-1]).any():
         raise ValueError("the places of its strings do not fit together")
     return Bytes(data, offsets)
 

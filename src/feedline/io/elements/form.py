@@ -91,7 +91,10 @@ class Seen:
         if self.tree is None:
             self.tree, self.specs = block.tree, block.leaf_specs()
             return block
-        block = block.reordered(self.tree)
+        try:
+            block = block.reordered(self.tree)
+        except TypeError as e:
+            raise InvalidTypeError(f"the elements differ in structure: {e}") from None
         self.specs = [_wider(a, b) for a, b in zip(self.specs, block.leaf_specs(), strict=True)]
         return block
 
@@ -104,7 +107,8 @@ class Seen:
         if order is None or known is None:
             return self.tree.unflatten(self.specs)
         wider = [general_leaf(leaves[i], s) for i, s in zip(order, self.specs, strict=True)]
-        return self.tree.unflatten([w if isinstance(w, TypeSpec) else s for w, s in zip(wider, self.specs, strict=True)])
+        both = zip(wider, self.specs, strict=True)
+        return self.tree.unflatten([w if isinstance(w, TypeSpec) else s for w, s in both])
 
 
 def _wider(a: Any, b: Any) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from feedline import kernels
-from feedline.errors import InvalidTypeError
 from feedline.io.elements import columns
 from feedline.io.elements.compression import compressed
 from feedline.io.elements.form import Seen, described
@@ -19,11 +18,13 @@ VERSION = 1
 END = b"elements"
 BLOCK_BYTES = 1 << 20
 
+Append = Callable[[list[Any]], None]
+
 
 class ElementsWriter:
-    """Gathers rows into blocks and hands their bytes to `append`, which takes pieces to be written one after another."""
+    """Gathers rows into blocks and hands their bytes to `append`, in pieces to be written one after another."""
 
-    def __init__(self, append: Callable[[list[Any]], None], compression: str = "", fingerprint: str | None = None) -> None:
+    def __init__(self, append: Append, compression: str = "", fingerprint: str | None = None) -> None:
         self.rows = 0
         self._append = append
         self._compression = compression
@@ -37,10 +38,7 @@ class ElementsWriter:
     def write(self, block: Block) -> None:
         """Adds rows. They must not change until they are on their way: give read-only ones, or ones nobody has."""
         columns.check(block)
-        try:
-            block = self._seen.add(block)
-        except TypeError as e:
-            raise InvalidTypeError(f"the elements differ in structure: {e}") from None
+        block = self._seen.add(block)
         for start in range(0, block.n, columns.MOST_ROWS):
             part = block.slice(start, start + columns.MOST_ROWS)
             if self._waiting_rows + part.n > columns.MOST_ROWS:

@@ -16,7 +16,11 @@ AROUND = HEADER.size + CHECKSUM.size
 
 def masked_crc(data: Buffer) -> int:
     """The checksum as it is stored: turned and shifted, so that the checksum of a checksum is an ordinary number."""
-    crc = kernels.crc32c(data)
+    return mask(kernels.crc32c(data))
+
+
+def mask(crc: int) -> int:
+    """A checksum, turned and shifted."""
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 

@@ -1,0 +1,86 @@
+"""A file while it is being written: nobody sees it before it is complete, and nobody else writes it meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from typing import Any
+
+from feedline.errors import AlreadyExistsError, OpError
+from feedline.io.elements.writer import ElementsWriter
+from feedline.io.files import as_op_error, shown
+from feedline.structure.block import Block
+
+
+class Draft:
+    """Writes `<path>.partial`, which `finish` moves into its place and `close` removes.
+
+    The file is locked. The lock of a program that died is gone, so what it left behind is written over.
+    """
+
+    def __init__(self, path: bytes, fingerprint: str) -> None:
+        self._path, self._partial = path, path + b".partial"
+        self._owner = os.getpid()
+        self._file: Any = None
+        try:
+            self._file = self._locked()
+            self._file.truncate(0)
+        except OSError as e:
+            raise e if isinstance(e, OpError) else as_op_error(e, self._partial) from None
+        self._writer = ElementsWriter(self._append, fingerprint=fingerprint)
+
+    def write(self, block: Block) -> None:
+        """Adds rows, which must be read-only."""
+        self._writer.write(block)
+
+    def finish(self, known: Any) -> None:
+        """Completes the file and puts it into its place."""
+        self._writer.finish(known)
+        try:
+            os.replace(self._partial, self._path)
+        except OSError as e:
+            raise as_op_error(e, self._path) from None
+        file, self._file = self._file, None
+        file.close()
+
+    def close(self) -> None:
+        """Removes the file, unless it was finished."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        if self._owner == os.getpid():  # a forked process has a copy of everything but not the right to remove it
+            with contextlib.suppress(OSError):
+                os.unlink(self._partial)
+        file.close()
+
+    def _append(self, pieces: list[Any]) -> None:
+        append(self._file, pieces, self._partial)
+
+    def _locked(self) -> Any:
+        while True:
+            file = open(self._partial, "ab", buffering=0)  # noqa: SIM115 - closed by close()
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(self._partial)):
+                    return file
+                file.close()  # it was finished or removed before the lock was taken; this is another file by now
+            except FileNotFoundError:
+                file.close()
+            except BlockingIOError:
+                file.close()
+                raise AlreadyExistsError(
+                    f"{shown(self._path)} is being written by another iterator, here or in another process; "
+                    "finish that one first, or close it"
+                ) from None
+
+
+def append(file: Any, pieces: list[Any], path: bytes) -> None:
+    """Writes pieces, all of each, to the end of an unbuffered file."""
+    try:
+        for piece in pieces:
+            view = memoryview(piece).cast("B") if memoryview(piece).nbytes else memoryview(b"")
+            while view:
+                view = view[file.write(view) :]
+    except OSError as e:
+        raise as_op_error(e, path) from None

@@ -1,0 +1,207 @@
+"""A saved dataset: a folder with a `manifest` and, in a folder of their own, the files it tells of.
+
+Each run of a writer has its own folder of files, and writing the manifest is what makes it the dataset. So there is
+always either the old one or the new one, and nothing else in the folder is touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feedline.errors import DataLossError, FailedPreconditionError, NotFoundError
+from feedline.io.elements.draft import append
+from feedline.io.elements.form import Seen, described, form
+from feedline.io.elements.writer import ElementsWriter
+from feedline.io.files import as_op_error, shown
+from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, frame, masked_crc
+from feedline.structure.block import Array, Block
+
+FORMAT = "feedline dataset"
+VERSION = 1
+MANIFEST = b"manifest"
+_RUN = re.compile(r"[0-9a-f]{16}")
+
+
+class Saved(NamedTuple):
+    """What a manifest says: the folder of the files, their names and rows, the form of the elements."""
+
+    run: str
+    shards: tuple[tuple[int, int], ...]
+    form: Any
+    compression: str
+
+    def files(self, path: bytes) -> tuple[tuple[bytes, int], ...]:
+        """The files of the dataset in `path`, and the rows of each."""
+        folder = os.path.join(path, self.run.encode())
+        return tuple((os.path.join(folder, _file_name(number)), rows) for number, rows in self.shards)
+
+
+def saved_in(path: bytes) -> Saved:
+    """What the manifest of a folder says; `NotFoundError` where there is none."""
+    name = os.path.join(path, MANIFEST)
+    try:
+        with open(name, "rb") as file:
+            data = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(f"there is no saved dataset in {shown(path)}: {shown(name)} was not found") from None
+    except OSError as e:
+        raise as_op_error(e, name) from None
+    try:
+        return _parsed(data, name)
+    except FailedPreconditionError:
+        raise
+    except Exception as e:
+        raise DataLossError(f"{shown(name)} is cut or damaged: {type(e).__name__}: {e}") from None
+
+
+def _parsed(data: bytes, name: bytes) -> Saved:
+    size, crc = HEADER.unpack_from(data)
+    if masked_crc(data[: LENGTH.size]) != crc or len(data) != size + AROUND:
+        raise ValueError("its length is wrong")
+    text = data[HEADER.size : HEADER.size + size]
+    if masked_crc(text) != CHECKSUM.unpack_from(data, HEADER.size + size)[0]:
+        raise ValueError("its checksum is wrong")
+    about = json.loads(text)
+    if about["format"] != FORMAT:
+        raise ValueError("it is no manifest of a dataset")
+    if about["version"] != VERSION:
+        raise FailedPreconditionError(
+            f"{shown(name)} has version {about['version']}, this feedline reads version {VERSION}"
+        )
+    form(about["form"])
+    shards = tuple((int(number), int(rows)) for number, rows in about["shards"])
+    if not _RUN.fullmatch(about["run"]) or any(min(shard) < 0 for shard in shards):
+        raise ValueError("it names files that cannot be")
+    return Saved(about["run"], shards, about["form"], str(about["compression"]))
+
+
+class FolderWriter:
+    """Writes a dataset into a folder. Nothing changes there until `finish`, and nothing is left without it.
+
+    Shards that have nothing to write at the moment hold no open file: there may be many of them.
+    """
+
+    def __init__(self, path: bytes, compression: str) -> None:
+        self._path = path
+        self._compression = compression
+        self._run = secrets.token_hex(8)
+        self._folder = os.path.join(path, self._run.encode())
+        self._made: list[bytes] = []
+        self._seen = Seen()
+        self._shards: dict[int, ElementsWriter] = {}
+        self._over = False
+        self._owner = os.getpid()
+
+    def write(self, block: Block, numbers: Array | None = None) -> None:
+        """Adds rows: to the shards with these numbers, or all to the first one."""
+        block = self._seen.add(block)
+        if numbers is None:
+            self._shard(0).write(block)
+            return
+        for number in np.unique(numbers).tolist():
+            index = np.flatnonzero(numbers == number)
+            part = block if len(index) == block.n else block.take(index)
+            self._shard(number % (1 << 64)).write(part)  # numbers below 0 count as large ones, as in TensorFlow
+
+    def finish(self, known: Any, replace: bool = True) -> None:
+        """Makes what was written the dataset in the folder; without `replace` only if there is none yet."""
+        spec = self._seen.spec(known)
+        for shard in self._shards.values():
+            shard.finish(spec)
+        self._make_folders()
+        about = {
+            "format": FORMAT,
+            "version": VERSION,
+            "run": self._run,
+            "compression": self._compression,
+            "form": described(spec),
+            "shards": sorted((number, shard.rows) for number, shard in self._shards.items()),
+        }
+        before = self._present()
+        if before is not None and not replace:
+            self.close()
+            return
+        draft = os.path.join(self._folder, MANIFEST)
+        try:
+            with open(draft, "wb") as file:
+                file.write(frame(json.dumps(about).encode()))
+            os.replace(draft, os.path.join(self._path, MANIFEST))
+        except OSError as e:
+            raise as_op_error(e, draft) from None
+        self._over = True
+        if before is not None:
+            shutil.rmtree(os.path.join(self._path, before.run.encode()), ignore_errors=True)
+
+    def close(self) -> None:
+        """Removes what was written, unless it was finished."""
+        if self._over:
+            return
+        self._over = True
+        if self._owner != os.getpid():  # a forked process has a copy of everything but not the right to remove it
+            return
+        for folder in reversed(self._made):
+            with contextlib.suppress(OSError):
+                if folder == self._folder:
+                    shutil.rmtree(folder)
+                else:
+                    os.rmdir(folder)  # stays where others have put something into it meanwhile
+
+    def _present(self) -> Saved | None:
+        try:
+            return saved_in(self._path)
+        except (NotFoundError, DataLossError, FailedPreconditionError):
+            return None
+
+    def _shard(self, number: int) -> ElementsWriter:
+        if number not in self._shards:
+            self._make_folders()
+            name = os.path.join(self._folder, _file_name(number))
+
+            def add(pieces: list[Any]) -> None:
+                try:
+                    file = open(name, "ab", buffering=0)  # noqa: SIM115 - closed below
+                except OSError as e:
+                    raise as_op_error(e, name) from None
+                with file:
+                    append(file, pieces, name)
+
+            self._shards[number] = ElementsWriter(add, self._compression)
+        return self._shards[number]
+
+    def _make_folders(self) -> None:
+        if self._made:
+            return
+        if os.path.exists(self._path) and not os.path.isdir(self._path):
+            raise FailedPreconditionError(f"{shown(self._path)} is a file; a dataset is saved in a folder")
+        for folder in [*_missing(self._path), self._folder]:
+            try:
+                os.mkdir(folder)
+            except FileExistsError:  # somebody else was quicker
+                continue
+            except OSError as e:
+                raise as_op_error(e, folder) from None
+            self._made.append(folder)
+
+
+def _missing(path: bytes) -> list[bytes]:
+    """The folders on the way to `path` that are not there, outermost first."""
+
+    def upwards(folder: bytes) -> Iterator[bytes]:
+        while folder and not os.path.isdir(folder):
+            yield folder
+            folder = os.path.dirname(folder)
+
+    return [*upwards(path.rstrip(b"/") or b"/")][::-1]
+
+
+def _file_name(number: int) -> bytes:
+    return b"%08d.elements" % number

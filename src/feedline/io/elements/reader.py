@@ -1,0 +1,204 @@
+"""Reading one file of elements. Nothing in it is believed before its checksum has been compared."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import DataLossError, FailedPreconditionError, OpError
+from feedline.io.elements.columns import decoded
+from feedline.io.elements.compression import decompressed
+from feedline.io.elements.form import form
+from feedline.io.elements.writer import END, FORMAT, VERSION
+from feedline.io.files import as_op_error, shown
+from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, masked_crc
+from feedline.structure.block import Array, Block, Objects, concat
+
+LAST = AROUND + LENGTH.size + len(END)
+"""The size of the record that ends a file."""
+
+
+class ElementsReader:
+    """A finished file. It gives whole blocks, and rows out of them.
+
+    The file is open from the first block that is read until `close`, after which it is opened again when needed. The
+    last blocks that were read stay in memory, up to `keep` bytes and at least one.
+    """
+
+    def __init__(self, path: bytes, keep: int = 0) -> None:
+        self.path = path
+        self._keep = keep
+        self._file: Any = None
+        self._kept: OrderedDict[int, Block] = OrderedDict()
+        self._failed: dict[int, str] = {}
+        try:
+            self._read_about()
+        finally:
+            self.close()
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.starts[-1])
+
+    def span(self, start: int, want: int) -> Block | None:
+        """Up to `want` rows from number `start`, as many as one block has; None past the end."""
+        if start >= self.rows:
+            return None
+        i = int(np.searchsorted(self.starts, start, "right")) - 1
+        at = start - int(self.starts[i])
+        return self.block(i).slice(at, at + want)
+
+    def exactly(self, start: int, count: int) -> Block:
+        """These rows, all of which must be there."""
+        parts: list[Block] = []
+        while count:
+            part = self.span(start, count)
+            assert part is not None
+            parts.append(part)
+            start, count = start + part.n, count - part.n
+        return concat(parts)
+
+    def take(self, index: Array) -> Block:
+        """The rows with these numbers, in fresh memory."""
+        if not len(index):
+            return Block([Objects([], spec) for spec in self.specs], 0, self.tree)
+        which = np.searchsorted(self.starts, index, "right") - 1
+        parts = [self.block(i).take(index[which == i] - self.starts[i]) for i in np.unique(which).tolist()]
+        back = np.argsort(np.argsort(which, kind="stable"), kind="stable")
+        return parts[0] if len(parts) == 1 else concat(parts).take(back)
+
+    def block(self, i: int) -> Block:
+        """Block i, read-only."""
+        if i in self._failed:
+            raise DataLossError(self._failed[i])
+        found = self._kept.get(i)
+        if found is None:
+            found = self._kept[i] = self._read_block(i)
+            while len(self._kept) > 1 and sum(b.nbytes for b in self._kept.values()) > self._keep:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(i)
+        return found
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    # From the file.
+
+    def _read_about(self) -> None:
+        size = self._size()
+        end = self._checked("its end", lambda: self._record(size - LAST, LENGTH.size + len(END)))
+        if bytes(end[LENGTH.size :]) != END:
+            raise self._damaged("its end", "it is no file of elements")
+        (start,) = LENGTH.unpack_from(end)
+        header, after = self._checked("its header", lambda: self._json(0, size))
+        if header.get("format") != FORMAT:
+            raise self._damaged("its header", "it is no file of elements")
+        if header.get("version") != VERSION:
+            raise FailedPreconditionError(
+                f"{shown(self.path)} has version {header.get('version')}, this feedline reads version {VERSION}"
+            )
+        self.compression = str(header.get("compression", ""))
+        self.fingerprint = header.get("fingerprint")
+        footer, last = self._checked("its footer", lambda: self._json(start, size))
+        if last != size - LAST:
+            raise self._damaged("its footer", "there is something between it and the end")
+        self._checked("its footer", lambda: self._take(footer, after, start))
+
+    def _take(self, footer: Any, first: int, end: int) -> None:
+        """Takes over what the footer says, if it agrees with where the blocks begin and end."""
+        self.tree, self.specs = form(footer["form"])
+        counts = np.array(footer["blocks"], np.int64).reshape(-1, 2)
+        if (counts < 0).any() or (counts > end).any():
+            raise ValueError("blocks larger than the file")
+        self._offsets = first + np.concatenate([[0], np.cumsum(counts[:, 0] + AROUND)])
+        self._sizes = counts[:, 0]
+        self.starts = np.concatenate([[0], np.cumsum(counts[:, 1])])
+        if self._offsets[-1] != end:
+            raise ValueError("its blocks have another size than they should")
+
+    def _read_block(self, i: int) -> Block:
+        def read() -> Block:
+            data = decompressed(self._record(int(self._offsets[i]), int(self._sizes[i])), self.compression)
+            block = decoded(data, self.tree)
+            if block.n != self.starts[i + 1] - self.starts[i]:
+                raise ValueError(f"it has {block.n} rows instead of {self.starts[i + 1] - self.starts[i]}")
+            return block
+
+        try:
+            return self._checked(f"block {i}", read).frozen()
+        except DataLossError as e:
+            self._failed[i] = str(e)
+            raise
+
+    def _checked(self, part: str, read: Any) -> Any:
+        """What `read` gives. Whatever it stumbles over, the file is damaged, except where it cannot be had at all."""
+        try:
+            return read()
+        except OpError as e:
+            if isinstance(e, DataLossError) or e.__cause__ is not None:
+                raise
+            raise self._damaged(part, str(e)) from None
+        except Exception as e:
+            raise self._damaged(part, f"{type(e).__name__}: {e}" if str(e) else type(e).__name__) from None
+
+    def _damaged(self, part: str, why: str) -> DataLossError:
+        return DataLossError(f"{shown(self.path)}: {part} cannot be read, the file is cut or damaged: {why}")
+
+    def _json(self, offset: int, end: int) -> tuple[Any, int]:
+        """The JSON record at an offset, and where it ends."""
+        head = self._bytes(offset, HEADER.size)
+        size, crc = HEADER.unpack(head)
+        if masked_crc(head[: LENGTH.size]) != crc or size > end:
+            raise ValueError("the checksum of its length is wrong")
+        about = json.loads(bytes(self._record(offset, size)))
+        if not isinstance(about, dict):
+            raise ValueError("it is no JSON object")
+        return about, offset + size + AROUND
+
+    def _record(self, offset: int, size: int) -> memoryview:
+        """The data of a record, which must have that size."""
+        head = self._bytes(offset, HEADER.size)
+        if head != LENGTH.pack(size) + CHECKSUM.pack(masked_crc(LENGTH.pack(size))):
+            raise ValueError("no record of its size begins there")
+        data = self._bytes(offset + HEADER.size, size + CHECKSUM.size)
+        if masked_crc(data[:size]) != CHECKSUM.unpack_from(data, size)[0]:
+            raise ValueError("its checksum is wrong")
+        return data[:size]
+
+    def _bytes(self, offset: int, size: int) -> memoryview:
+        """So many bytes from an offset on, read-only."""
+        if offset < 0 or offset + size > self._size():
+            raise ValueError("the file ends before it does")
+        made = np.empty(size, np.uint8)
+        view = memoryview(made)
+        file = self._open()
+        try:
+            file.seek(offset)
+            while view:
+                count = file.readinto(view)
+                if not count:
+                    raise ValueError("the file ends before it does")
+                view = view[count:]
+        except OSError as e:
+            raise as_op_error(e, self.path) from e
+        made.flags.writeable = False
+        return memoryview(made)
+
+    def _size(self) -> int:
+        return os.fstat(self._open().fileno()).st_size
+
+    def _open(self) -> Any:
+        if self._file is None:
+            try:
+                self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+            except OSError as e:
+                raise as_op_error(e, self.path) from e
+        return self._file
