@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from tests.likeness import compare, difference, elements, misfit, show
 
 import feedline as fl
 from feedline.engine import checkpoint
@@ -26,7 +27,6 @@ from feedline.errors import op_class
 from feedline.plan.function import Function
 from feedline.plan.node import Node
 from feedline.structure.nest import flatten
-from tests.likeness import compare, difference, elements, misfit, show
 
 __all__ = ["BLOCK_SIZES", "Raises", "check", "check_errors", "compare", "difference", "elements"]
 

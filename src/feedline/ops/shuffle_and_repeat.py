@@ -33,7 +33,8 @@ def seeded_apart(plan: Node) -> Node:
     made = with_inputs(plan, tuple(seeded_apart(n) for n in plan.inputs))
     if isinstance(made, ShuffleAndRepeat) and made.apart:
         g = made.generator
-        return standing_for(made, made.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle), apart=False))
+        alone: Node = made.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle), apart=False)
+        return standing_for(made, alone)
     return made
 
 
