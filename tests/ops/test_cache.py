@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
-from typing import Any
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,6 +16,11 @@ from tests.harness import Raises, check, check_errors, compare
 import feedline as fl
 from feedline.engine.run import blocks
 from feedline.ops import cache as cache_module
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
 
 
 def counting(n: int) -> tuple[Any, list[int]]:
@@ -174,8 +183,218 @@ def test_random_access(monkeypatch: pytest.MonkeyPatch) -> None:
             assert ds._plan.indexable and len(list(ds)) == 10
 
 
-def test_file_names() -> None:
-    with pytest.raises(fl.errors.UnimplementedError, match="kept in memory only, not in the file 'f'"):
-        fl.Dataset.range(3).cache("f")
+# In a file.
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+def fresh(tmp_path: Path) -> str:
+    """A file name that nothing has been written to yet."""
+    return f"{tmp_path}/{len(names(tmp_path))}"
+
+
+def test_file_elements(tmp_path: Path) -> None:
+    for n in (0, 1, 20):
+        name = fresh(tmp_path)
+        check(lambda n=n, name=name: fl.Dataset.range(n).cache(name), np.arange(n))
+        check(lambda n=n, name=name: fl.Dataset.range(n).cache(name).repeat(2), [*np.arange(n), *np.arange(n)])
+    assert names(tmp_path) == ["0.elements", "1.elements", "2.elements"]
+
+
+@pytest.mark.parametrize("size", [1, 7, None])
+def test_file_is_written_by_the_first_complete_pass(tmp_path: Path, size: int | None) -> None:
+    ds, calls = counting(5)
+    name = str(tmp_path / "c")
+    with blocks(size):
+        cached = ds.cache(name).map(lambda x: x + 1)
+        for _ in range(3):
+            assert [int(x) for x in cached] == [1, 3, 5, 7, 9]
+    assert calls == [0, 1, 2, 3, 4] and names(tmp_path) == ["c.elements"]
+    calls.clear()
+    assert [int(x) for x in ds.cache(name).repeat(2)] == [0, 2, 4, 6, 8] * 2
+    assert calls == []
+
+
+@pytest.mark.parametrize("size", [1, 7, None])
+def test_file_keeps_nothing_of_a_pass_that_was_left_early(tmp_path: Path, size: int | None) -> None:
+    ds, calls = counting(4)
+    cached = ds.cache(tmp_path / "c")
+    with blocks(size):
+        for n in (0, 2, 4):  # the end was not seen
+            assert len(list(cached.take(n))) == n
+            assert names(tmp_path) == []
+        it = iter(cached)
+        next(it)
+        assert names(tmp_path) == ["c.elements.partial"]
+        del it
+        gc.collect()
+        assert names(tmp_path) == []
+        assert len(list(cached)) == 4
+    calls.clear()
+    assert len(list(cached)) == 4 and calls == []
+
+
+def test_file_while_another_iterator_writes_it(tmp_path: Path) -> None:
+    cached = fl.Dataset.range(5).cache(tmp_path / "c")
+    first, second = iter(cached), iter(cached)
+    next(first)
+    for _ in range(2):
+        with pytest.raises(fl.errors.AlreadyExistsError, match=r"c\.elements is being written by another iterator"):
+            next(second)
+    assert [int(x) for x in first] == [1, 2, 3, 4]
+    assert [int(x) for x in second] == [0, 1, 2, 3, 4]  # what the first one has written
+
+
+def test_file_of_another_dataset(tmp_path: Path) -> None:
+    name = str(tmp_path / "c")
+    list(fl.Dataset.range(3).cache(name))
+    for other in (fl.Dataset.range(4), fl.Dataset.range(3).map(lambda x: x + 1), fl.Dataset.range(3).shuffle(2)):
+        it = iter(other.cache(name))
+        for _ in range(2):
+            with pytest.raises(fl.errors.InvalidArgumentError, match="was written by another dataset, or by other"):
+                next(it)
+    assert list(fl.Dataset.range(3).cache(name)) == [0, 1, 2]
+
+
+def test_file_freezes_an_order_without_a_seed(tmp_path: Path) -> None:
+    def make() -> Any:
+        return fl.Dataset.range(100).shuffle(100).cache(tmp_path / "c")
+
+    assert list(make()) == list(make())
+
+
+def test_file_for_another_process(tmp_path: Path) -> None:
+    code = """if True:
+        import sys
+        import feedline as fl
+        def f(x):
+            print("f", end=" ")
+            return x * 2
+        print(*fl.Dataset.range(3).map(f).shuffle(3).cache(sys.argv[1]).shuffle(1))
+    """
+    command = [sys.executable, "-c", code, str(tmp_path / "c")]
+    said = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert said[0].count("f") == 3 and said[1] == said[0].replace("f ", "")
+
+
+def test_file_every_kind_of_leaf(tmp_path: Path) -> None:
+    rows = {
+        "m": np.arange(12.0).reshape(3, 2, 2),
+        "s": ["a", "", "c"],
+        "r": fl.ragged.constant([[1], [], [2, 3]]),
+        "n": None,
+    }
+    expect = [
+        {"m": rows["m"][i], "s": rows["s"][i], "r": np.array(r, np.int32), "n": None}
+        for i, r in enumerate([[1], [], [2, 3]])
+    ]
+    check(lambda: fl.Dataset.from_tensor_slices(rows).cache(tmp_path / "c"), expect)
+    check(
+        lambda: fl.Dataset.from_tensor_slices(rows).cache(tmp_path / "c").map(lambda d: d["r"]).ragged_batch(3),
+        [fl.ragged.constant([[1], [], [2, 3]])],
+    )
+
+
+def test_file_gives_the_classes_back(tmp_path: Path) -> None:
+    ds = fl.Dataset.from_tensor_slices(Point([1, 2], [3, 4])).cache(tmp_path / "c")
+    check(ds, [Point(1, 3), Point(2, 4)])
+    assert all(type(p) is Point for p in ds)
+
+
+def test_file_errors_are_passed_on_and_good_elements_kept(tmp_path: Path) -> None:
+    def f(x: Any) -> Any:
+        if x == 2:
+            raise ValueError("two")
+        return x + 0
+
+    expect = [np.int64(0), np.int64(1), Raises(ValueError, "two"), np.int64(3)]
+
+    def cached() -> Any:
+        return fl.Dataset.range(4).map(f).cache(fresh(tmp_path))
+
+    check_errors(cached, expect, second=[e for e in expect if not isinstance(e, Raises)], restore=False)
+
+
+def test_file_restored_in_the_first_pass(tmp_path: Path) -> None:
+    """The rest comes without being written; the next pass writes."""
+
+    def make() -> Any:
+        return fl.Dataset.range(6).cache(tmp_path / "c").repeat(2)
+
+    for at in range(13):
+        it = iter(make())
+        for _ in range(at):
+            next(it)
+        state = it.save()
+        it.close()
+        assert names(tmp_path) == (["c.elements"] if at > 6 else [])
+        other = iter(make())
+        other.restore(state)
+        assert [int(x) for x in other] == [*range(6), *range(6)][at:]
+        other.close()
+        assert names(tmp_path) == ["c.elements"]
+        (tmp_path / "c.elements").unlink()
+
+
+def test_file_restored_when_it_is_gone(tmp_path: Path) -> None:
+    ds = fl.Dataset.range(6).cache(tmp_path / "c")
+    list(ds)
+    it = iter(ds)
+    next(it)
+    state = it.save()
+    it.close()
+    (tmp_path / "c.elements").unlink()
+    with iter(ds) as other, pytest.raises(fl.errors.NotFoundError, match="cache: what the iterator's state was"):
+        other.restore(state)
+
+
+def test_file_elements_are_read_only_and_safe(tmp_path: Path) -> None:
+    ds = fl.Dataset.range(4).batch(2).cache(tmp_path / "c")
+    for _ in range(2):
+        for row in ds:
+            with pytest.raises(ValueError, match="read-only"):
+                row[0] = 7
+
+
+def test_file_damaged(tmp_path: Path) -> None:
+    ds = fl.Dataset.range(4).cache(tmp_path / "c")
+    list(ds)
+    data = (tmp_path / "c.elements").read_bytes()
+    (tmp_path / "c.elements").write_bytes(data[:-1])
+    with pytest.raises(fl.errors.DataLossError, match=r"c\.elements: its end cannot be read"):
+        list(ds)
+
+
+def test_file_random_access(tmp_path: Path) -> None:
+    ds = fl.Dataset.range(10, 20).cache(tmp_path / "c")
+    for _ in range(2):
+        assert ds._plan.rows(np.array([9, 0, 4, 3, 9])).rows() == [19, 10, 14, 13, 19]
+        assert len(list(ds.global_shuffle(seed=1))) == 10 and len(list(ds)) == 10
+
+
+def test_file_elements_that_cannot_be_written(tmp_path: Path) -> None:
+    ds = fl.Dataset.range(4).window(2).cache(tmp_path / "c")
+    with iter(ds) as it:
+        for _ in range(2):
+            with pytest.raises(TypeError, match=r"component \$ is a Dataset, which cannot be written"):
+                next(it)
+    assert names(tmp_path) == []
+
+
+def test_file_of_empty_dataset_takes_no_look_at_the_spec(tmp_path: Path) -> None:
+    calls: list[Any] = []
+    ds = fl.Dataset.range(0).map(lambda x: calls.append(x)).cache(tmp_path / "c")
+    assert list(ds) == list(ds) == [] and calls == []
+
+
+def test_file_names(tmp_path: Path) -> None:
+    assert isinstance(fl.Dataset.range(3).cache("")._plan, cache_module.Cache)
     with pytest.raises(TypeError):
         fl.Dataset.range(3).cache(5)  # type: ignore[arg-type]
+    with pytest.raises(fl.errors.NotFoundError, match="none/c"):
+        list(fl.Dataset.range(3).cache(tmp_path / "none" / "c"))
+    (tmp_path / "folder").mkdir()
+    assert list(fl.Dataset.range(2).cache(tmp_path / "folder")) == [0, 1]
+    assert names(tmp_path) == ["folder", "folder.elements"]

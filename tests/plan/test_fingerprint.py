@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
+from feedline.plan.fingerprint import fingerprint
 
 AMOUNT = 3
 
@@ -166,3 +167,13 @@ def test_equal_in_every_process() -> None:
     numbers = {subprocess.run(run, capture_output=True, text=True, check=True).stdout for _ in range(2)}
     ds = fl.Dataset.from_tensor_slices({"a": np.arange(6), "b": list("uvwxyz")}).shuffle(3, seed=1).batch(2)
     assert numbers == {f"{_number(fl.Dataset.zip((ds, fl.Dataset.range(3))))}\n"}
+
+
+def test_seeds_that_nobody_gave_can_be_left_out() -> None:
+    def number(ds: Any) -> int:
+        return int(fingerprint(ds._plan, drawn_seeds=False))
+
+    drawn = [_source().shuffle(3) for _ in range(2)]
+    assert number(drawn[0]) == number(drawn[1]) and _number(drawn[0]) != _number(drawn[1])
+    assert number(drawn[0]) != number(_source().shuffle(4))
+    assert number(_source().shuffle(3, seed=1)) != number(_source().shuffle(3, seed=2))

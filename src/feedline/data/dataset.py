@@ -35,11 +35,13 @@ from feedline.ops import reduce as _reduce
 from feedline.ops import rejection_resample as _rejection_resample
 from feedline.ops import repeat as _repeat
 from feedline.ops import sample_from_datasets as _sample_from_datasets
+from feedline.ops import save as _save
 from feedline.ops import scan as _scan
 from feedline.ops import shard as _shard
 from feedline.ops import shuffle as _shuffle
 from feedline.ops import shuffle_and_repeat as _shuffle_and_repeat
 from feedline.ops import skip as _skip
+from feedline.ops import snapshot as _snapshot
 from feedline.ops import sparse_batch as _sparse_batch
 from feedline.ops import take as _take
 from feedline.ops import take_while as _take_while
@@ -54,6 +56,7 @@ from feedline.ops.sources import from_source as _from_source
 from feedline.ops.sources import from_tensor_slices as _from_tensor_slices
 from feedline.ops.sources import from_tensors as _from_tensors
 from feedline.ops.sources import list_files as _list_files
+from feedline.ops.sources import load as _load
 from feedline.ops.sources import random as _random
 from feedline.ops.sources import range as _range
 from feedline.optimize import Applied, Optimizer
@@ -90,6 +93,7 @@ class Dataset(Face[T_co]):
     from_tensor_slices = staticmethod(_from_tensor_slices.from_tensor_slices)
     from_tensors = staticmethod(_from_tensors.from_tensors)
     list_files = staticmethod(_list_files.list_files)
+    load = staticmethod(_load.load)
     random = staticmethod(_random.random)
     range = staticmethod(_range.range_)
     sample_from_datasets = staticmethod(_sample_from_datasets.sample_from_datasets)
@@ -117,10 +121,12 @@ class Dataset(Face[T_co]):
     reduce = _reduce.reduce
     rejection_resample = _rejection_resample.rejection_resample
     repeat = _repeat.repeat
+    save = _save.save
     scan = _scan.scan
     shard = _shard.shard
     shuffle = _shuffle.shuffle
     skip = _skip.skip
+    snapshot = _snapshot.snapshot
     sparse_batch = _sparse_batch.sparse_batch
     take = _take.take
     take_while = _take_while.take_while

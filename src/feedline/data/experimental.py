@@ -8,6 +8,8 @@ from feedline.data.functions import (
     get_next_as_optional,
     get_single_element,
     get_structure,
+    load,
+    save,
     transformation,
 )
 from feedline.data.options import (
@@ -22,6 +24,7 @@ from feedline.data.options import (
 )
 from feedline.data.readers import CsvDataset, SqlDataset
 from feedline.data.sampling import RandomDataset, choose_from_datasets, sample_from_datasets
+from feedline.data.writers import TFRecordWriter
 from feedline.ops import bucket_by_sequence_length as _bucket
 from feedline.ops import enumerate as _enumerate
 from feedline.ops import group_by_window as _group_by_window
@@ -29,6 +32,7 @@ from feedline.ops import ignore_errors as _ignore_errors
 from feedline.ops import ragged_batch as _ragged_batch
 from feedline.ops import rejection_resample as _rejection_resample
 from feedline.ops import scan as _scan
+from feedline.ops import snapshot as _snapshot
 from feedline.ops import sparse_batch as _sparse_batch
 from feedline.ops import take_while as _take_while
 from feedline.ops import unbatch as _unbatch
@@ -77,6 +81,7 @@ __all__ = [
     "ServiceOptions",
     "SqlDataset",
     "StaticHashTable",
+    "TFRecordWriter",
     "ThreadingOptions",
     "assert_cardinality",
     "at",
@@ -94,6 +99,7 @@ __all__ = [
     "group_by_window",
     "ignore_errors",
     "index_table_from_dataset",
+    "load",
     "make_batched_features_dataset",
     "make_csv_dataset",
     "map_and_batch",
@@ -102,8 +108,10 @@ __all__ = [
     "parse_example_dataset",
     "rejection_resample",
     "sample_from_datasets",
+    "save",
     "scan",
     "shuffle_and_repeat",
+    "snapshot",
     "table_from_dataset",
     "take_while",
     "unbatch",
@@ -118,6 +126,7 @@ group_by_window = transformation(_group_by_window.group_by_window, "group_by_win
 ignore_errors = transformation(_ignore_errors.ignore_errors, "ignore_errors")
 rejection_resample = transformation(_rejection_resample.rejection_resample, "rejection_resample")
 scan = transformation(_scan.scan, "scan")
+snapshot = transformation(_snapshot.snapshot, "snapshot")
 take_while = transformation(_take_while.take_while, "take_while")
 unbatch = transformation(_unbatch.unbatch, "unbatch")
 unique = transformation(_unique.unique, "unique")

@@ -10,6 +10,7 @@ import numpy as np
 
 from feedline.data.iterator import Iterator
 from feedline.ops.sources.counter import counter
+from feedline.ops.sources.load import load as load_
 from feedline.plan.arguments import plan_of
 from feedline.plan.face import Face
 from feedline.structure.optional import Optional
@@ -62,6 +63,33 @@ def get_single_element(dataset: Any) -> Any:
     """
     plan_of(dataset, "dataset", "get_single_element")
     return dataset.get_single_element()
+
+
+def save(
+    dataset: Any, path: Any, compression: str | None = None, shard_func: Any = None, checkpoint_args: Any = None
+) -> None:
+    """Writes all elements of a dataset to a folder, as `Dataset.save`.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> fl.experimental.save(fl.Dataset.range(2), folder)
+    >>> list(fl.experimental.load(folder))
+    [np.int64(0), np.int64(1)]
+    """
+    plan_of(dataset, "dataset", "save")
+    dataset.save(path, compression, shard_func, checkpoint_args)
+
+
+def load(path: Any, element_spec: Any = None, compression: str | None = None, reader_func: Any = None) -> Any:
+    """A dataset of what `save` has written, as `Dataset.load`.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> fl.Dataset.range(2).save(folder)
+    >>> fl.experimental.load(folder).cardinality()
+    np.int64(2)
+    """
+    return load_(path, element_spec, compression, reader_func)
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from feedline import errors
 from feedline.engine.run import Cursor, Run
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, OpError
-from feedline.plan.face import dataset, in_memory
+from feedline.plan.face import dataset, from_recipe, in_memory
 from feedline.plan.node import Node
 from feedline.structure.block import Block, Bytes, Objects, merged_spec, object_array
 from feedline.structure.nest import LEAF, Tree
@@ -146,6 +146,9 @@ def _encode_dataset(plan: Node) -> Any:
     block = getattr(plan, "block", None)
     if isinstance(block, Block):
         return encode(block)
+    recipe = plan.recipe() if hasattr(plan, "recipe") else None
+    if recipe is not None:
+        return {"recipe": [plan.op, encode(recipe)]}
     raise FailedPreconditionError(
         f"a dataset made by a function ({plan.op}) is waiting in a buffer and cannot be saved; "
         "save before it gets there, or flatten it with flat_map first"
@@ -234,6 +237,9 @@ def decode(value: Any, node: Node, run: Run) -> Any:
     if kind == "optional":
         return Optional.from_value(decode(got, node, run).element(0))
     if kind == "dataset":
+        if "recipe" in got:
+            op, values = got["recipe"]
+            return dataset(from_recipe(op, decode(values, node, run)))
         return dataset(in_memory(decode(got, node, run)))
     if kind == "run":
         return _decode_run(got, node, run)

@@ -8,13 +8,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from feedline.errors import UnimplementedError
+from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError
+from feedline.io.elements.draft import Draft
+from feedline.io.elements.form import form_text, has_classes
+from feedline.io.elements.reader import ElementsReader
+from feedline.ops.sources.load import Load
+from feedline.ops.written import Written
 from feedline.plan.face import F
+from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node, Pull, node
 from feedline.structure.block import Array, Block, concat
 
 CHUNK_ROWS = 1024
 CHUNK_BYTES = 1 << 20
+
+SUFFIX = ".elements"
 
 
 class Rows:
@@ -175,8 +183,54 @@ class Cache(Node):
         return self.input.rows(index) if self.memory.rows is None else self.memory.rows.take(index)
 
 
+@node
+class FileCache(Written):
+    """The input's rows, kept in a file that tells by a fingerprint what made it."""
+
+    op: ClassVar[str] = "cache"
+    filename: str
+    maker: str = dataclasses.field(default="", compare=False, repr=False)
+
+    @property
+    def path(self) -> str:
+        """The file, once it is complete."""
+        return self.filename + SUFFIX
+
+    def found(self) -> Node | None:
+        """What reads the file."""
+        try:
+            reader = ElementsReader(os.fsencode(self.path))
+        except NotFoundError:
+            return None
+        if reader.fingerprint != self.maker:
+            raise InvalidArgumentError(
+                f"cache: {self.path} was written by another dataset, or by other code; remove it, or use another name"
+            )
+        spec = reader.tree.unflatten(reader.specs)
+        like = self.input.element_spec if has_classes(reader.tree) else None
+        return Load(self.path, ((self.path, reader.rows),), form_text(spec), 1, like)
+
+    def sink(self) -> Draft:
+        """What writes the file. Only one pass at a time may do so."""
+        return Draft(os.fsencode(self.path), self.maker)
+
+    @property
+    def quiet(self) -> bool:
+        """Once the file is there, whatever made it."""
+        return self.input.quiet or os.path.exists(self.path)
+
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable
+
+    def rows(self, index: Array) -> Block:
+        """From the file where it is there already."""
+        return (self.found() or self.input).rows(index)
+
+
 def cache(self: F, filename: str | os.PathLike[str] = "", name: str | None = None) -> F:
-    """Keeps the elements of the first complete pass, in memory; later passes read them from there.
+    """Keeps the elements of the first complete pass, in memory or in a file; later passes read them from there.
 
     >>> calls = []
     >>> def slow(x):
@@ -188,11 +242,26 @@ def cache(self: F, filename: str | os.PathLike[str] = "", name: str | None = Non
 
     Steps before the cache run once; steps after it run in every pass, so random ones belong there. A pass that is left
     early keeps nothing. Elements that fail are not kept. What comes out is read-only, since all passes share it.
+
+    With a `filename` the elements are kept in the file `<filename>.elements`, for this program and others.
+
+    >>> import tempfile
+    >>> name = tempfile.mkdtemp() + "/numbers"
+    >>> list(fl.Dataset.random(seed=7, rerandomize_each_iteration=True).take(2).cache(name))
+    [np.int64(3796837372), np.int64(101266603)]
+    >>> list(fl.Dataset.random(seed=7, rerandomize_each_iteration=True).take(2).cache(name).repeat(2))
+    [np.int64(3796837372), np.int64(101266603), np.int64(3796837372), np.int64(101266603)]
+
+    The file remembers what made it: for a dataset with other steps, arguments, data or functions before the cache it is
+    an `InvalidArgumentError`. A function is another one when its code is, or a value that it uses from outside, as they
+    are when the dataset is made. While one pass writes the file, another one that would raises `AlreadyExistsError`. A
+    pass that is restored in the middle goes on without writing; the next one does.
     """
-    path = os.fspath(filename)
+    plan = self._plan
+    if not isinstance(filename, (str, bytes, os.PathLike)):
+        raise InvalidTypeError(f"cache: filename must be a str or path, got {filename!r}")
+    path = os.fsdecode(filename)
+    made: Node = Cache(plan)
     if path:
-        raise UnimplementedError(
-            f"cache: elements can be kept in memory only, not in the file {path!r}; leave the file name out, or write "
-            "the dataset with save and read it with load"
-        )
-    return self._derive(Cache(self._plan))  # type: ignore[no-any-return]
+        made = FileCache(plan, path, f"{int(fingerprint(plan, drawn_seeds=False)):016x}")
+    return self._derive(made)  # type: ignore[no-any-return]

@@ -39,6 +39,7 @@ class Face(Generic[T_co]):
 _default: list[Callable[[Node], Any]] = []
 _sampler: list[Callable[[Node, int], list[Block]]] = []
 _in_memory: list[Callable[[Block], Node]] = []
+_recipes: dict[str, Callable[..., Node]] = {}
 
 
 def register_face(make: Callable[[Node], Any]) -> None:
@@ -54,6 +55,16 @@ def register_sampler(sample: Callable[[Node, int], list[Block]]) -> None:
 def register_in_memory(make: Callable[[Block], Node]) -> None:
     """Says how rows in memory become a plan."""
     _in_memory[:] = [make]
+
+
+def register_recipe(op: str, make: Callable[..., Node]) -> None:
+    """Says how the plans of an operator are made again from the plain values that their `recipe` gives."""
+    _recipes[op] = make
+
+
+def from_recipe(op: str, values: tuple[Any, ...]) -> Node:
+    """The plan whose `recipe` gave these values."""
+    return _recipes[op](*values)
 
 
 def in_memory(block: Block) -> Node:

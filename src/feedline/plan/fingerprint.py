@@ -20,7 +20,7 @@ import numpy as np
 
 from feedline.plan.function import Function
 from feedline.plan.node import Node
-from feedline.random.seeds import SeedGenerator
+from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Block, Bytes, Objects
 from feedline.structure.nest import Tree
 from feedline.structure.ragged import RaggedTensor
@@ -28,15 +28,18 @@ from feedline.structure.sparse import SparseTensor
 from feedline.structure.types import DType
 
 
-def fingerprint(plan: Node) -> np.uint64:
-    """The plan's number."""
-    return np.uint64(int.from_bytes(_Digests().of(plan)[:8], "little"))
+def fingerprint(plan: Node, drawn_seeds: bool = True) -> np.uint64:
+    """The plan's number. Without `drawn_seeds` it does not matter which seeds the operating system gave to steps that
+    the user gave none.
+    """
+    return np.uint64(int.from_bytes(_Digests(drawn_seeds).of(plan)[:8], "little"))
 
 
 class _Digests:
     """Digests of values, each with a word for its kind, so that no two values feed the same bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, drawn_seeds: bool) -> None:
+        self.drawn_seeds = drawn_seeds
         self.known: dict[int, tuple[Any, bytes]] = {}
         self.open: list[int] = []
 
@@ -97,6 +100,8 @@ class _Digests:
         if isinstance(value, Mapping):
             return "mapping", _pairs(value)
         if isinstance(value, SeedGenerator):
+            if not self.drawn_seeds and max(value.seed, value.seed2) > M:  # given ones are smaller
+                return "drawn seeds", (value.reshuffle,)
             return "seeds", (value.seed, value.seed2, value.reshuffle)
         if isinstance(value, Block):
             return "block", (value.n, value.tree, *value.columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from typing import Any
 
@@ -58,6 +57,8 @@ class Draft:
         append(self._file, pieces, self._partial)
 
     def _locked(self) -> Any:
+        import fcntl  # not on every system, and needed here alone
+
         while True:
             file = open(self._partial, "ab", buffering=0)  # noqa: SIM115 - closed by close()
             try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
-from feedline.io.elements.columns import decoded
+from feedline.io.elements.columns import MOST_ROWS, decoded
 from feedline.io.elements.compression import decompressed
 from feedline.io.elements.form import form
 from feedline.io.elements.writer import END, FORMAT, VERSION
@@ -116,8 +116,8 @@ class ElementsReader:
         """Takes over what the footer says, if it agrees with where the blocks begin and end."""
         self.tree, self.specs = form(footer["form"])
         counts = np.array(footer["blocks"], np.int64).reshape(-1, 2)
-        if (counts < 0).any() or (counts > end).any():
-            raise ValueError("blocks larger than the file")
+        if (counts < 0).any() or (counts > [end, MOST_ROWS]).any():
+            raise ValueError("blocks larger than the file, or than blocks are")
         self._offsets = first + np.concatenate([[0], np.cumsum(counts[:, 0] + AROUND)])
         self._sizes = counts[:, 0]
         self.starts = np.concatenate([[0], np.cumsum(counts[:, 1])])
@@ -133,7 +133,8 @@ class ElementsReader:
             return block
 
         try:
-            return self._checked(f"block {i}", read).frozen()
+            block: Block = self._checked(f"block {i}", read)
+            return block.frozen()
         except DataLossError as e:
             self._failed[i] = str(e)
             raise
@@ -178,7 +179,7 @@ class ElementsReader:
         if offset < 0 or offset + size > self._size():
             raise ValueError("the file ends before it does")
         made = np.empty(size, np.uint8)
-        view = memoryview(made)
+        view = made.data
         file = self._open()
         try:
             file.seek(offset)
@@ -190,7 +191,7 @@ class ElementsReader:
         except OSError as e:
             raise as_op_error(e, self.path) from e
         made.flags.writeable = False
-        return memoryview(made)
+        return made.data
 
     def _size(self) -> int:
         return os.fstat(self._open().fileno()).st_size

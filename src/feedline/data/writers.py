@@ -1,0 +1,57 @@
+"""Classes that write whole datasets to files of formats that are not feedline's own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from typing import Any
+
+from feedline.errors import InvalidTypeError, OpError
+from feedline.io.files import as_op_error, as_path
+from feedline.io.tfrecord.writer import TFRecordOptions
+from feedline.io.tfrecord.writer import TFRecordWriter as RecordWriter
+from feedline.plan.arguments import plan_of
+from feedline.structure.spec import TensorSpec
+from feedline.structure.types import string
+
+_STRING = TensorSpec((), string)
+
+
+class TFRecordWriter:
+    """Writes a dataset of strings to a TFRecord file. `compression_type` is "GZIP", "ZLIB" or "".
+
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/records"
+    >>> fl.experimental.TFRecordWriter(path).write(fl.Dataset.from_tensor_slices(["a", "b"]))
+    >>> list(fl.TFRecordDataset(path))
+    [b'a', b'b']
+
+    `fl.io.TFRecordWriter` writes record by record.
+    """
+
+    def __init__(self, filename: Any, compression_type: str | None = None) -> None:
+        self._path = as_path(filename)
+        self._options = TFRecordOptions(compression_type)
+
+    def write(self, dataset: Any) -> None:
+        """Writes the file anew. Where an element fails, what was there before stays."""
+        plan = plan_of(dataset, "dataset", "TFRecordWriter.write")
+        if plan.spec_known and not (isinstance(plan.element_spec, TensorSpec) and plan.element_spec == _STRING):
+            raise InvalidTypeError(
+                f"TFRecordWriter.write: the elements must be strings, scalars of them, got {plan.element_spec!r}; "
+                "map them, for instance with fl.io.serialize_tensor"
+            )
+        draft = self._path + f".{secrets.token_hex(4)}.part".encode()
+        try:
+            with RecordWriter(draft, self._options) as writer, iter(dataset) as records:
+                for record in records:
+                    writer.write(record)
+            os.replace(draft, self._path)
+        except OSError as e:
+            if isinstance(e, OpError):
+                raise
+            raise as_op_error(e, self._path) from None
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(draft)

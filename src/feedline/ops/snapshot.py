@@ -1,0 +1,122 @@
+"""`snapshot`: elements kept in files from the first complete pass for all later ones, in this program and others."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from feedline.errors import NotFoundError
+from feedline.io.elements import compression as compressions
+from feedline.io.elements.folder import FolderWriter, saved_in
+from feedline.io.elements.form import form, has_classes
+from feedline.io.files import as_path
+from feedline.ops.save import shard_numbers
+from feedline.ops.sources.load import plan_for
+from feedline.ops.written import Written
+from feedline.plan import arguments
+from feedline.plan.face import F
+from feedline.plan.fingerprint import fingerprint
+from feedline.plan.function import Function
+from feedline.plan.node import Node, node
+from feedline.structure.block import Block
+
+
+class Snapshots:
+    """The folder of a dataset's snapshot while it is being written. The first complete one is kept."""
+
+    def __init__(self, path: bytes, compression: str) -> None:
+        self.folder = FolderWriter(path, compression)
+
+    def write(self, block: Block, numbers: Any) -> None:
+        """Adds rows to shards."""
+        self.folder.write(block, numbers)
+
+    def finish(self, known: Any) -> None:
+        """Makes it the snapshot."""
+        self.folder.finish(known, replace=False)
+
+    def close(self) -> None:
+        """Removes it, unless it is complete."""
+        self.folder.close()
+
+
+@node
+class Snapshot(Written):
+    """The input's rows, kept in a folder whose name is the input's fingerprint."""
+
+    op: ClassVar[str] = "snapshot"
+    path: str
+    compression: str = ""
+    reader_func: Function | None = None
+    shard_func: Function | None = None
+    maker: str = dataclasses.field(default="", compare=False, repr=False)
+
+    @property
+    def folder(self) -> bytes:
+        """Where the rows of this very input are."""
+        return os.path.join(os.fsencode(self.path), self.maker.encode())
+
+    def found(self) -> Node | None:
+        """What reads the folder, once it is complete."""
+        try:
+            saved = saved_in(self.folder)
+        except NotFoundError:
+            return None
+        like = self.input.element_spec if has_classes(form(saved.form)[0]) else None
+        return plan_for(self.folder, saved, self.reader_func, like)
+
+    def sink(self) -> Snapshots:
+        """What writes the folder."""
+        return Snapshots(self.folder, self.compression)
+
+    def write(self, sink: Any, block: Block, number: int) -> tuple[int, Exception | None]:
+        """To the shards that the function chooses, which may fail for a row."""
+        numbers, error = shard_numbers(self, self.shard_func, block, number)
+        n = block.n if numbers is None else len(numbers)
+        if n and sink is not None:
+            sink.write(block.slice(0, n), numbers)
+        return n, error
+
+    @property
+    def user_code(self) -> bool:
+        """Where a function of the user's chooses shards or reads them."""
+        functions = (self.reader_func, self.shard_func)
+        return any(f is not None and not f.elementwise for f in functions)
+
+
+def snapshot(
+    self: F,
+    path: str | os.PathLike[str],
+    compression: str | None = "AUTO",
+    reader_func: Callable[[Any], Any] | None = None,
+    shard_func: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> F:
+    """Keeps the elements of the first complete pass in the folder `path`; later passes, of other programs too, read
+    them from there.
+
+    >>> import tempfile
+    >>> calls = []
+    >>> def slow(x):
+    ...     calls.append(int(x))
+    ...     return x * x
+    >>> ds = fl.Dataset.range(3).map(slow).snapshot(tempfile.mkdtemp())
+    >>> list(ds) == list(ds), calls
+    (True, [0, 1, 2])
+
+    It belongs to what was done before it: where that has changed (other steps, arguments, data or functions), there is
+    another snapshot beside the old one. `experimental.snapshot` is the same as a function for `apply`. A pass that is
+    left early keeps nothing, elements that fail are not kept, and what comes out is read-only.
+
+    `compression` is "AUTO" or "NONE", which both are none, or "GZIP". `shard_func` is given each element and returns
+    the number of its shard, an int64; without one there is one shard. `reader_func` makes one dataset of the shards, as
+    in `Dataset.load`.
+    """
+    plan = self._plan
+    kind = compressions.checked(compression, "snapshot")
+    reader = None if reader_func is None else Function(arguments.function(reader_func, "reader_func", "snapshot"))
+    shard = None if shard_func is None else Function(arguments.function(shard_func, "shard_func", "snapshot"))
+    maker = f"{int(fingerprint(plan, drawn_seeds=False)):016x}"
+    return self._derive(Snapshot(plan, os.fsdecode(as_path(path)), kind, reader, shard, maker))  # type: ignore[no-any-return]

@@ -1,0 +1,329 @@
+"""`Dataset.load`: the elements that `save` has written."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from feedline.errors import DataLossError, InvalidArgumentError, NotFoundError
+from feedline.io.elements import compression as compressions
+from feedline.io.elements.folder import Saved, saved_in
+from feedline.io.elements.form import form, form_text, has_classes, lined_up, spec_of_text
+from feedline.io.elements.reader import ElementsReader
+from feedline.io.files import as_path, shown
+from feedline.ops.flat_map import FlatMap
+from feedline.ops.nested import made
+from feedline.ops.turns import Turns
+from feedline.plan import arguments
+from feedline.plan.face import dataset, in_memory, register_recipe
+from feedline.plan.function import Function
+from feedline.plan.node import EMPTY, Node, RowFailed, node
+from feedline.structure.block import Array, Block, Objects, concat, pack
+from feedline.structure.nest import LEAF, Tree, flatten
+from feedline.structure.spec import DatasetSpec, TypeSpec, general
+
+KEEP = 1 << 26
+"""Bytes of blocks that stay in memory for random access."""
+
+WAIT_S = 0.5
+
+Files = tuple[tuple[str, int], ...]
+
+
+class Readers:
+    """Open files of a dataset, by their number."""
+
+    def __init__(self, files: Files, keep: int = 0) -> None:
+        self._files, self._keep = files, keep
+        self._open: dict[int, ElementsReader] = {}
+
+    def __getitem__(self, i: int) -> ElementsReader:
+        """The reader of file i."""
+        if i not in self._open:
+            name, rows = self._files[i]
+            reader = ElementsReader(os.fsencode(name), self._keep)
+            if reader.rows != rows:
+                raise DataLossError(f"{name} has {reader.rows} rows instead of {rows}: it belongs to another dataset")
+            self._open[i] = reader
+        return self._open[i]
+
+    def leave(self, others: tuple[int, ...]) -> None:
+        """Closes all files but those."""
+        for i in [i for i in self._open if i not in others]:
+            self._open.pop(i).close()
+
+    def close(self) -> None:
+        """Closes all files. What is in memory stays there."""
+        for reader in self._open.values():
+            reader.close()
+
+
+class Shelf:
+    """Readers for random access, kept from one call to the next. A copy starts empty."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.readers: Readers | None = None
+
+    def __reduce__(self) -> Any:
+        return Shelf, ()
+
+
+class At(NamedTuple):
+    """How many rows have been read, and the files, None until they are open."""
+
+    at: int = 0
+    readers: Any = None
+
+
+@node
+class Load(Node):
+    """The rows of files of elements: one after another, or of `cycle` files in turn.
+
+    `form` is the spec as text; `like` is a spec with classes of the user's in it, which text cannot name.
+    """
+
+    State: ClassVar[Any] = At
+    op: ClassVar[str] = "load"
+    path: str
+    files: Files = dataclasses.field(repr=False)
+    form: str = dataclasses.field(repr=False)
+    cycle: int = dataclasses.field(default=1, repr=False)
+    like: Any = dataclasses.field(default=None, repr=False)
+    shelf: Shelf = dataclasses.field(default_factory=Shelf, compare=False, repr=False)
+
+    def spec(self) -> Any:
+        """As it was saved, or as the reader wants to see it."""
+        return spec_of_text(self.form) if self.like is None else self.like
+
+    def cardinality(self) -> int:
+        """All files' rows."""
+        return sum(rows for _, rows in self.files)
+
+    @cached_property
+    def turns(self) -> Turns:
+        """Which row of which file comes when."""
+        return Turns([rows for _, rows in self.files], self.cycle)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The structure of the elements."""
+        return flatten(self.element_spec)[1]
+
+    def step(self, state: At, pull: Any, want: int) -> tuple[Block | None, At]:
+        """The next rows in order."""
+        at, readers = state
+        if at >= self.turns.rows:
+            if readers is not None:
+                readers.close()
+            return None, state
+        if readers is None:
+            return EMPTY, At(at, Readers(self.files))  # in the state first, so that they are closed whatever happens
+        try:
+            block = self._span(readers, at, want)
+        except Exception:
+            if want == 1:
+                raise
+            # One of the rows cannot be read. Those before it come out first, whatever the size of the block.
+            block = self._span(readers, at, 1)
+        return block, At(at + block.n, readers)
+
+    def after_error(self, state: At) -> At:
+        """Goes on after the row that could not be read."""
+        return At(state.at + 1, state.readers)
+
+    def _span(self, readers: Readers, at: int, want: int) -> Block:
+        shares = self.turns.span(at, want)
+        if len(shares) == 1:
+            ((file, first, count),) = shares
+            readers.leave((file,))
+            rows = readers[file].span(first, count)
+            assert rows is not None
+            return self._shaped(rows, readers[file].tree)
+        parts = [self._shaped(readers[f].exactly(first, count), readers[f].tree) for f, first, count in shares if count]
+        readers.leave(tuple(file for file, _, _ in shares))
+        return concat(parts).take(self.turns.order([count for _, _, count in shares]))
+
+    def _shaped(self, block: Block, tree: Tree) -> Block:
+        """Rows as a file has them in the structure of this dataset."""
+        order = lined_up(tree, self.tree)
+        if order is None:
+            raise InvalidArgumentError(
+                f"load: {self.path} holds elements of the structure {tree!r}, not {self.tree!r}; "
+                "give the element_spec that the dataset had"
+            )
+        return Block([block.columns[i] for i in order], block.n, self.tree)
+
+    @property
+    def indexable(self) -> bool:
+        """Always: files say where their blocks are."""
+        return True
+
+    def rows(self, index: Array) -> Block:
+        """The rows with these numbers, in fresh memory. Whole blocks are read; the last ones stay in memory."""
+        which, places = self.turns.places(index)
+        with self.shelf.lock:
+            readers = self.shelf.readers = self.shelf.readers or Readers(self.files, KEEP)
+            try:
+                chosen = [(readers[f], places[which == f]) for f in np.unique(which).tolist()]
+                parts = [self._shaped(reader.take(here), reader.tree) for reader, here in chosen]
+            finally:
+                readers.close()
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            return Block([Objects([], s) for s in flatten(self.element_spec)[0]], 0, self.tree)
+        return concat(parts).take(np.argsort(np.argsort(which, kind="stable"), kind="stable"))
+
+    def recipe(self) -> tuple[Any, ...] | None:
+        """What the node is made from again, as plain values; None where that is not possible."""
+        return (self.path, self.files, self.form, self.cycle) if self.like is None else None
+
+
+def _from_recipe(path: str, files: Any, form: str, cycle: int) -> Node:
+    return Load(path, tuple((name, rows) for name, rows in files), form, cycle)
+
+
+register_recipe(Load.op, _from_recipe)
+
+
+@node
+class LoadBy(FlatMap):
+    """The rows that a function of the user's makes of the files, each of which is a dataset to it.
+
+    As in TensorFlow the function runs whenever an iterator is made.
+    """
+
+    op: ClassVar[str] = "load"
+    opaque: ClassVar[bool] = False
+    source: str
+    files: Files = dataclasses.field(repr=False)
+    form: str = dataclasses.field(repr=False)
+    like: Any = dataclasses.field(default=None, repr=False)
+
+    def spec(self) -> Any:
+        """As it was saved: the function must not change the elements."""
+        return spec_of_text(self.form) if self.like is None else self.like
+
+    def cardinality(self) -> int:
+        """All files' rows, as in TensorFlow: the function should leave none out."""
+        return sum(rows for _, rows in self.files)
+
+    def opened(self, key: Block, number: int) -> Node:
+        """The dataset that the function makes."""
+        shards = [dataset(Load(self.source, (file,), self.form, 1, self.like)) for file in self.files]
+        spec: Any = DatasetSpec(self.element_spec)
+        datasets = in_memory(Block([Objects(shards, spec)], len(shards), LEAF))
+        try:
+            plan = made(self.function, dataset(datasets))
+            if plan.spec_known and general(plan.element_spec, self.element_spec) is None:
+                raise InvalidArgumentError(
+                    f"the dataset it returned has elements of {plan.element_spec!r}, not of {self.element_spec!r} as "
+                    "they were saved; change them with map afterwards"
+                )
+            return plan
+        except Exception as e:
+            raise self.function.blame("reader_func of load", self.position, None, RowFailed(0, None, e)) from e
+
+    def arguments(self) -> dict[str, Any]:
+        """Path and function."""
+        return {"path": self.source, "reader_func": self.function}
+
+    def sampled(self) -> Node:
+        """The rows of all files."""
+        return Load(self.source, self.files, self.form, 1, self.like)
+
+
+def plan_for(path: bytes, saved: Saved, reader: Function | None, like: Any = None) -> Node:
+    """The plan that reads a saved dataset. `like` is the element spec to show, where it is not the saved one."""
+    tree, leaves = form(saved.form)
+    text = form_text(tree.unflatten(leaves) if like is None else like)
+    classes = like if like is not None and has_classes(flatten(like)[1]) else None
+    files = tuple((os.fsdecode(name), rows) for name, rows in saved.files(path))
+    source = os.fsdecode(path)
+    if reader is None:
+        return Load(source, files, text, os.cpu_count() or 1, classes)
+    return LoadBy(in_memory(Block([pack([path])], 1, LEAF)), reader, source, files, text, classes)
+
+
+def load(
+    path: str | os.PathLike[str],
+    element_spec: Any = None,
+    compression: str | None = None,
+    reader_func: Callable[[Any], Any] | None = None,
+    wait: bool = False,
+) -> Any:
+    """A dataset of the elements that `save` has written to the folder `path`.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> fl.Dataset.range(6).batch(2).save(folder)
+    >>> ds = fl.Dataset.load(folder)
+    >>> ds.element_spec, list(ds)
+    (TensorSpec(shape=(None,), dtype=int64), [array([0, 1]), array([2, 3]), array([4, 5])])
+
+    `compression` must be the one of `save`. Namedtuples come back as namedtuples of the same name and fields, other
+    objects with fields as dicts; with an `element_spec` that has their classes in it, as what they were. Reading never
+    runs code that is in a file, checks every byte, and raises `DataLossError` for a file that is damaged.
+
+    A dataset that was saved in several shards comes in turns, of as many shards at a time as the machine has
+    processors. `reader_func` does it otherwise: it is given a dataset of datasets, one for each shard, and returns one
+    with the elements as they are to come.
+
+    >>> fl.Dataset.range(6).save(folder, shard_func=lambda x: x % 2)
+    >>> ds = fl.Dataset.load(folder, reader_func=lambda shards: shards.flat_map(lambda shard: shard))
+    >>> [int(x) for x in ds]
+    [0, 2, 4, 1, 3, 5]
+
+    With `wait` it waits for a dataset that is not there yet. Without a `reader_func` the elements can be had in any
+    order, with `global_shuffle` and `experimental.at`.
+    """
+    folder = as_path(path)
+    kind = compressions.checked(compression, "load")
+    reader = None if reader_func is None else Function(arguments.function(reader_func, "reader_func", "load"))
+    saved = _saved(folder, arguments.boolean(wait, "wait", "load"))
+    if saved.compression != kind:
+        raise DataLossError(
+            f"load: {shown(folder)} was saved with compression={saved.compression or None!r}, "
+            f"not {kind or None!r}; give that one"
+        )
+    if element_spec is not None:
+        _check_spec(element_spec, saved, folder)
+    return dataset(plan_for(folder, saved, reader, element_spec))
+
+
+def _saved(folder: bytes, wait: bool) -> Saved:
+    while True:
+        try:
+            return saved_in(folder)
+        except NotFoundError as e:
+            if not wait:
+                raise NotFoundError(f"load: {e}") from None
+            time.sleep(WAIT_S)
+
+
+def _check_spec(spec: Any, saved: Saved, folder: bytes) -> None:
+    """The spec must allow what was saved."""
+    stored_tree, stored = form(saved.form)
+    leaves, tree = flatten(spec)
+    order = lined_up(stored_tree, tree)
+    fits = order is not None and all(_allows(leaf, stored[i]) for leaf, i in zip(leaves, order, strict=True))
+    if not fits:
+        raise InvalidArgumentError(
+            f"load: element_spec is {spec!r}, but {shown(folder)} holds elements of {stored_tree.unflatten(stored)!r}"
+        )
+
+
+def _allows(spec: Any, stored: Any) -> bool:
+    if stored is None or spec is None:
+        return stored is spec
+    return isinstance(spec, TypeSpec) and spec.is_compatible_with(stored)
+
+

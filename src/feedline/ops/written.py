@@ -1,0 +1,156 @@
+"""Steps that write their input to a file in the first complete pass and read it from there in all later ones."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from feedline.errors import NotFoundError, OpError
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.structure.block import Block, concat
+
+
+class Pass:
+    """One pass: over what is written already (`child`), or over the input, which `sink` writes.
+
+    `rest` are rows still to be written, `due` an error that comes before them. `broken` is an error that ends the pass:
+    it comes again and again. `passing` means that nothing is written: the beginning of the input is not at hand.
+    """
+
+    __slots__ = ("broken", "child", "due", "given", "over", "passing", "rest", "sink")
+
+    def __init__(self) -> None:
+        self.child: Any = None
+        self.sink: Any = None
+        self.rest: Block | None = None
+        self.due: Exception | None = None
+        self.broken: Exception | None = None
+        self.given = 0
+        self.passing = self.over = False
+
+    def close(self) -> None:
+        """Ends the pass. What is not complete goes."""
+        for held in (self.child, self.sink):
+            if held is not None:
+                held.close()
+        self.child = self.sink = None
+
+    def save(self) -> dict[str, Any]:
+        """Without what was written so far: a pass that is restored goes on without writing, the next one writes."""
+        passing = self.child is None and (self.passing or self.given > 0)
+        return {
+            "child": self.child,
+            "rest": self.rest,
+            "errors": [self.due, self.broken],
+            "given": self.given,
+            "flags": [passing, self.over],
+        }
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> Pass:
+        """The state that `save` described."""
+        self = cls()
+        self.child, self.rest, self.given = saved["child"], saved["rest"], saved["given"]
+        self.due, self.broken = saved["errors"]
+        self.passing, self.over = saved["flags"]
+        return self
+
+
+@node
+class Written(Node):
+    """A step that writes. Subclasses say where things are."""
+
+    State: ClassVar[Any] = Pass
+    heavy: ClassVar[bool] = True
+    input: Node
+
+    def found(self) -> Node | None:
+        """A plan that reads what is written, None where that is not complete. Raises where it is not the input's."""
+        raise TypeError(f"{type(self).__name__} reads nothing")
+
+    def sink(self) -> Any:
+        """What takes rows with `write`, is complete after `finish(spec)`, and gone after `close`."""
+        raise TypeError(f"{type(self).__name__} writes nothing")
+
+    def write(self, sink: Any, block: Block, number: int) -> tuple[int, Exception | None]:
+        """Writes rows, the first of which has this number: how many, and the error of the next one. Where there is no
+        sink, nothing is written.
+        """
+        if sink is not None:
+            sink.write(block)
+        return block.n, None
+
+    def child(self, key: Block) -> Node:
+        """What is read in a pass that is restored."""
+        plan = self.found()
+        if plan is None:
+            raise NotFoundError(f"{self.op}: what the iterator's state was reading is gone; it must be where it was")
+        return plan
+
+    def begin(self, pull: Pull) -> Pass:
+        """The input is started only where it is still needed."""
+        state = Pass()
+        try:
+            plan = self.found()
+            if plan is None:
+                pull.start()
+            else:
+                state.child = pull.open(plan)
+        except OpError as e:  # comes with the first element, as in TensorFlow
+            state.broken = e
+        return state
+
+    def step(self, state: Pass, pull: Pull, want: int) -> tuple[Block | None, Pass]:
+        """Reads what is written, or writes what is read."""
+        if state.due is not None:
+            error, state.due = state.due, None
+            raise error
+        if state.broken is not None:
+            raise state.broken
+        if state.over:
+            return None, state
+        if state.child is None and state.sink is None and not state.passing:
+            state.sink = self.sink()
+            plan = self.found()  # another pass may have been complete meanwhile
+            if plan is not None:
+                state.close()
+                state.child = pull.open(plan)
+        if state.child is not None:
+            return state.child(want), state
+        return self._through(state, pull, want), state
+
+    def _through(self, state: Pass, pull: Pull, want: int) -> Block | None:
+        """The input's rows, once they are written."""
+        if state.rest is not None:
+            rest = state.rest
+            block, state.rest = rest.slice(0, want), rest.slice(want, rest.n) if rest.n > want else None
+        else:
+            pulled = pull(want)
+            if pulled is None:
+                if state.sink is not None:
+                    known = self.input.element_spec if self.input.spec_known else None
+                    self._kept(state, lambda: state.sink.finish(known))
+                state.sink, state.over = None, True
+                return None
+            block = pulled.frozen()  # rows wait to be written, so nobody may change them
+        if not block.n:
+            return EMPTY
+        n, error = self._kept(state, lambda: self.write(state.sink, block, state.given))
+        state.given += n
+        if error is not None:
+            state.due, state.given = error, state.given + 1
+            parts = [p for p in (block.slice(n + 1, block.n), state.rest) if p is not None and p.n]
+            state.rest = concat(parts) if parts else None
+        return block.slice(0, n) if n else EMPTY
+
+    def _kept(self, state: Pass, write: Any) -> Any:
+        """What `write` gives. Where it fails, the pass is over: rows would be missing after it."""
+        try:
+            return write()
+        except Exception as e:
+            state.broken = e
+            state.close()
+            raise
+
+    def sampled(self) -> Node:
+        """A look at the first elements must not be taken for a pass."""
+        return self.input.sampled()
