@@ -6,6 +6,8 @@ void register_crc32c(nanobind::module_& m);
 void register_gather(nanobind::module_& m);
 void register_random(nanobind::module_& m);
 void register_shuffle(nanobind::module_& m);
+void register_strings(nanobind::module_& m);
+void register_tfrecord(nanobind::module_& m);
 }  // namespace feedline
 
 NB_MODULE(_native, m) {
@@ -14,4 +16,6 @@ NB_MODULE(_native, m) {
   feedline::register_gather(m);
   feedline::register_random(m);
   feedline::register_shuffle(m);
+  feedline::register_strings(m);
+  feedline::register_tfrecord(m);
 }
