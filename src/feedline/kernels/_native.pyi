@@ -25,3 +25,10 @@ def tfrecord_frames(
     data: bytes | bytearray | memoryview | NDArray[Any], start: int, want: int
 ) -> tuple[NDArray[np.int64], int, int]: ...
 def tfrecord_framed(records: list[bytes]) -> bytes: ...
+def parse_examples(
+    strings: list[bytes],
+    keys: list[bytes],
+    kinds: NDArray[np.uint8],
+    sizes: NDArray[np.int64],
+    defaults: list[Any],
+) -> tuple[int, list[tuple[NDArray[Any], NDArray[np.int64] | None]]]: ...
