@@ -98,8 +98,8 @@ class Column {
     Wire list{};
     if (!feature.tag(static_cast<unsigned char>(kind_ << 3 | kDelimited)) || !feature.piece(list)) return false;
     size_t count = 0;
-    const bool good = kind_ == kString ? strings(list, count) : kind_ == kFloat ? floats(list, count) : ints(list, count);
-    if (!good) return false;
+    if (!(kind_ == kString ? strings(list, count) : kind_ == kFloat ? floats(list, count) : ints(list, count)))
+      return false;
     if (fixed()) return count == size_;
     lengths_.push_back(static_cast<int64_t>(count));
     return true;
@@ -236,7 +236,8 @@ class Keys {
       keys_.push_back(columns[i]->key());
       size_t slot = hash(keys_[i]);
       for (; slots_[slot] != kNone; slot = (slot + 1) & (slots_.size() - 1))
-        if (same(keys_[static_cast<size_t>(slots_[slot])], keys_[i])) throw std::invalid_argument("a key is there twice");
+        if (same(keys_[static_cast<size_t>(slots_[slot])], keys_[i]))
+          throw std::invalid_argument("a key is there twice");
       slots_[slot] = static_cast<int32_t>(i);
     }
   }
