@@ -104,7 +104,7 @@ def _strings(shape: Sequence[int], offsets: Array, data: Any, buffers: list[Any]
 
 def _raw(array: Array) -> memoryview:
     little = array if sys.byteorder == "little" else array.byteswap()
-    return memoryview(np.ascontiguousarray(little).reshape(-1).view(np.uint8))
+    return np.ascontiguousarray(little).reshape(-1).view(np.uint8).data
 
 
 def _objects(column: Objects, buffers: list[Any]) -> Any:
@@ -205,7 +205,7 @@ class _Buffers:
 def _column_again(coded: Any, rows: int, buffers: _Buffers) -> Column:
     kind, *about = coded
     if kind == "dense":
-        return _dense(*about, rows, buffers)
+        return _dense(about, rows, buffers)
     if kind == "strings":
         shape = tuple(map(_count, about[0]))
         strings = _strings_again(rows * math.prod(shape), buffers)
@@ -251,7 +251,7 @@ def _each_again(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
     if kind == "strings":
         flat: Array = object_array(_strings_again(sum(counts), buffers).rows())
     else:
-        flat = _dense(*about, sum(counts), buffers)
+        flat = _dense(about, sum(counts), buffers)
     if about[-1] != []:
         raise ValueError("values that are no scalars")
     items, at = [], 0
@@ -261,7 +261,8 @@ def _each_again(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
     return items
 
 
-def _dense(name: str, sizes: list[int], rows: int, buffers: _Buffers) -> Array:
+def _dense(about: Any, rows: int, buffers: _Buffers) -> Array:
+    name, sizes = about
     dtype = dtype_named(name).dtype
     if dtype.hasobject:
         raise ValueError(f"{name} is no type of numbers")

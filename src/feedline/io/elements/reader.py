@@ -133,7 +133,8 @@ class ElementsReader:
             return block
 
         try:
-            return self._checked(f"block {i}", read).frozen()
+            block: Block = self._checked(f"block {i}", read)
+            return block.frozen()
         except DataLossError as e:
             self._failed[i] = str(e)
             raise
@@ -178,7 +179,7 @@ class ElementsReader:
         if offset < 0 or offset + size > self._size():
             raise ValueError("the file ends before it does")
         made = np.empty(size, np.uint8)
-        view = memoryview(made)
+        view = made.data
         file = self._open()
         try:
             file.seek(offset)
@@ -190,7 +191,7 @@ class ElementsReader:
         except OSError as e:
             raise as_op_error(e, self.path) from e
         made.flags.writeable = False
-        return memoryview(made)
+        return made.data
 
     def _size(self) -> int:
         return os.fstat(self._open().fileno()).st_size
