@@ -10,6 +10,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -107,6 +108,60 @@ def shuffle_batch(name: str) -> dict[str, float]:
         return rate(200_000, lambda: drain(ds))
     drain(ds.take(2))
     return rate(ROWS, lambda: drain(ds))
+
+
+def whole(name: str) -> Any:
+    """feedline or TensorFlow, whose `io` and `train` are the same."""
+    if name == "feedline":
+        import feedline
+
+        return feedline
+    import tensorflow as tf
+
+    return tf
+
+
+def tfrecord_batch(name: str) -> dict[str, float]:
+    """TFRecordDataset(file of 1 KB records).batch(1024)"""
+    import numpy as np
+
+    n, rng = 100_000, np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/records"
+        with whole(name).io.TFRecordWriter(path) as writer:
+            for _ in range(n):
+                writer.write(rng.bytes(1024))
+        ds = library(name).TFRecordDataset(path).batch(1024)
+        drain(ds)
+        return rate(n, lambda: drain(ds))
+
+
+def parse_example(name: str) -> dict[str, float]:
+    """batches of 256 Examples in memory with 20 floats, 10 ints, 2 strings and a vector of 64 floats, parsed"""
+    import numpy as np
+
+    lib, rng, n = whole(name), np.random.default_rng(0), 10_240
+    train, fixed = lib.train, lib.io.FixedLenFeature
+    floats, ints, strings = ([f"{kind}{i}" for i in range(many)] for kind, many in (("f", 20), ("i", 10), ("s", 2)))
+
+    def example() -> bytes:
+        def numbers(many: int) -> Any:
+            return train.Feature(float_list=train.FloatList(value=rng.random(many).tolist()))
+
+        feature = {key: numbers(1) for key in floats} | {"v": numbers(64)}
+        for key in ints:
+            feature[key] = train.Feature(int64_list=train.Int64List(value=[int(rng.integers(0, 1 << 20))]))
+        for key in strings:
+            feature[key] = train.Feature(bytes_list=train.BytesList(value=[rng.bytes(20)]))
+        data: bytes = train.Example(features=train.Features(feature=feature)).SerializeToString()
+        return data
+
+    features = {key: fixed([], lib.float32) for key in floats} | {"v": fixed([64], lib.float32)}
+    features |= {key: fixed([], lib.int64) for key in ints} | {key: fixed([], lib.string) for key in strings}
+    ds = library(name).Dataset.from_tensor_slices([example() for _ in range(n)]).batch(BATCH)
+    ds = ds.map(lambda batch: lib.io.parse_example(batch, features))
+    drain(ds)
+    return rate(n, lambda: drain(ds))
 
 
 def node_overhead(name: str) -> dict[str, float]:

@@ -27,6 +27,9 @@ namespace nb = nanobind;
 
 namespace feedline {
 
+// Of fewer bytes the checksum costs less than handing over the interpreter.
+constexpr size_t kWorthAThread = 1 << 16;
+
 template <typename T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <typename T>

@@ -1,4 +1,6 @@
-// CRC-32C (Castagnoli), the checksum of TFRecord files.
+#include "crc32c.h"
+
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -16,7 +18,6 @@ namespace feedline {
 namespace {
 
 constexpr uint32_t kPolynomial = 0x82F63B78;  // reflected
-constexpr size_t kWorthAThread = 1 << 16;     // below that, handing over the interpreter costs more than the sum
 
 using Table = std::array<std::array<uint32_t, 256>, 8>;
 
@@ -57,6 +58,18 @@ __attribute__((target("sse4.2"))) uint32_t by_instruction(const unsigned char* p
   for (; n > 0; ++p, --n) sum = _mm_crc32_u8(sum, *p);
   return sum;
 }
+
+__attribute__((target("sse4.2"))) void words_of_each(const unsigned char* const* p, size_t words, uint64_t* sums) {
+  uint64_t wide[kSums];
+  std::copy_n(sums, kSums, wide);
+  for (size_t at = 0; at < 8 * words; at += 8)
+    for (size_t k = 0; k < kSums; ++k) {
+      uint64_t word;
+      std::memcpy(&word, p[k] + at, 8);
+      wide[k] = _mm_crc32_u64(wide[k], word);
+    }
+  std::copy_n(wide, kSums, sums);
+}
 bool has_instruction() { return __builtin_cpu_supports("sse4.2") != 0; }
 #elif defined(FEEDLINE_CRC_ARM)
 uint32_t by_instruction(const unsigned char* p, size_t n, uint32_t sum) {
@@ -84,15 +97,33 @@ uint32_t sum_of(nb::handle data, uint32_t crc, Extend extend) {
   return ~extend(p, bytes.size(), ~crc);
 }
 
-uint32_t crc32c(nb::handle data, uint32_t crc) {
-  static const Extend best = has_instruction() ? by_instruction : by_table;
-  return sum_of(data, crc, best);
+Extend best() {
+  static const Extend chosen = has_instruction() ? by_instruction : by_table;
+  return chosen;
 }
+
+uint32_t crc32c(nb::handle data, uint32_t crc) { return sum_of(data, crc, best()); }
 
 // What a processor without the instruction runs; here so that it can be tested on one that has it.
 uint32_t crc32c_by_table(nb::handle data, uint32_t crc) { return sum_of(data, crc, by_table); }
 
 }  // namespace
+
+uint32_t crc32c_of(const unsigned char* p, size_t n, uint32_t crc) { return ~best()(p, n, ~crc); }
+
+void crc32c_of_each(const unsigned char* const* p, const size_t* n, uint32_t* sums) {
+  size_t done = 0;
+  uint64_t wide[kSums];
+  std::fill_n(wide, kSums, uint64_t{0xFFFFFFFF});
+#if defined(FEEDLINE_CRC_SSE42)
+  if (has_instruction()) {
+    const size_t words = *std::min_element(n, n + kSums) / 8;
+    words_of_each(p, words, wide);
+    done = 8 * words;
+  }
+#endif
+  for (size_t k = 0; k < kSums; ++k) sums[k] = ~best()(p[k] + done, n[k] - done, static_cast<uint32_t>(wide[k]));
+}
 
 void register_crc32c(nb::module_& m) {
   using namespace nb::literals;

@@ -12,9 +12,9 @@ from feedline.structure.block import Block, Bytes, Objects, Ungroupable, concat,
 from feedline.structure.nest import LEAF
 
 
-def strings(*items: bytes) -> Bytes:
-    lengths = [len(i) for i in items]
-    return Bytes(np.frombuffer(b"".join(items), np.uint8), np.concatenate([[0], np.cumsum(lengths)]))
+def strings(*items: bytes, gap: int = 0) -> Bytes:
+    ends = np.cumsum([len(i) + gap for i in items])
+    return Bytes(np.frombuffer((b"-" * gap).join(items), np.uint8), np.concatenate([[0], ends]), gap)
 
 
 COLUMNS = {
@@ -22,6 +22,7 @@ COLUMNS = {
     "rows": np.arange(10).reshape(5, 2),
     "strings": object_array([b"a", b"", b"ccc", b"d", b"e"]),
     "bytes": strings(b"a", b"", b"ccc", b"d", b"e"),
+    "bytes apart": strings(b"a", b"", b"ccc", b"d", b"e", gap=16),
     "objects": Objects([np.zeros(i) for i in range(5)], fl.TensorSpec([None], fl.float64)),
     "nothing": Objects([None] * 5),
 }

@@ -176,7 +176,7 @@ def _narrowest(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
 
 def _encode_column(column: Any) -> Any:
     if isinstance(column, Bytes):
-        column = object_array(column.rows())
+        column = column.objects()
     if not isinstance(column, Objects):
         return encode(column)
     ragged = None

@@ -65,20 +65,24 @@ class Stream:
 
     def _extend(self, at: int, need: int) -> None:
         """Reads on until `need` bytes from `at` on are there, and forgets those before `at`."""
-        pieces = [self._data[at - self._base :]]
-        have = len(pieces[0])
-        # After a restore the reader asks for a place far ahead. In a compressed file there is no way there but through
-        # what is before it.
-        skip = max(0, at - self._base - len(self._data))
-        if skip and self.size() is not None:
-            self._position, skip = self._file.seek(at), 0
+        pieces: list[bytes] = []
+        have = skip = 0
+        if self.size() is not None:
+            # To read what is left of the last chunk once more is cheaper than to copy the next one behind it.
+            self._position = self._file.seek(at)
+        else:
+            pieces = [self._data[at - self._base :]]
+            have = len(pieces[0])
+            # After a restore the reader asks for a place far ahead. In a compressed file there is no way there but
+            # through what is before it.
+            skip = max(0, at - self._base - len(self._data))
         while (have < need or skip) and not self.ended:
             piece = self._read(min(max(self._chunk, need - have), 64 * CHUNK))
             dropped = min(skip, len(piece))
             skip -= dropped
             pieces.append(piece[dropped:] if dropped else piece)
             have += len(piece) - dropped
-        self._base, self._data = at, b"".join(pieces) if len(pieces) > 1 else pieces[0]
+        self._base, self._data = at, pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _read(self, size: int) -> bytes:
         try:

@@ -14,13 +14,50 @@ NATIVE: bool = os.environ.get("FEEDLINE_KERNELS") != "reference" and find_spec("
 
 # mypy reads the reference's signatures; tests/kernels compares the two sets.
 if TYPE_CHECKING or not NATIVE:
-    from feedline.kernels.reference import crc32c, fisher_yates, gather_rows, permute, philox, philox_blocks, ring_draw
+    from feedline.kernels.reference import (
+        bytes_rows,
+        crc32c,
+        fisher_yates,
+        gather_rows,
+        parse_examples,
+        permute,
+        philox,
+        philox_blocks,
+        ring_draw,
+        tfrecord_framed,
+        tfrecord_frames,
+    )
 else:
-    from feedline.kernels._native import crc32c, fisher_yates, gather_rows, permute, philox, philox_blocks, ring_draw
+    from feedline.kernels._native import (
+        bytes_rows,
+        crc32c,
+        fisher_yates,
+        gather_rows,
+        parse_examples,
+        permute,
+        philox,
+        philox_blocks,
+        ring_draw,
+        tfrecord_framed,
+        tfrecord_frames,
+    )
 
 if not NATIVE and os.environ.get("FEEDLINE_KERNELS") != "reference":
     warnings.warn(
         "feedline.kernels: built without a compiler, using the slower NumPy kernels", RuntimeWarning, stacklevel=2
     )
 
-__all__ = ["NATIVE", "crc32c", "fisher_yates", "gather_rows", "permute", "philox", "philox_blocks", "ring_draw"]
+__all__ = [
+    "NATIVE",
+    "bytes_rows",
+    "crc32c",
+    "fisher_yates",
+    "gather_rows",
+    "parse_examples",
+    "permute",
+    "philox",
+    "philox_blocks",
+    "ring_draw",
+    "tfrecord_framed",
+    "tfrecord_frames",
+]

@@ -6,10 +6,13 @@ of exactly the dtype they name, C-contiguous: a kernel never makes a silent copy
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from feedline.wire import DELIMITED, WireError, read_length, read_packed, read_varint
 
 Buffer = bytes | bytearray | memoryview | NDArray[Any]
 Int64 = NDArray[np.int64]
@@ -220,6 +223,218 @@ def crc32c(data: Buffer, crc: int = 0) -> int:
     for byte in memoryview(raw).cast("B"):
         total = (total >> 8) ^ _CRC_TABLE[(total ^ byte) & 0xFF]
     return total ^ LOW
+
+
+def bytes_rows(data: Buffer, offsets: Int64, gap: int = 0) -> NDArray[Any]:
+    """The strings of one buffer as an object array of `bytes`: row i is data[offsets[i] : offsets[i + 1] - gap].
+
+    >>> fl.kernels.bytes_rows(b"one--three--", np.array([0, 5, 12]), 2)
+    array([b'one', b'three'], dtype=object)
+    """
+    _plain(offsets, np.int64, 1, "offsets")
+    _not_negative(gap, "gap")
+    if not len(offsets):
+        raise ValueError("offsets must not be empty")
+    raw: Any = data
+    view = memoryview(raw).cast("B")
+    ends = offsets.tolist()
+    out = np.empty(len(ends) - 1, object)
+    for i, (start, after) in enumerate(pairwise(ends)):
+        if not 0 <= start <= after - gap <= len(view):
+            raise IndexError(f"row {i} is not inside the data")
+        out[i] = bytes(view[start : after - gap])
+    return out
+
+
+def tfrecord_frames(data: Buffer, start: int, want: int) -> tuple[Int64, int, int]:
+    """Where the records of a TFRecord file lie, at most `want` of them from `start` on, with both checksums compared.
+
+    Returns offsets for `bytes_rows` with a gap of 16, why it stopped, and the length that the next record claims to
+    have, where that was read. Record i begins at offsets[i] and offsets[-1] - 12 is the place after the last.
+
+    It stopped because: 0 all that were wanted are there; 1 the data end in a header; 2 the checksum of a length is
+    wrong; 3 the data end before the record does; 4 the checksum of a record's data is wrong.
+
+    >>> data = fl.kernels.tfrecord_framed([b"one", b"three"])
+    >>> fl.kernels.tfrecord_frames(data, 0, 10)
+    (array([12, 31, 52]), 1, 0)
+    >>> fl.kernels.tfrecord_frames(data[:-1], 19, 10)
+    (array([31]), 3, 5)
+    """
+    _not_negative(start, "start")
+    _not_negative(want, "want")
+    raw: Any = data
+    view = memoryview(raw).cast("B")
+    if start > len(view):
+        raise IndexError("start is beyond the end of the data")
+    offsets = [start + 12]
+    stop = length = 0
+    for _ in range(min(want, len(view) // 16 + 1)):
+        at = offsets[-1] - 12
+        if len(view) - at < 12:
+            stop = 1
+            break
+        if _masked(crc32c(view[at : at + 8])) != int.from_bytes(view[at + 8 : at + 12], "little"):
+            stop = 2
+            break
+        length = int.from_bytes(view[at : at + 8], "little")
+        end = at + 12 + length
+        if end + 4 > len(view):
+            stop = 3
+            break
+        if _masked(crc32c(view[at + 12 : end])) != int.from_bytes(view[end : end + 4], "little"):
+            stop = 4
+            break
+        offsets.append(end + 16)
+    return np.array(offsets, np.int64), stop, length if stop > 2 else 0
+
+
+def tfrecord_framed(records: list[bytes]) -> bytes:
+    """Records as a TFRecord file holds them: length, its checksum, data, their checksum, little-endian.
+
+    >>> len(fl.kernels.tfrecord_framed([b"one", b"three"]))
+    40
+    """
+    out = []
+    for record in records:
+        if not isinstance(record, bytes):
+            raise TypeError("a record must be bytes")
+        length = len(record).to_bytes(8, "little")
+        sums = (_masked(crc32c(part)).to_bytes(4, "little") for part in (length, record))
+        out += [length, next(sums), record, next(sums)]
+    return b"".join(out)
+
+
+def _masked(crc: int) -> int:
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & LOW
+
+
+def parse_examples(
+    strings: list[bytes],
+    keys: list[bytes],
+    kinds: NDArray[np.uint8],
+    sizes: Int64,
+    defaults: list[Any],
+) -> tuple[int, list[tuple[NDArray[Any], Int64 | None]]]:
+    """The features of serialized `Example` messages under the given keys, as columns, if nothing about them is unusual.
+
+    `kinds` are the numbers of the lists in a Feature: 1 strings, 2 float32, 3 int64. A key of size n has n values in
+    every example, or is missing and has those of its default: an array, a list of strings, or None for none. A key of
+    size -1 has any number of values.
+
+    Returns the number of the first example that is unusual, and one pair per key: all values one after another, and for
+    size -1 how many each example has, else None. There are no pairs unless that number is the number of examples.
+    Unusual is all that is damaged, has another type or size than asked for or a key twice: also what is only odd.
+
+    >>> data = b"\\x0a\\x0c\\x0a\\x0a\\x0a\\x01a\\x12\\x05\\x1a\\x03\\x0a\\x01\\x07"
+    >>> kinds, sizes = np.array([3], np.uint8), np.array([-1])
+    >>> fl.kernels.parse_examples([data, b""], [b"a"], kinds, sizes, [None])
+    (2, [(array([7]), array([1, 0]))])
+    >>> fl.kernels.parse_examples([data, b"?"], [b"a"], kinds, sizes, [None])
+    (1, [])
+    """
+    _plain(kinds, np.uint8, 1, "kinds")
+    _plain(sizes, np.int64, 1, "sizes")
+    if not len(keys) == len(kinds) == len(sizes) == len(defaults):
+        raise ValueError("keys, kinds, sizes and defaults must have one length")
+    if not set(kinds.tolist()) <= {1, 2, 3}:
+        raise ValueError("a kind is 1, 2 or 3")
+    if len(set(keys)) < len(keys):
+        raise ValueError("a key is there twice")
+    for size, default in zip(sizes.tolist(), defaults, strict=True):
+        if default is not None and len(default) != size:
+            raise ValueError("a default has another size than its key")
+    if not all(isinstance(item, bytes) for item in (*strings, *keys)):
+        raise TypeError("an example must be bytes, and a key must be")
+    wanted = dict(zip(keys, kinds.tolist(), strict=True))
+    rows: list[list[Any]] = [[] for _ in keys]
+    for i, data in enumerate(strings):
+        try:
+            found = _example(data, wanted)
+        except WireError:
+            return i, []
+        for key, size, default, column in zip(keys, sizes.tolist(), defaults, rows, strict=True):
+            values = found.get(key, default if size >= 0 else ())
+            if values is None or (size >= 0 and len(values) != size):
+                return i, []
+            column.append(values)
+    out: list[tuple[NDArray[Any], Int64 | None]] = []
+    for kind, size, column in zip(kinds.tolist(), sizes.tolist(), rows, strict=True):
+        flat: NDArray[Any] = np.empty(sum(map(len, column)), [None, object, np.float32, np.int64][kind])
+        flat[:] = [value for values in column for value in values]
+        out.append((flat, np.array([len(v) for v in column], np.int64) if size < 0 else None))
+    return len(strings), out
+
+
+def _example(data: bytes, wanted: dict[bytes, int]) -> dict[bytes, Any]:
+    """The values under the wanted keys of an Example that has nothing unusual."""
+    found: dict[bytes, Any] = {}
+    seen: set[bytes] = set()
+    at = 0
+    while at < len(data):
+        tag = data[at]
+        if tag >= 0x80 or tag & 7 != DELIMITED:
+            raise WireError("not a field of bytes")
+        entry, at = read_length(data, at + 1, len(data))
+        while tag == 0x0A and entry < at:
+            parts, entry = _entry(data, entry, at)
+            key = data[slice(*parts[0x0A])]
+            if key in seen:
+                raise WireError("a key that is there twice")
+            if key in wanted:
+                seen.add(key)
+                if parts[0x12][0] < parts[0x12][1]:
+                    found[key] = _list(data, *parts[0x12], wanted[key])
+    return found
+
+
+def _entry(data: bytes, at: int, end: int) -> tuple[dict[int, tuple[int, int]], int]:
+    """Where the key (0x0A) and the value (0x12) of a feature are, and the place after it."""
+    if data[at] != 0x0A:
+        raise WireError("not a feature")
+    at, end = read_length(data, at + 1, end)
+    parts: dict[int, tuple[int, int]] = {}
+    while at < end:
+        tag = data[at]
+        if tag not in (0x0A, 0x12) or tag in parts:
+            raise WireError("neither a key nor a value")
+        parts[tag] = read_length(data, at + 1, end)
+        at = parts[tag][1]
+    if len(parts) < 2:
+        raise WireError("a key or a value is missing")
+    return parts, end
+
+
+def _list(data: bytes, at: int, end: int, kind: int) -> Any:
+    """The values in a Feature of the given kind: the first piece of the first list."""
+    if data[at] != kind << 3 | DELIMITED:
+        raise WireError("another type")
+    at, end = read_length(data, at + 1, end)
+    packed = at < end and data[at] == 0x0A and kind != 1
+    if packed:
+        at, end = read_length(data, at + 1, end)
+    if packed and kind == 3:
+        return read_packed(data, at, end)
+    width = 4 if packed else 5
+    if kind == 2 and (end - at) % width:
+        raise WireError("floats that are cut")
+    if packed:
+        return np.frombuffer(data, "<f4", (end - at) // 4, at)
+    values: list[Any] = []
+    while at < end:
+        if data[at] != (0, 0x0A, 0x0D, 0x08)[kind]:
+            raise WireError("another field in the list")
+        if kind == 1:
+            at, after = read_length(data, at + 1, end)
+            values.append(data[at:after])
+        elif kind == 2:
+            after = at + 5
+            values.append(np.frombuffer(data, "<f4", 1, at + 1)[0])
+        else:
+            number, after = read_varint(data, at + 1, end)
+            values.append(number - (number >> 63 << 64))
+        at = after
+    return values
 
 
 def _crc_of_byte(byte: int) -> int:

@@ -10,11 +10,11 @@ cache, a window) is marked read-only, and so are the rows handed out of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from feedline import kernels
 from feedline.errors import InvalidArgumentError, OpError
 from feedline.structure import ragged, sparse, types
 from feedline.structure.nest import LEAF, Tree, flatten
@@ -44,19 +44,23 @@ _SCALARS: dict[type, np.dtype[Any]] = {
 
 
 class Bytes:
-    """Strings in one buffer: row i is `data[offsets[i]:offsets[i + 1]]`."""
+    """Strings in one buffer: row i is `data[offsets[i]:offsets[i + 1] - gap]`, so that the records of a file can stay
+    where they were read, with what the file has between them.
+    """
 
-    __slots__ = ("data", "offsets")
+    __slots__ = ("data", "gap", "offsets")
 
-    def __init__(self, data: Array, offsets: Array) -> None:
-        self.data, self.offsets = data, offsets
+    def __init__(self, data: Array, offsets: Array, gap: int = 0) -> None:
+        self.data, self.offsets, self.gap = data, offsets, gap
 
     def rows(self) -> list[bytes]:
         """The strings as Python `bytes`."""
-        first = int(self.offsets[0])
-        raw = self.data[first : int(self.offsets[-1])].tobytes()
-        ends = (self.offsets - first).tolist()
-        return [raw[i:j] for i, j in pairwise(ends)]
+        rows: list[bytes] = self.objects().tolist()
+        return rows
+
+    def objects(self) -> Array:
+        """The strings as an object array of `bytes`, in fresh memory."""
+        return kernels.bytes_rows(self.data, np.ascontiguousarray(self.offsets), self.gap)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -231,7 +235,7 @@ def slice_column(column: Column, start: int, stop: int) -> Column:
     if isinstance(column, np.ndarray):
         return column[start:stop]
     if isinstance(column, Bytes):
-        return Bytes(column.data, column.offsets[start : stop + 1])
+        return Bytes(column.data, column.offsets[start : stop + 1], column.gap)
     return Objects(column.items[start:stop], column.spec)
 
 
@@ -240,27 +244,23 @@ def take_rows(column: Column, index: Array) -> Column:
     if isinstance(column, np.ndarray):
         return column.take(index, axis=0)
     if isinstance(column, Bytes):
-        return object_array(column.rows()).take(index)
+        return column.objects().take(index)
     return Objects([column.items[i] for i in index.tolist()], column.spec)
 
 
 def concat_columns(columns: list[Column]) -> Column:
     """The columns' rows one after another."""
     first = columns[0]
-    if all(isinstance(c, np.ndarray) for c in columns):
-        if all(c.shape[1:] == first.shape[1:] and c.dtype == first.dtype for c in columns):
-            return np.concatenate(columns)
-    elif all(isinstance(c, Bytes) for c in columns):
-        data = np.concatenate([c.data[c.offsets[0] : c.offsets[-1]] for c in columns])
-        lengths = np.concatenate([np.diff(c.offsets) for c in columns])
-        return Bytes(data, np.concatenate([[0], np.cumsum(lengths)]))
+    if all(isinstance(c, np.ndarray) and c.shape[1:] == first.shape[1:] and c.dtype == first.dtype for c in columns):
+        return np.concatenate(columns)
     filled = [c for c in columns if len(c)]
     if not filled:
         return first
     if len(filled) == 1:
         return filled[0]
     if all(isinstance(c, (np.ndarray, Bytes)) and spec_of_column(c) == _STRING for c in filled):
-        return object_array([row for c in filled for row in rows_of(c)])
+        # The strings are made here once, and from now on only references to them move.
+        return np.concatenate([c.objects() if isinstance(c, Bytes) else c for c in filled])
     if len(filled) < len(columns):
         return concat_columns(filled)
     items = [row for c in filled for row in rows_of(c)]
@@ -332,7 +332,7 @@ def group(column: Column, size: int, path: str = "$") -> Column:
     The column's length must be a multiple of `size`. Raises `Ungroupable` where rows cannot be stacked.
     """
     if isinstance(column, Bytes):
-        column = object_array(column.rows())
+        column = column.objects()
     n = len(column)
     if isinstance(column, np.ndarray):
         return own(column).reshape(n // size, size, *column.shape[1:])

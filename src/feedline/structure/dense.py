@@ -145,7 +145,7 @@ def _bytes(array: Array) -> Array:
     if array.dtype.kind == "S":
         return array.astype(object)
     items = array.ravel().tolist()
-    if array.dtype.kind == "O" and all(type(item) is bytes for item in items):
+    if array.dtype.kind == "O" and set(map(type, items)) <= {bytes}:
         return array
     out = np.empty(len(items), object)
     for i, item in enumerate(items):

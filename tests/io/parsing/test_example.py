@@ -11,6 +11,7 @@ from tests.harness import compare
 
 import feedline as fl
 from feedline import wire
+from feedline.io.parsing.example import ExampleParser, _parser, assembled, composed
 
 io, train = fl.io, fl.train
 
@@ -252,3 +253,90 @@ def test_agrees_with_the_messages_on_random_examples() -> None:
         }
         filled = {key: values for key, values in kinds.items() if values}
         assert found(example(**filled)) == filled
+
+
+MIXED = {
+    "a": io.FixedLenFeature([2], fl.int64, [7, 8]),
+    "f": io.FixedLenFeature([], fl.float32, 0.25),
+    "s": io.FixedLenFeature([], fl.string, "none"),
+    "v": io.VarLenFeature(fl.int64),
+    "r": io.RaggedFeature(fl.float32),
+    "q": io.FixedLenSequenceFeature([2], fl.string, allow_missing=True, default_value="-"),
+}
+
+
+def slowly(parser: ExampleParser, strings: list[bytes], batch: bool) -> dict[str, Any]:
+    """What the parser gives without the kernel."""
+    raw = assembled(parser.wanted, parser.columns(strings, batch), batch, parser.op)
+    return composed(parser.features, raw)
+
+
+def fast(parser: ExampleParser, strings: list[bytes], batch: bool) -> dict[str, Any] | None:
+    raw = parser._fast(strings, batch)
+    return None if raw is None else composed(parser.features, raw)
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_the_kernel_gives_what_the_slower_code_gives(batch: bool) -> None:
+    whole = example(a=[1, 2], f=[0.5], s=[b"x"], v=[1, -1, 300], r=[1.0, 2.0], q=[b"a", b"b", b"c", b"d"])
+    parser = ExampleParser(MIXED, "parse_example")
+    for strings in ([whole], [b""], [example(v=[])]):
+        compare(fast(parser, strings, batch), slowly(parser, strings, batch))
+    if batch:
+        for several in ([], [whole, b"", whole], [b"", example(q=[b"a", b"b"]), whole]):
+            compare(fast(parser, several, batch), slowly(parser, several, batch))
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_damaged_bytes_mean_to_the_kernel_what_they_mean_to_the_slower_code(batch: bool) -> None:
+    whole = example(a=[1, 2], f=[0.5], s=[b"x"], v=[300], r=[1.0], q=[b"a", b"b"])
+    parser = ExampleParser(MIXED, "parse_example")
+    damaged = [whole[:at] for at in range(len(whole))]
+    damaged += [whole[:at] + whole[at + 1 :] for at in range(len(whole))]
+    for at in range(len(whole)):
+        for new in {*(whole[at] ^ 1 << bit for bit in range(8)), 0x0A, 0x12, 0x1A}:
+            damaged.append(whole[:at] + bytes([new]) + whole[at + 1 :])
+    accepted = 0
+    for data in damaged:
+        got = fast(parser, [data], batch)
+        if got is not None:
+            compare(got, slowly(parser, [data], batch))
+            accepted += 1
+    assert 100 < accepted < len(damaged)
+
+
+def test_what_is_prepared_is_prepared_once() -> None:
+    again = {key: type(feature)(*feature) for key, feature in MIXED.items() if key != "r"}
+    first = _parser(again, "parse_example")
+    assert _parser(again, "parse_example") is first
+    assert _parser({key: type(feature)(*feature) for key, feature in again.items()}, "parse_example") is first
+    assert _parser(dict(reversed(again.items())), "parse_example") is not first
+    assert _parser(again, "parse_single_example") is not first
+
+
+def test_features_that_change_or_only_look_alike_are_prepared_anew() -> None:
+    shape: list[int] = [1]
+    features: dict[str, Any] = {"a": io.FixedLenFeature(shape, fl.int64)}
+    data = example(a=[1, 2], b=[3])
+    with pytest.raises(fl.errors.InvalidArgumentError):
+        io.parse_example([data], features)
+    shape[0] = 2
+    compare(io.parse_example([data], features), {"a": np.array([[1, 2]])})
+    features["b"] = io.FixedLenFeature([], fl.int64)
+    compare(io.parse_example([data], features), {"a": np.array([[1, 2]]), "b": np.array([3])})
+    for default in (0.0, -0.0):
+        got = io.parse_example([b""], {"x": io.FixedLenFeature([], fl.float32, default)})
+        assert np.signbit(got["x"][0]) == np.signbit(default)
+    given = np.array([1, 2])
+    features = {"x": io.FixedLenFeature([2], fl.int64, given)}
+    compare(io.parse_example([b""], features), {"x": np.array([[1, 2]])})
+    given[0] = 9
+    compare(io.parse_example([b""], features), {"x": np.array([[9, 2]])})
+    assert io.parse_example([b""], {"x": io.FixedLenFeature([], fl.int64, 1)})["x"] == [1]
+    with pytest.raises(TypeError):
+        io.parse_example([b""], {"x": io.FixedLenFeature([], fl.int64, 1.0)})
+
+
+def test_many_different_features() -> None:
+    for i in range(200):
+        compare(io.parse_example([b""], {f"x{i}": io.FixedLenFeature([], fl.int64, i)}), {f"x{i}": np.array([i])})

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.entries import entries, kind_of, values
 from feedline.io.parsing.features import (
+    KINDS,
     Dense,
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -50,7 +54,7 @@ def parse_example(serialized: Any, features: Any, example_names: Any = None, nam
     >>> fl.io.parse_example([example(1), example(2, 3)], {"a": fl.io.RaggedFeature(fl.int64)})
     {'a': <fl.RaggedTensor [[1], [2, 3]]>}
     """
-    return ExampleParser(features, "parse_example")(serialized, example_names)
+    return _parser(features, "parse_example")(serialized, example_names)
 
 
 def parse_single_example(
@@ -63,7 +67,7 @@ def parse_single_example(
     >>> fl.io.parse_single_example(data, {"x": fl.io.FixedLenFeature([], fl.float32)})
     {'x': np.float32(0.5)}
     """
-    parser = ExampleParser(features, "parse_single_example")
+    parser = _parser(features, "parse_single_example")
     strings = as_strings(serialized, parser.op)
     if strings.ndim:
         raise InvalidArgumentError(f"parse_single_example: takes one string, got the shape {list(strings.shape)}")
@@ -86,6 +90,7 @@ class ExampleParser:
                 )
         self.wanted = wanted(features, ALLOWED, op)
         self.kinds = self.wanted.kinds()
+        self._request = _request(self.wanted, self.kinds)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExampleParser) and dict(self.features) == dict(other.features)
@@ -101,9 +106,40 @@ class ExampleParser:
         strings = as_strings(serialized, self.op)
         if strings.ndim > 1:
             raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
-        rows = self.columns(strings.ravel().tolist(), strings.ndim > 0, names)
-        raw = assembled(self.wanted, rows, batch=strings.ndim > 0, op=self.op)
+        batch = strings.ndim > 0
+        examples = strings.ravel().tolist()
+        raw = self._fast(examples, batch)
+        if raw is None:
+            raw = assembled(self.wanted, self.columns(examples, batch, names), batch, self.op)
         return composed(self.features, raw)
+
+    def _fast(self, examples: list[bytes], batch: bool) -> dict[str, Any] | None:
+        """What `assembled` would give of `columns`, read by the kernel; None where an example has something about it
+        that the kernel leaves to them.
+        """
+        if self._request is None:
+            return None
+        done, columns = kernels.parse_examples(examples, *self._request)
+        if done < len(examples):
+            return None
+        want, found = self.wanted, dict[bytes, Any](zip(self.kinds, columns, strict=True))
+        out: dict[str, Any] = {}
+        for key, d in want.dense.items():
+            flat, lengths = found[key.encode()]
+            if lengths is None:
+                array = flat.reshape(len(examples), *d.shape)
+            elif (lengths % math.prod(d.shape)).any():
+                return None
+            else:
+                array = padded(d, flat, lengths)
+            out[key] = array if batch else array[0]
+        for key in want.sparse:
+            flat, lengths = found[key.encode()]
+            out[key] = sparse(flat, lengths, batch)
+        for key, (_, splits) in want.ragged.items():
+            flat, lengths = found[key.encode()]
+            out[key] = RaggedTensor.from_row_splits(flat, row_splits(lengths, splits)) if batch else flat
+        return out
 
     def spec(self, batch: tuple[int | None, ...]) -> dict[str, Any]:
         """The specs of what is given for strings of the shape `batch`, which has one dimension or none."""
@@ -148,6 +184,71 @@ class ExampleParser:
         return found
 
 
+def _request(want: Wanted, kinds: dict[bytes, DType]) -> tuple[Any, ...] | None:
+    """What the kernel is asked for; None where a shape holds no values, which it knows nothing about."""
+    sizes, defaults = [], []
+    for key in kinds:
+        d = want.dense.get(key.decode())
+        if d is not None and not math.prod(d.shape):
+            return None
+        fixed = d if d is not None and not d.sequence else None
+        sizes.append(-1 if fixed is None else math.prod(fixed.shape))
+        default = None if fixed is None or fixed.default is None else fixed.default.ravel()
+        defaults.append(default.tolist() if default is not None and default.dtype == object else default)
+    numbers = np.array([KINDS.index(kind) + 1 for kind in kinds.values()], np.uint8)
+    return list(kinds), numbers, np.array(sizes, np.int64), defaults
+
+
+class _Made(NamedTuple):
+    """A parser, and what it was made of. The lists among that someone may have changed since."""
+
+    parser: ExampleParser
+    features: list[Any]
+    lists: list[Any]
+    copies: list[Any]
+
+
+_MOST_PARSERS = 64
+_by_object: dict[Any, _Made] = {}
+_by_content: dict[Any, ExampleParser] = {}
+
+
+def _parser(features: Any, op: str) -> ExampleParser:
+    """A parser, the one made before where the features are the same: the same objects, or equal ones."""
+    try:
+        objects = (op, *features, *map(id, features.values()))
+        made = _by_object.get(objects)
+        if made is not None and made.lists == made.copies:
+            return made.parser
+        content = (op, *((key, type(feature), *map(_known, feature)) for key, feature in features.items()))
+        parser = _by_content.get(content)
+    except (AttributeError, TypeError, ValueError):  # no features, or some that are not worth it
+        return ExampleParser(features, op)
+    if parser is None:
+        parser = ExampleParser(deepcopy(dict(features)), op)
+        if len(_by_content) >= _MOST_PARSERS:
+            _by_content.clear()
+            _by_object.clear()
+        _by_content[content] = parser
+        # The features are held, so that no other objects get their ids.
+        held = list(features.values())
+        lists = [value for feature in held for value in feature if isinstance(value, (list, tuple))]
+        _by_object[objects] = _Made(parser, held, lists, deepcopy(lists))
+    return parser
+
+
+def _known(value: Any) -> Any:
+    """Something equal only for arguments that mean the same: 1, 1.0 and True do not, nor do 0.0 and -0.0."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind, tuple(map(_known, value))
+    if kind is float:
+        return kind, repr(value)
+    if isinstance(value, np.generic):
+        raise TypeError("as floats, but with more types than are worth it")
+    return kind, value
+
+
 def named(op: str, i: int, names: Any) -> str:
     """How messages speak of example i; `names` are those the user gave, if any."""
     given = [] if names is None else dense(names).ravel().tolist()
@@ -184,10 +285,10 @@ def assembled(want: Wanted, rows: dict[str, list[Any]], batch: bool, op: str) ->
         array = (sequence if d.sequence else fixed)(key, d, rows[key], op)
         out[key] = array if batch else array[0]
     for key, kind in want.sparse.items():
-        out[key] = sparse(kind, rows[key], batch)
+        out[key] = sparse(joined(kind, rows[key]), lengths_of(rows[key]), batch)
     for key, (kind, splits) in want.ragged.items():
         flat = joined(kind, rows[key])
-        out[key] = RaggedTensor.from_row_splits(flat, row_splits(rows[key], splits)) if batch else flat
+        out[key] = RaggedTensor.from_row_splits(flat, row_splits(lengths_of(rows[key]), splits)) if batch else flat
     return out
 
 
@@ -228,31 +329,33 @@ def fixed(key: str, d: Dense, rows: list[Any], op: str) -> Array:
 
 def sequence(key: str, d: Dense, rows: list[Any], op: str) -> Array:
     """An array with as many steps as the longest example has; the others are filled up."""
-    size = int(np.prod(d.shape, dtype=np.int64))
+    size = math.prod(d.shape)
     for i, row in enumerate(rows):
         if row is not None and (size == 0 or len(row) % size):
             raise InvalidArgumentError(
                 f"{op}: example {i} has {len(row)} values in the feature {key!r}, which is no multiple of {size}, "
                 f"the values of a step of shape {list(d.shape)}"
             )
-    longest = max((len(row) for row in rows if row is not None), default=0)
-    out = np.empty((len(rows), longest), d.dtype.dtype)
+    return padded(d, joined(d.dtype, rows), lengths_of(rows))
+
+
+def padded(d: Dense, flat: Array, lengths: Array) -> Array:
+    """The values of each example in a row of their own, filled up with the default to the longest."""
+    longest = int(lengths.max(initial=0))
+    out = np.empty((len(lengths), longest), d.dtype.dtype)
     out[...] = d.default
-    for i, row in enumerate(rows):
-        if row is not None:
-            out[i, : len(row)] = row
-    return out.reshape(len(rows), longest // max(size, 1), *d.shape)
+    out[np.arange(longest) < lengths[:, None]] = flat
+    return out.reshape(len(lengths), longest // max(math.prod(d.shape), 1), *d.shape)
 
 
-def sparse(kind: DType, rows: list[Any], batch: bool) -> SparseTensor:
+def sparse(flat: Array, lengths: Array, batch: bool) -> SparseTensor:
     """The values of each example in a row of their own; for one example without the dimension of the batch."""
-    lengths = [0 if row is None else len(row) for row in rows]
-    place = np.concatenate([np.arange(n) for n in lengths]) if lengths else np.empty(0, np.int64)
-    row_of = np.repeat(np.arange(len(rows)), lengths)
-    longest = max(lengths, default=0)
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    place = np.arange(len(flat)) - (np.cumsum(lengths) - lengths)[row_of]
+    longest = int(lengths.max(initial=0))
     if batch:
-        return SparseTensor(np.stack([row_of, place], axis=1), joined(kind, rows), [len(rows), longest])
-    return SparseTensor(place[:, None], joined(kind, rows), [longest])
+        return SparseTensor(np.stack([row_of, place], axis=1), flat, [len(lengths), longest])
+    return SparseTensor(place[:, None], flat, [longest])
 
 
 def joined(kind: DType, rows: list[Any]) -> Array:
@@ -266,10 +369,16 @@ def joined(kind: DType, rows: list[Any]) -> Array:
     return np.concatenate(parts) if parts else np.empty(0, kind.dtype)
 
 
-def row_splits(rows: list[Any], dtype: DType) -> Array:
+def lengths_of(rows: list[Any]) -> Array:
+    """How many values each example has."""
+    return np.array([0 if row is None else len(row) for row in rows], np.int64)
+
+
+def row_splits(lengths: Array, dtype: DType) -> Array:
     """Where the values of each example begin and end among all."""
-    lengths = [0 if row is None else len(row) for row in rows]
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(dtype.dtype)
+    out = np.zeros(len(lengths) + 1, dtype.dtype)
+    np.cumsum(lengths, out=out[1:])
+    return out
 
 
 def _placed(key: str, feature: SparseFeature, raw: dict[str, Any]) -> SparseTensor:

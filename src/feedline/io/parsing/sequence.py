@@ -9,7 +9,16 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.entries import Span, holds_more, read_entries, skip, spans
-from feedline.io.parsing.example import as_strings, assembled, composed, joined, named, read_feature, row_splits
+from feedline.io.parsing.example import (
+    as_strings,
+    assembled,
+    composed,
+    joined,
+    lengths_of,
+    named,
+    read_feature,
+    row_splits,
+)
 from feedline.io.parsing.features import (
     Dense,
     FixedLenFeature,
@@ -126,8 +135,9 @@ class _Parser:
             out[key] = _sparse(kind, [steps or [] for steps in lists[key]], batch)
         for key, (kind, splits) in self.in_lists.ragged.items():
             flat = [values for steps in lists[key] for values in steps or []]
-            inner = RaggedTensor.from_row_splits(joined(kind, flat), row_splits(flat, splits))
-            out[key] = RaggedTensor.from_row_splits(inner, row_splits(lists[key], splits)) if batch else inner
+            inner = RaggedTensor.from_row_splits(joined(kind, flat), row_splits(lengths_of(flat), splits))
+            outer = row_splits(lengths_of(lists[key]), splits)
+            out[key] = RaggedTensor.from_row_splits(inner, outer) if batch else inner
         return composed(self.sequences, out), {key: lengths[key] for key in self.sequences if key in lengths}
 
     def _whole(self, key: str, d: Dense, i: int, steps: Steps | None) -> Steps:

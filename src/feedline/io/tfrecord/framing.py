@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from enum import IntEnum
 
 from feedline import kernels
 from feedline.kernels.reference import Buffer
@@ -12,6 +13,12 @@ LENGTH = struct.Struct("<Q")
 CHECKSUM = struct.Struct("<I")
 AROUND = HEADER.size + CHECKSUM.size
 """Bytes of a frame that are not data."""
+
+
+class Stop(IntEnum):
+    """Why `kernels.tfrecord_frames` gives no more records."""
+
+    ENOUGH, HEADER_CUT, LENGTH_DAMAGED, DATA_CUT, DATA_DAMAGED = range(5)
 
 
 def masked_crc(data: Buffer) -> int:
@@ -26,5 +33,4 @@ def mask(crc: int) -> int:
 
 def frame(data: bytes) -> bytes:
     """One record, framed."""
-    length = LENGTH.pack(len(data))
-    return b"".join((length, CHECKSUM.pack(masked_crc(length)), data, CHECKSUM.pack(masked_crc(data))))
+    return kernels.tfrecord_framed([data])

@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from feedline import kernels
 from feedline.errors import DataLossError
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read, Reader, strings
-from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, masked_crc
+from feedline.io.reader import END, Place, Read, Reader
+from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
+from feedline.structure.block import Block, Bytes
+from feedline.structure.nest import LEAF
 
 
 class TFRecordReader(Reader):
     """An open TFRecord file."""
 
     def read(self, place: Place, want: int) -> Read:
-        """The records that follow, as far as they have been read ahead."""
-        view = self._stream.view(place.offset, HEADER.size)
-        if not view and self._stream.failure is None:
+        """The records that follow, as far as they have been read ahead. They stay in the memory they were read into."""
+        data, start = self._stream.window(place.offset, HEADER.size)
+        start = min(start, len(data))
+        if start == len(data) and self._stream.failure is None:
             return END
-        parts: list[memoryview] = []
-        at, problem, cut = 0, "", False
-        while len(parts) < want:
-            if len(view) - at < HEADER.size:
-                problem, cut = f"the file ends {len(view) - at} bytes into its header", True
-                break
-            length, length_crc = HEADER.unpack_from(view, at)
-            if masked_crc(view[at : at + LENGTH.size]) != length_crc:
-                problem = "the checksum of its length is wrong"
-                break
-            end = at + HEADER.size + length
-            if end + CHECKSUM.size > len(view) and not parts:
-                view = self._whole(place.offset, length)
-            if end + CHECKSUM.size > len(view):
-                problem, cut = f"it says it has {length} bytes, more than the file holds", True
-                break
-            data = view[at + HEADER.size : end]
-            if masked_crc(data) != CHECKSUM.unpack_from(view, end)[0]:
-                problem = "the checksum of its data is wrong"
-                break
-            parts.append(data)
-            at = end + CHECKSUM.size
-        if parts:  # what is wrong with the record after them, if anything, is found when it comes first
-            return Read(strings(parts), Place(place.offset + at, place.number + len(parts)))
+        offsets, stop, length = kernels.tfrecord_frames(data, start, want)
+        if len(offsets) == 1 and stop == Stop.DATA_CUT and length + AROUND <= self._stream.at_most(place.offset):
+            data, start = self._stream.window(place.offset, length + AROUND)
+            offsets, stop, length = kernels.tfrecord_frames(data, start, want)
+        n = len(offsets) - 1
+        if n:  # what is wrong with the record after them, if anything, is found when it comes first
+            after = Place(place.offset + int(offsets[-1]) - HEADER.size - start, place.number + n)
+            return Read(Block([Bytes(np.frombuffer(data, np.uint8), offsets, AROUND)], n, LEAF), after)
+        cut = stop in (Stop.HEADER_CUT, Stop.DATA_CUT)
         if cut and self._stream.failure is not None:
             return Read(None, None, self._stream.failure)
+        problem = {
+            Stop.HEADER_CUT: f"the file ends {len(data) - start} bytes into its header",
+            Stop.LENGTH_DAMAGED: "the checksum of its length is wrong",
+            Stop.DATA_CUT: f"it says it has {length} bytes, more than the file holds",
+            Stop.DATA_DAMAGED: "the checksum of its data is wrong",
+        }[Stop(stop)]
         where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
         return Read(None, None, DataLossError(f"{where} is {'cut' if cut else 'damaged'}: {problem}"))
-
-    def _whole(self, offset: int, length: int) -> memoryview:
-        """A view of a whole record, or of what there is of it."""
-        need = length + AROUND
-        return self._stream.view(offset, need if need <= self._stream.at_most(offset) else HEADER.size)

@@ -10,6 +10,7 @@ from feedline.io.files import as_op_error, as_path
 from feedline.io.tfrecord.framing import frame
 
 _TYPES = {None: "", 0: "", "": "", 1: "ZLIB", "ZLIB": "ZLIB", 2: "GZIP", "GZIP": "GZIP"}
+_BUFFER = 1 << 18
 _WINDOW = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS + 16}
 
 
@@ -91,7 +92,7 @@ class TFRecordWriter:
         self._path = as_path(path)
         self._compressor = options._compressor()
         try:
-            self._file = open(self._path, "wb")  # noqa: SIM115 - closed by close()
+            self._file = open(self._path, "wb", buffering=_BUFFER)  # noqa: SIM115 - closed by close()
         except OSError as e:
             raise as_op_error(e, self._path) from None
 

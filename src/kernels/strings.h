@@ -1,0 +1,47 @@
+// Python's `bytes`, and object arrays of them.
+#pragma once
+
+#include "array.h"
+
+namespace feedline {
+
+struct Span {
+  const unsigned char* data;
+  size_t size;
+};
+
+// A list nobody else can change: what it holds stays alive while the interpreter is handed over.
+inline nb::list own_list(nb::handle list) {
+  PyObject* copy = PySequence_List(list.ptr());
+  if (copy == nullptr) throw nb::python_error();
+  return nb::steal<nb::list>(copy);
+}
+
+// The memory of a `bytes` object, which stays where it is as long as someone holds the object.
+inline Span span_of(nb::handle item, const char* what) {
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (!PyBytes_Check(item.ptr())) throw nb::type_error((std::string(what) + " must be bytes").c_str());
+  if (PyBytes_AsStringAndSize(item.ptr(), &data, &size) != 0) throw nb::python_error();
+  return {reinterpret_cast<const unsigned char*>(data), static_cast<size_t>(size)};
+}
+
+// A fresh object array of n new `bytes`; `span(i)` says what is in each.
+template <typename Spans>
+nb::object bytes_array(size_t n, Spans&& span) {
+  nb::object array = empty(nb::int_(n), nb::str("O"));
+  const Bytes slots(array, true);
+  auto** items = reinterpret_cast<PyObject**>(slots.data());
+  for (size_t i = 0; i < n; ++i) {
+    const Span s = span(i);
+    PyObject* item =
+        PyBytes_FromStringAndSize(reinterpret_cast<const char*>(s.data), static_cast<Py_ssize_t>(s.size));
+    if (item == nullptr) throw nb::python_error();
+    PyObject* before = items[i];
+    items[i] = item;
+    Py_XDECREF(before);
+  }
+  return array;
+}
+
+}  // namespace feedline

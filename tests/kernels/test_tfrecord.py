@@ -1,0 +1,104 @@
+"""TFRecord frames: found, written, and every way to damage them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from feedline import kernels
+from feedline.kernels import reference
+
+BOTH = pytest.mark.parametrize("kernel", [kernels, reference], ids=["kernels", "reference"])
+RECORDS = [b"", b"a", b"hello world", b"\x00\xff" * 10, b"", b"x" * 33, b"end"]
+DATA = reference.tfrecord_framed(RECORDS)
+
+
+def frames(kernel: ModuleType, data: bytes, start: int = 0, want: int = 100) -> tuple[list[bytes], int, int, int]:
+    """The records, the place after them, why it stopped and the length it met there."""
+    offsets, stop, length = kernel.tfrecord_frames(data, start, want)
+    assert offsets.dtype == np.int64
+    return reference.bytes_rows(data, offsets, 16).tolist(), int(offsets[-1]) - 12, stop, length
+
+
+def test_the_same_frames() -> None:
+    assert kernels.tfrecord_framed(RECORDS) == DATA
+    assert kernels.tfrecord_framed([]) == b""
+    assert DATA[:12] == bytes(8) + reference._masked(reference.crc32c(bytes(8))).to_bytes(4, "little")
+
+
+@BOTH
+@pytest.mark.parametrize("want", range(9))
+def test_records_from_anywhere(kernel: ModuleType, want: int) -> None:
+    start = 0
+    for i in range(len(RECORDS) + 1):
+        some = RECORDS[i : i + want]
+        after = start + sum(len(r) + 16 for r in some)
+        assert frames(kernel, DATA, start, want) == (some, after, 0 if len(some) == want else 1, 0)
+        start += len(RECORDS[i]) + 16 if i < len(RECORDS) else 0
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 100, 1000, 70_000])
+def test_sizes_and_numbers(size: int) -> None:
+    rng = np.random.default_rng(size)
+    records = [rng.bytes(size + i % 3) for i in range(11)]
+    data = kernels.tfrecord_framed(records)
+    assert data == b"".join(kernels.tfrecord_framed([r]) for r in records)
+    for buffer in (data, bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)):
+        offsets, stop, length = kernels.tfrecord_frames(buffer, 0, 2**62)
+        assert (kernels.bytes_rows(buffer, offsets, 16).tolist(), stop, length) == (records, 1, 0)
+
+
+def test_many_records() -> None:
+    data = kernels.tfrecord_framed([b"r"] * 20_000)
+    offsets, stop, _ = kernels.tfrecord_frames(data, 0, 2**62)
+    assert len(offsets) == 20_001 and stop == 1 and int(offsets[-1]) == len(data) + 12
+
+
+def test_every_cut() -> None:
+    for end in range(len(DATA)):
+        assert frames(kernels, DATA[:end]) == frames(reference, DATA[:end])
+        assert frames(kernels, DATA[:end])[2] in (1, 3)
+
+
+def test_every_flipped_bit() -> None:
+    for at in range(len(DATA)):
+        for bit in range(8):
+            data = bytearray(DATA)
+            data[at] ^= 1 << bit
+            got = frames(kernels, bytes(data))
+            assert got == frames(reference, bytes(data))
+            assert got[2] in (2, 4) and len(got[0]) < len(RECORDS)
+
+
+@pytest.mark.parametrize("bad", range(10))
+def test_damage_after_any_number_of_records(bad: int) -> None:
+    data = bytearray(kernels.tfrecord_framed([b"12345678"] * 10))
+    data[bad * 24 + 15] ^= 1
+    assert frames(kernels, bytes(data)) == ([b"12345678"] * bad, bad * 24, 4, 8)
+    data[9 * 24 + 3] ^= 1  # a bad length after bad data is not what stops it
+    if bad < 9:
+        assert frames(kernels, bytes(data)) == ([b"12345678"] * bad, bad * 24, 4, 8)
+
+
+@BOTH
+@pytest.mark.parametrize("length", [5, 6, 100, 2**31, 2**32, 2**50, 2**63 - 8, 2**63, 2**64 - 16, 2**64 - 1])
+def test_lengths_that_lie(kernel: ModuleType, length: int) -> None:
+    head = length.to_bytes(8, "little")
+    data = head + reference._masked(reference.crc32c(head)).to_bytes(4, "little") + b"12345678"
+    assert frames(kernel, data) == ([], 0, 3, length)
+    for end in range(12, len(data)):
+        assert frames(kernel, data[:end]) == ([], 0, 3, length)
+
+
+@BOTH
+def test_what_is_refused(kernel: ModuleType) -> None:
+    with pytest.raises(ValueError, match="start must not be negative"):
+        kernel.tfrecord_frames(b"", -1, 1)
+    with pytest.raises(ValueError, match="want must not be negative"):
+        kernel.tfrecord_frames(b"", 0, -1)
+    with pytest.raises(IndexError, match="start is beyond the end"):
+        kernel.tfrecord_frames(b"", 1, 1)
+    with pytest.raises(TypeError, match="a record must be bytes"):
+        kernel.tfrecord_framed([b"", "text"])
