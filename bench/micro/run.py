@@ -64,15 +64,21 @@ def main() -> int:
     for number in range(args.rounds):
         for name, (implementations, _) in chosen.items():
             for implementation in implementations:
-                print(f"\rround {number + 1} of {args.rounds}: {name} {implementation:<24}", end="", flush=True)
+                progress(f"round {number + 1} of {args.rounds}: {name} {implementation}")
                 found.setdefault((name, implementation), []).append(measure(name, implementation))
-    print("\r" + " " * 72)
+    progress("")
     print(f"{'workload':<18} {'feedline':>16}   {'against':<24} {'ratio':>8}   {'bound':>8}")
     good = True
     for name, (_, bounds) in chosen.items():
         for key, peer, bound, at_least in bounds:
             good &= report(name, key, peer, bound, at_least, found)
     return 0 if good else 1
+
+
+def progress(text: str) -> None:
+    """What is being measured now, on one line of a terminal; nothing where the output goes elsewhere."""
+    if sys.stdout.isatty():
+        print(f"\r{text:<72}", end="" if text else "\r", flush=True)
 
 
 def report(name: str, key: str, peer: str | None, bound: float, at_least: bool, found: Any) -> bool:

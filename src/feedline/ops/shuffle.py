@@ -54,27 +54,30 @@ class Buffer:
         room = len(numbers) if limit is None else min(len(numbers), limit - self.count)
         last = self.slices[-1]
         start, end = self.slices[0][0], last[1]
-        if end - start + room > len(self.ring):
-            self._widen(start, end, end - start + room)
+        need = end - start + room
+        if need > len(self.ring):
+            wider = max(need, 2 * len(self.ring))
+            self._resize(wider if limit is None else min(wider, limit))
         if room:
             self.ring[np.arange(end, end + room) % len(self.ring)] = numbers[:room]
             last[1] = end + room
         self.pending = numbers[room:]
 
-    def _widen(self, start: int, end: int, need: int) -> None:
-        held = np.arange(start, end)
-        wider = np.empty(max(need, 2 * len(self.ring)), np.int64)
-        wider[held % len(wider)] = self.ring[held % len(self.ring)]
-        self.ring = wider
-
     def fit(self, limit: int) -> None:
         """Makes the ring exactly as long as the buffer may be, which the drawing kernel counts on."""
         if len(self.ring) != limit:
-            start, end = self.slices[0][0], self.slices[-1][1]
+            self._resize(limit)
+
+    def _resize(self, size: int) -> None:
+        """Lays the elements out in a ring of another size, in which they must have room."""
+        start, end = self.slices[0][0], self.slices[-1][1]
+        ring = np.empty(size, np.int64)
+        if start == 0 and end <= len(self.ring):  # nothing has been drawn yet: no places to work out
+            ring[:end] = self.ring[:end]
+        else:
             held = np.arange(start, end)
-            exact = np.empty(limit, np.int64)
-            exact[held % limit] = self.ring[held % len(self.ring)]
-            self.ring = exact
+            ring[held % size] = self.ring[held % len(self.ring)]
+        self.ring = ring
 
     def save(self) -> dict[str, Any]:
         """As plain values: the rows stand in the order of their positions."""
