@@ -9,6 +9,7 @@ import pytest
 from tests.harness import Raises, check, check_errors
 
 import feedline as fl
+from feedline.engine.run import blocks
 
 sample = fl.Dataset.sample_from_datasets
 
@@ -128,3 +129,13 @@ def test_arguments() -> None:
         sample(ranges(2, 2), "ab")
     with pytest.raises(TypeError, match="same structure and types"):
         sample([fl.Dataset.range(2), fl.Dataset.from_tensors(0.5)], seed=1)
+
+
+def test_an_iterator_left_early_has_taken_the_seeds_it_needed_and_no_others() -> None:
+    def orders(rows: int | None) -> list[list[int]]:
+        with blocks(rows):
+            endless = fl.Dataset.range(4).shuffle(4, seed=5).repeat()
+            ds = fl.Dataset.sample_from_datasets([endless, fl.Dataset.range(9)], [0.9, 0.1], seed=1)
+            return [[int(x) for x, _ in zip(ds, range(30), strict=False)] for _ in range(3)]
+
+    assert orders(None) == orders(1)

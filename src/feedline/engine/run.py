@@ -148,8 +148,9 @@ def close_state(value: Any) -> None:
 class Cursor:
     """Hands out the rows of a run one by one.
 
-    A quiet plan is asked for more and more rows, up to a limit in rows and bytes. Where a function of the user's runs,
-    a plan is asked for what the consumer wants now, so that effects come no earlier than they would element by element.
+    A quiet plan is asked for more and more rows, up to a limit in rows and bytes, unless that would take seeds early.
+    Where a function of the user's runs, a plan is asked for what the consumer wants now, so that effects come no
+    earlier than they would element by element.
     """
 
     def __init__(self, run: Run) -> None:
@@ -159,7 +160,8 @@ class Cursor:
         self.before: list[Any] | None = None
         self.ended = False
         self.want = blocks.cap or 1
-        self.largest = blocks.cap or (BLOCK_ROWS if run.plan.quiet else 1)
+        greedy = run.plan.quiet and not run.plan.takes_seeds_ahead
+        self.largest = blocks.cap or (BLOCK_ROWS if greedy else 1)
 
     def refill(self) -> bool:
         """Gets the next block that has rows; False at the end."""

@@ -73,6 +73,12 @@ class Choose(Node):
         k = len(self.datasets)
         return Chosen(rests=(None,) * k, errors=(None,) * k, ended=(False,) * k)
 
+    @property
+    def takes_seeds_ahead(self) -> bool:
+        """Where an input draws new seeds on its way: rows are gathered from all, over the ends of their epochs."""
+        drawn = (getattr(n, "generator", None) for below in self.datasets for n in below.walk())
+        return any(g is not None and g.reshuffle for g in drawn)
+
     @cached_property
     def _apart(self) -> bool:
         """True when no two of selector and inputs draw from one seed generator, so that it does not matter which is

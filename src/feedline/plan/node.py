@@ -183,6 +183,11 @@ class Node:
         """
         return not self.user_code and all(n.quiet for n in self.inputs)
 
+    @property
+    def takes_seeds_ahead(self) -> bool:
+        """True when asking for more rows than are needed now takes seeds early, which another iterator would miss."""
+        return any(n.takes_seeds_ahead for n in self.inputs)
+
     @cached_property
     def position(self) -> int:
         """The number of this step, counted from the source; the number errors name."""
