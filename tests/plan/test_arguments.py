@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,35 @@ def test_what_needs_all_elements_refuses_an_endless_dataset(use: Any) -> None:
 
 
 REDUCER = fl.experimental.Reducer(lambda key: np.int64(0), lambda state, x: state + x, lambda state: state)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: fl.Dataset.range(3).map(lambda a, b: a),
+        lambda: fl.Dataset.zip(fl.Dataset.range(3), fl.Dataset.range(3)).filter(lambda a: True),
+        lambda: fl.Dataset.from_tensors((1, 2)).flat_map(lambda a, b, c: fl.Dataset.range(2)),
+        lambda: fl.Dataset.range(3).interleave(lambda: fl.Dataset.range(2), cycle_length=1),
+        lambda: fl.Dataset.range(3).take_while(lambda a, b: True),
+    ],
+)
+def test_a_function_that_cannot_take_the_elements_is_refused_at_once(make: Any) -> None:
+    with pytest.raises(TypeError, match=r"must take \d argument"):
+        make()
+
+
+def test_functions_that_can_take_the_elements_are_not_refused() -> None:
+    pairs = fl.Dataset.zip(fl.Dataset.range(2), fl.Dataset.range(2))
+
+    @functools.wraps(lambda one: one)
+    def wrapped(*parts: Any) -> Any:
+        return parts[0] + parts[1]
+
+    assert [int(x) for x in pairs.map(wrapped)] == [0, 2]
+    assert [int(x) for x in pairs.map(np.add)] == [0, 2]
+    assert [int(x) for x in pairs.map(lambda a, b=1, *, c=2: a + b + c)] == [2, 4]
+
+
+def test_one_padding_value_must_be_a_scalar_whatever_the_elements_are() -> None:
+    with pytest.raises(ValueError, match="must be a scalar"):
+        fl.Dataset.range(3).map(lambda n: np.full([n], n)).padded_batch(2, padding_values=np.array([1, 2]))

@@ -72,5 +72,5 @@ def filter_(self: F, predicate: Callable[..., Any], name: str | None = None) -> 
     >>> list(fl.Dataset.from_tensor_slices(([1, 2], ["a", "b"])).filter(lambda number, letter: letter == b"b"))
     [(np.int32(2), b'b')]
     """
-    call = arguments.function(predicate, "predicate", "filter")
+    call = arguments.element_function(predicate, "predicate", "filter", self._plan)
     return self._derive(Filter(self._plan, Function(call)))  # type: ignore[no-any-return]

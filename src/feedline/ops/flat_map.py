@@ -101,5 +101,5 @@ def flat_map(self: F, map_func: Callable[..., Any], name: str | None = None) -> 
     >>> list(windows.flat_map(lambda window: window.batch(3)))
     [array([0, 1, 2]), array([2, 3, 4]), array([4, 5, 6])]
     """
-    call = arguments.function(map_func, "map_func", "flat_map")
+    call = arguments.element_function(map_func, "map_func", "flat_map", self._plan)
     return self._derive(FlatMap(self._plan, Function(call)))  # type: ignore[no-any-return]

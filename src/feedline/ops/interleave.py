@@ -235,7 +235,7 @@ def interleave(
     replaced by that of the next element when its turn comes. Without a `cycle_length` it is the number of processors.
     The order is the same with `num_parallel_calls`, which must not be larger than `cycle_length`.
     """
-    call = arguments.function(map_func, "map_func", "interleave")
+    call = arguments.element_function(map_func, "map_func", "interleave", self._plan)
     cycle = AUTOTUNE if cycle_length is None else arguments.integer(cycle_length, "cycle_length", "interleave")
     block = 1 if block_length is None else arguments.positive(block_length, "block_length", "interleave")
     parallel = arguments.parallel_calls(num_parallel_calls, "interleave")

@@ -108,6 +108,6 @@ def map_(
     types for all; shapes may vary. An exception names the function, its line and the element; iteration can go on
     after it.
     """
-    call = arguments.function(map_func, "map_func", "map")
+    call = arguments.element_function(map_func, "map_func", "map", self._plan)
     parallel = arguments.parallel_calls(num_parallel_calls, "map")
     return self._derive(Map(self._plan, Function(call), parallel, deterministic))  # type: ignore[no-any-return]

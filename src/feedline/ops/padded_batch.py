@@ -12,7 +12,7 @@ from feedline.plan import arguments
 from feedline.plan.face import F
 from feedline.plan.node import node
 from feedline.structure.block import Array, Block, Bytes, Column, Objects, Ungroupable, group, merged_spec
-from feedline.structure.nest import Tree, flatten, is_structure
+from feedline.structure.nest import LEAF, Tree, flatten, is_structure
 from feedline.structure.spec import Dims, TensorShape, TensorSpec
 from feedline.structure.types import as_dtype
 from feedline.structure.values import leaf_of
@@ -262,4 +262,6 @@ def padded_batch(
     plan = PaddedBatch(self._plan, size, drop, padded_shapes, padding_values)
     if self._plan.spec_known:
         plan.check(*flatten(self._plan.element_spec))
+    elif not is_structure(padding_values):
+        _values(padding_values, LEAF)  # one for all components: a scalar, whatever they are
     return self._derive(plan)  # type: ignore[no-any-return]

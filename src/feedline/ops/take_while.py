@@ -94,5 +94,5 @@ def take_while(self: F, predicate: Callable[..., Any], name: str | None = None) 
 
     The predicate must return a bool scalar. An element that is a plain tuple becomes several arguments.
     """
-    call = arguments.function(predicate, "predicate", "take_while")
+    call = arguments.element_function(predicate, "predicate", "take_while", self._plan)
     return self._derive(TakeWhile(self._plan, Function(call)))  # type: ignore[no-any-return]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import Face
 from feedline.plan.node import Node
+from feedline.structure.nest import flatten
 
 AUTOTUNE = -1
 
@@ -73,6 +75,24 @@ def plan_of(value: Any, name: str, op: str) -> Node:
     if not isinstance(value, Face):
         raise TypeError(f"{op}: {name} must be a Dataset, got {value!r} of type {type(value).__name__}")
     return value._plan
+
+
+def element_function(value: Any, name: str, op: str, plan: Node) -> Callable[..., Any]:
+    """`value` if it can be called with the elements of `plan`, as far as that is known without running anything."""
+    call = function(value, name, op)
+    if plan.spec_known:
+        _, tree = flatten(plan.element_spec)
+        count = len(tree.children) if tree.kind is tuple else 1
+        try:
+            inspect.signature(call, follow_wrapped=False).bind(*range(count))
+        except TypeError as e:
+            raise TypeError(
+                f"{op}: {name} must take {count} argument{'s' * (count != 1)}, one for each part of an element "
+                f"{plan.element_spec!r}: {e}"
+            ) from None
+        except ValueError:  # a callable written in C that does not tell its arguments
+            pass
+    return call
 
 
 def finite(plan: Node, op: str) -> None:
