@@ -9,6 +9,7 @@ void register_random(nanobind::module_& m);
 void register_shuffle(nanobind::module_& m);
 void register_strings(nanobind::module_& m);
 void register_tfrecord(nanobind::module_& m);
+void register_tfrecord_index(nanobind::module_& m);
 }  // namespace feedline
 
 NB_MODULE(_native, m) {
@@ -20,4 +21,5 @@ NB_MODULE(_native, m) {
   feedline::register_shuffle(m);
   feedline::register_strings(m);
   feedline::register_tfrecord(m);
+  feedline::register_tfrecord_index(m);
 }

@@ -7,12 +7,14 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from feedline import kernels
-from feedline.kernels import reference
+from feedline.kernels import reference, reference_index
 
 PACKAGE = Path(kernels.__file__).parent
 NAMES = sorted(set(kernels.__all__) - {"NATIVE"})
+REFERENCES = (reference, reference_index)
 
 
 def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -21,17 +23,25 @@ def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_kernel_has_a_reference() -> None:
     for name in NAMES:
-        assert inspect.isfunction(getattr(reference, name))
-        assert inspect.getdoc(getattr(reference, name))
+        (twin,) = (getattr(module, name) for module in REFERENCES if name in _arguments(module))
+        assert inspect.isfunction(twin)
+        assert inspect.getdoc(twin)
 
 
 def test_the_stub_has_the_signatures_of_the_reference() -> None:
-    def arguments(path: Path) -> dict[str, list[str]]:
-        functions = (node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef))
-        return {f.name: [a.arg for a in f.args.args] for f in functions if not f.name.startswith("_")}
+    stub = ast.parse((PACKAGE / "_native.pyi").read_text())
+    expect = {name: names for module in REFERENCES for name, names in _arguments(module).items()}
+    assert _functions(stub) == expect
+    assert sorted(expect) == NAMES
 
-    assert arguments(PACKAGE / "_native.pyi") == arguments(PACKAGE / "reference.py")
-    assert sorted(arguments(PACKAGE / "reference.py")) == NAMES
+
+def _arguments(module: ModuleType) -> dict[str, list[str]]:
+    return _functions(ast.parse(inspect.getsource(module)))
+
+
+def _functions(tree: ast.Module) -> dict[str, list[str]]:
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return {f.name: [a.arg for a in f.args.args] for f in functions if not f.name.startswith("_")}
 
 
 def test_the_environment_chooses_the_reference_silently() -> None:

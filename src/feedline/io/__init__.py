@@ -15,6 +15,7 @@ from feedline.io.parsing.features import (
 )
 from feedline.io.parsing.sequence import parse_sequence_example, parse_single_sequence_example
 from feedline.io.tensor import parse_tensor, serialize_tensor
+from feedline.io.tfrecord.index import tfrecord_index
 from feedline.io.tfrecord.writer import TFRecordOptions, TFRecordWriter
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "parse_tensor",
     "read_file",
     "serialize_tensor",
+    "tfrecord_index",
     "write_file",
 ]

@@ -21,6 +21,9 @@ from feedline.errors import (
 
 Array = np.ndarray[Any, Any]
 
+INDEX_SUFFIX = ".feedline-index"
+"""What the names of files that feedline keeps beside data end in. They are no data, so no pattern matches them."""
+
 _MAGIC = re.compile(r"[*?\[\\]")
 _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
     (FileNotFoundError, NotFoundError),
@@ -131,7 +134,7 @@ def _inside(folder: str, parts: list[re.Pattern[str]]) -> Iterator[str]:
     except OSError:  # no folder, or none that may be read: nothing matches there
         return
     for name in names:
-        if parts[0].fullmatch(name):
+        if parts[0].fullmatch(name) and not name.endswith(INDEX_SUFFIX):
             path = f"{folder}/{name}"
             if len(parts) == 1:
                 yield path

@@ -27,6 +27,7 @@ if TYPE_CHECKING or not NATIVE:
         tfrecord_framed,
         tfrecord_frames,
     )
+    from feedline.kernels.reference_index import read_spans, tfrecord_lengths
 else:
     from feedline.kernels._native import (
         bytes_rows,
@@ -37,9 +38,11 @@ else:
         permute,
         philox,
         philox_blocks,
+        read_spans,
         ring_draw,
         tfrecord_framed,
         tfrecord_frames,
+        tfrecord_lengths,
     )
 
 if not NATIVE and os.environ.get("FEEDLINE_KERNELS") != "reference":
@@ -57,7 +60,9 @@ __all__ = [
     "permute",
     "philox",
     "philox_blocks",
+    "read_spans",
     "ring_draw",
     "tfrecord_framed",
     "tfrecord_frames",
+    "tfrecord_lengths",
 ]

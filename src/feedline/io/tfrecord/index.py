@@ -1,0 +1,312 @@
+"""Indexes of TFRecord files: where each record lies, so that any one can be had without reading the others.
+
+An index is made by hopping from header to header, which costs little. It is kept in memory, and for files that are not
+small in a file of its own (see `sidecar`). It is used only for the file it was made from: one that was written since,
+or another one under its name, is indexed anew.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from feedline import kernels
+from feedline.errors import DataLossError, FailedPreconditionError
+from feedline.io.files import as_op_error, as_paths, shown
+from feedline.io.progress import Progress
+from feedline.io.tfrecord import sidecar
+from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
+from feedline.io.tfrecord.sidecar import Array, Stamp
+
+CHUNK = 1 << 19
+LARGE = 1 << 16
+"""Of records of this size on, only the headers are read."""
+
+STORE_FROM = 1 << 24
+"""Smaller files are indexed anew sooner than anybody would notice, so nothing is left beside them unasked."""
+
+KEEP = 1 << 28
+"""Bytes of indexes that stay in memory when no dataset uses them any more."""
+
+MOST_THREADS = 8
+TRIES = 3
+
+
+class Index:
+    """Where the records of a file lie: record i, with what is around it, from starts[i] to starts[i + 1]."""
+
+    __slots__ = ("stamp", "starts")
+
+    def __init__(self, stamp: Stamp, starts: Array) -> None:
+        self.stamp, self.starts = stamp, starts
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+class _Memory:
+    """The indexes of files that were used last, by name."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: OrderedDict[bytes, Index] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, path: bytes, stamp: Stamp) -> Index | None:
+        with self._lock:
+            index = self._held.get(path)
+            if index is None or index.stamp != stamp:
+                return None
+            self._held.move_to_end(path)
+            return index
+
+    def put(self, path: bytes, index: Index) -> None:
+        with self._lock:
+            self._drop(path)
+            self._held[path] = index
+            self._bytes += index.starts.nbytes
+            while self._bytes > KEEP and len(self._held) > 1:
+                self._drop(next(iter(self._held)))
+
+    def forget(self, path: bytes) -> None:
+        with self._lock:
+            self._drop(path)
+
+    def _drop(self, path: bytes) -> None:
+        index = self._held.pop(path, None)
+        if index is not None:
+            self._bytes -= index.starts.nbytes
+
+
+_memory = _Memory()
+
+
+def stamp_of(path: bytes) -> Stamp:
+    """Size and time of a file that an index can be made of."""
+    if b"://" in path:
+        raise FailedPreconditionError(
+            f"{shown(path)}: records can be had by number in local files only; copy the file first"
+        )
+    try:
+        status = os.stat(path)
+    except OSError as e:
+        raise as_op_error(e, path) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise FailedPreconditionError(f"{shown(path)} is no regular file, so its records cannot be had by number")
+    return Stamp.of(status)
+
+
+def found(path: bytes) -> Index | None:
+    """The index of a file if there is one, in memory or beside the file. Nothing but that is read."""
+    return _found(os.path.abspath(path), stamp_of(path))
+
+
+def _found(path: bytes, stamp: Stamp) -> Index | None:
+    index = _memory.get(path, stamp)
+    if index is None and any(map(os.path.exists, sidecar.places(path))):
+        with OpenFile(path) as fd:
+            starts = sidecar.read(path, stamp, sidecar.edges(fd, stamp.size))
+        if starts is not None:
+            index = Index(stamp, starts)
+            _memory.put(path, index)
+    return index
+
+
+def forget(path: bytes) -> None:
+    """Drops the index of a file, in memory and elsewhere: it has turned out to be wrong."""
+    whole = os.path.abspath(path)
+    _memory.forget(whole)
+    for place in sidecar.places(whole):
+        with suppress(OSError):
+            os.remove(place)
+
+
+def indexes(
+    paths: Sequence[bytes], store: bool | None = None, shown: bool | None = None, anew: bool = False
+) -> list[Index]:
+    """The indexes of files: those there are, and the others made now, several at a time.
+
+    They are stored as well if `store` is True, or None and the file is not small. With `anew`, none is taken as it is.
+    """
+    whole = [os.path.abspath(p) for p in paths]
+    stamps = [stamp_of(p) for p in paths]
+    have = [None if anew else _found(p, s) for p, s in zip(whole, stamps, strict=True)]
+    missing = {i: None for i, index in enumerate(have) if index is None}
+    if missing:
+        size = sum(stamps[i].size for i in missing)
+        files = f"{len(missing)} TFRecord file{'s' * (len(missing) > 1)}"
+        with Progress(f"feedline: indexing {files}", size, shown) as progress:
+            for i, index in zip(missing, _built([whole[i] for i in missing], progress), strict=True):
+                have[i] = index
+                _memory.put(whole[i], index)
+    made = [index for index in have if index is not None]
+    for i, (path, index) in enumerate(zip(whole, made, strict=True)):
+        fresh = i in missing
+        if store or (store is None and fresh and index.stamp.size >= STORE_FROM):
+            _store(path, index, unless_there=not fresh)
+    return made
+
+
+def _store(path: bytes, index: Index, unless_there: bool) -> None:
+    with OpenFile(path) as fd:
+        edges = sidecar.edges(fd, index.stamp.size)
+        if Stamp.of(os.fstat(fd)) != index.stamp:
+            return
+        if not (unless_there and sidecar.read(path, index.stamp, edges) is not None):
+            sidecar.write(path, index.stamp, edges, index.starts)
+
+
+def _built(paths: Sequence[bytes], progress: Progress) -> list[Index]:
+    threads = min(len(paths), os.cpu_count() or 1, MOST_THREADS)
+    if threads == 1:
+        return [_scanned(path, progress, threading.Event()) for path in paths]
+    stop = threading.Event()
+    with ThreadPoolExecutor(threads, "feedline-index") as pool:
+        jobs = [pool.submit(_scanned, path, progress, stop) for path in paths]
+        try:
+            return [job.result() for job in jobs]
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _scanned(path: bytes, progress: Progress, stop: threading.Event) -> Index:
+    """The index of a file, made from the file. One that is being written meanwhile is tried again."""
+    for _ in range(TRIES):
+        with OpenFile(path) as fd:
+            stamp = Stamp.of(os.fstat(fd))
+            try:
+                starts = _starts(path, fd, stamp.size, progress, stop)
+            except DataLossError:
+                if Stamp.of(os.fstat(fd)) == stamp:
+                    raise
+                continue
+            if Stamp.of(os.fstat(fd)) == stamp:
+                return Index(stamp, starts)
+    raise FailedPreconditionError(f"{shown(path)} is being written; its records can be counted once that is done")
+
+
+def _starts(path: bytes, fd: int, size: int, progress: Progress, stop: threading.Event) -> Array:
+    parts: list[Array] = []
+    at = number = 0
+    chunk = CHUNK
+    while at < size and not stop.is_set():
+        lengths, after = hop(path, fd, at, size, number, chunk)
+        parts.append(lengths + AROUND)
+        number += len(lengths)
+        progress.add(after)
+        at += after
+        # Where records are large, what is between their headers is not read.
+        chunk = HEADER.size if after > LARGE * max(1, len(lengths)) else CHUNK
+    return sidecar.starts_of(np.concatenate(parts) if parts else np.empty(0, np.int64), size)
+
+
+def hop(path: bytes, fd: int, at: int, size: int, number: int, chunk: int) -> tuple[Array, int]:
+    """The lengths of the records, the first with this number, whose headers are in the `chunk` bytes from `at` on, and
+    how far the next header is from there.
+    """
+    want = min(chunk, size - at)
+    data, whole, failure = kernels.read_spans(np.array([fd]), np.array([at]), np.array([want]))
+    if failure:
+        raise as_op_error(OSError(failure, os.strerror(failure)), path)
+    if not whole:
+        raise DataLossError(f"{shown(path)} became shorter than {at + want} bytes while it was read")
+    lengths, after, stop, length = kernels.tfrecord_lengths(data, 0, size - at)
+    if stop and not len(lengths):
+        kind = _compression(bytes(data[:4])) if at == 0 else ""
+        if kind:
+            raise FailedPreconditionError(
+                f"{shown(path)} looks {kind}-compressed, and records of compressed files cannot be had by number; "
+                "write them to files without compression, or use save and Dataset.load"
+            )
+        raise damage(path, number, at, stop, length, size)
+    # What is wrong with the record after some good ones is told when it comes first.
+    return lengths, after
+
+
+def damage(path: bytes, number: int, at: int, stop: int, length: int, size: int) -> DataLossError:
+    """What is wrong with a record."""
+    cut = stop in (Stop.HEADER_CUT, Stop.DATA_CUT)
+    problem = {
+        Stop.HEADER_CUT: f"the file ends {size - at} bytes into its header",
+        Stop.LENGTH_DAMAGED: "the checksum of its length is wrong",
+        Stop.DATA_CUT: f"it says it has {length} bytes, more than the file holds",
+        Stop.DATA_DAMAGED: "the checksum of its data is wrong",
+    }[Stop(stop)]
+    return DataLossError(f"{shown(path)}, record {number} (byte {at}) is {'cut' if cut else 'damaged'}: {problem}")
+
+
+def _compression(begin: bytes) -> str:
+    """What a file that begins like this, and not like records, is compressed with, if it is."""
+    if begin[:2] == b"\x1f\x8b":
+        return "GZIP"
+    if begin == b"\x28\xb5\x2f\xfd":
+        return "ZSTD"
+    return "ZLIB" if begin[:1] == b"\x78" and int.from_bytes(begin[:2], "big") % 31 == 0 else ""
+
+
+class OpenFile:
+    """An open file: closed at the end of a `with` block, or when nobody holds it any more."""
+
+    __slots__ = ("fd",)
+
+    def __init__(self, path: bytes) -> None:
+        try:
+            self.fd: int = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except OSError as e:
+            raise as_op_error(e, path) from None
+
+    def close(self) -> None:
+        """Closes it. Closing it again does nothing."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> int:
+        return self.fd
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "fd"):
+            self.close()
+
+
+def tfrecord_index(filenames: Any, progress: bool | None = None) -> Array:
+    """Counts the records of TFRecord files and keeps an index of them, so that any record can be had by its number.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/words.tfrecord"
+    >>> with fl.io.TFRecordWriter(path) as writer:
+    ...     for word in ("one", "two", "three"):
+    ...         writer.write(word)
+    >>> fl.io.tfrecord_index(path)
+    array([3])
+    >>> ds = fl.TFRecordDataset(path)
+    >>> len(ds), ds.at(2), [len(word) for word in ds.global_shuffle(seed=1)]
+    (3, b'three', [5, 3, 3])
+
+    `filenames` is a name or a list of names; the result has one number per file. Calling it is never needed: `len`,
+    `at`, `global_shuffle` make the index themselves. Done ahead, it saves them the time, which is what it takes to read
+    the files once at most, and less where records are large. With an index there, `shuffle` holds the numbers of
+    records in place of records, and `skip` and `shard` leave out records without reading them.
+
+    The index of `train.tfrecord` is the file `.train.tfrecord.feedline-index` beside it, with at most eight bytes per
+    record, or, where that folder is read-only, a file in FEEDLINE_CACHE, which is `~/.cache/feedline` unless it is set.
+    It may be removed at any time. It is used as long as size and time of the TFRecord file stay the same. `progress`
+    True or False shows a line on stderr or does not; otherwise it is shown on a terminal where it takes long.
+
+    Compressed files have no index: for them it raises `FailedPreconditionError`. A file that is cut or damaged raises
+    `DataLossError`.
+    """
+    return np.array([len(index) for index in indexes(as_paths(filenames), True, progress)], np.int64)

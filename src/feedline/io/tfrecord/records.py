@@ -1,0 +1,283 @@
+"""Records of TFRecord files by number, through the indexes of the files."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from feedline import kernels
+from feedline.errors import FailedPreconditionError
+from feedline.io.files import as_op_error, shown
+from feedline.io.tfrecord import index as indexing
+from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
+from feedline.io.tfrecord.index import Index, OpenFile
+from feedline.io.tfrecord.sidecar import Array, Stamp
+from feedline.structure.block import Block, Bytes, concat
+from feedline.structure.nest import LEAF
+
+MOST_OPEN = 128
+"""So many files are kept open."""
+
+FIRST_LOOK = 1 << 20
+
+
+class RecordFiles:
+    """The records of files, numbered through all of them. It counts them bit by bit, as far as somebody needs to know;
+    once all are counted, any can be had.
+
+    It stands for the files as they were when they were counted. If one has changed since, it raises: numbers would no
+    longer mean the same records.
+    """
+
+    def __init__(self, names: Sequence[bytes]) -> None:
+        self.names = tuple(names)
+        self._lock = threading.RLock()
+        self._indexes: list[Index] = []
+        self._stamps: list[Stamp] | None = None
+        self._looked: int | None = None
+        self._wrong_index = False
+        self._open: OrderedDict[int, OpenFile] = OrderedDict()
+        self._starts: Array | None = None
+        self._firsts: Array = np.zeros(1, np.int64)
+
+    @classmethod
+    def found(cls, names: Sequence[bytes]) -> RecordFiles | None:
+        """The records of files that all have an index already; None where one has not."""
+        made = cls(names)
+        for name in made.names:
+            index = indexing.found(name)
+            if index is None:
+                return None
+            made._indexes.append(index)
+        return made.whole()
+
+    # Counting.
+
+    @property
+    def low(self) -> int:
+        """At least so many records there are."""
+        return max(self._looked or 0, sum(map(len, self._indexes)))
+
+    @property
+    def high(self) -> int:
+        """No more records than this there are."""
+        if len(self._indexes) == len(self.names):
+            return self.low
+        if self._stamps is None:
+            self._stamps = [indexing.stamp_of(name) for name in self.names]
+        left = sum(stamp.size // AROUND for stamp in self._stamps[len(self._indexes) :])
+        return sum(map(len, self._indexes)) + left
+
+    def more(self) -> None:
+        """Counts on: at first the beginning of the first file, then whole files, twice as many each time."""
+        with self._lock:
+            if self._looked is None and self.names:
+                self._looked = _first_records(self.names[0])
+            elif len(self._indexes) < len(self.names):
+                have = len(self._indexes)
+                self._indexes += indexing.indexes(self.names[have : max(1, 2 * have)])
+
+    def whole(self) -> RecordFiles:
+        """Itself, with all records counted."""
+        with self._lock:
+            if self._starts is None:
+                self._indexes += indexing.indexes(self.names[len(self._indexes) :])
+                parts = [index.starts for index in self._indexes]
+                self._starts = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
+                self._firsts = np.cumsum([0, *map(len, self._indexes)])
+        return self
+
+    @property
+    def counts(self) -> list[int]:
+        """The number of records of each file."""
+        return [len(index) for index in self.whole()._indexes]
+
+    @property
+    def count(self) -> int:
+        """The number of all records."""
+        return int(self.whole()._firsts[-1])
+
+    @property
+    def firsts(self) -> Array:
+        """The number of each file's first record, and that after the last record of all."""
+        return self.whole()._firsts
+
+    @property
+    def mark(self) -> int:
+        """A number that tells these files from others: a checksum of their sizes and counts, not of their times, so
+        that a copy of the files has the same.
+        """
+        parts = [(index.stamp.size, len(index)) for index in self.whole()._indexes]
+        return kernels.crc32c(np.array(parts, "<i8").tobytes())
+
+    def changed(self) -> bool:
+        """True when a file that was counted is no longer the one that is there under its name."""
+        stamps = [index.stamp for index in self._indexes]
+        return self._wrong_index or any(_stamp(name) != stamp for name, stamp in zip(self.names, stamps, strict=False))
+
+    # Reading.
+
+    def rows(self, index: Array) -> Block:
+        """The records with these numbers, in fresh memory. All checksums are compared."""
+        n = len(index)
+        starts_ = self.whole()._starts
+        assert starts_ is not None
+        if n == 1 or (n > 1 and index[-1] - index[0] == n - 1 and bool((index[1:] - index[:-1] == 1).all())):
+            return self._span(int(index[0]), int(index[-1]) + 1)
+        in_file = np.searchsorted(self._firsts, index, "right") - 1
+        at = index + in_file  # each file has one start more than it has records
+        used = np.flatnonzero(np.bincount(in_file)).tolist()
+        if len(used) > MOST_OPEN:
+            return concat([self.rows(index[: n // 2]), self.rows(index[n // 2 :])])
+        files = {i: self._opened(i) for i in used}
+        fds = np.zeros(len(self.names), np.int64)
+        for i, file in files.items():
+            fds[i] = file.fd
+        starts = starts_[at].astype(np.int64)
+        ends = starts_[at + 1].astype(np.int64)
+        places = np.zeros(n + 1, np.int64)
+        np.cumsum(ends - starts, out=places[1:])
+        return self._read(index, fds[in_file], starts, ends - starts, places)
+
+    def _span(self, first: int, last: int) -> Block:
+        """Records that are neighbours, as far as they are in one file in one piece."""
+        assert self._starts is not None
+        i = int(self._firsts.searchsorted(first, "right")) - 1
+        stop = min(last, int(self._firsts[i + 1]))
+        file = self._opened(i)
+        places = self._starts[first + i : stop + i + 1].astype(np.int64)
+        start, end = int(places[0]), int(places[-1])
+        places -= start
+        block = self._read(first, np.array([file.fd]), np.array([start]), np.array([end - start]), places)
+        return block if stop == last else concat([block, self._span(stop, last)])
+
+    def _read(self, index: int | Array, fds: Array, starts: Array, sizes: Array, places: Array) -> Block:
+        """What lies at these places of files, if it is the records with these numbers, or those from this one on, and
+        whole. In memory one begins, with what is around it, at each of `places`.
+        """
+        n = len(places) - 1
+        data, whole, failure = kernels.read_spans(fds, starts, sizes)
+        good, stop, length = 0 if isinstance(index, int) else whole, int(Stop.DATA_CUT), 0
+        if whole == len(sizes):
+            offsets = places + HEADER.size
+            there, stop, length = kernels.tfrecord_frames(data, 0, n)
+            if len(there) == n + 1 and bool((there == offsets).all()):
+                return Block([Bytes(data, offsets, AROUND)], n, LEAF)
+            good = int((there == offsets[: len(there)]).argmin() or len(there)) - 1
+        raise self._wrong(index + good if isinstance(index, int) else int(index[good]), stop, length, failure)
+
+    def _opened(self, i: int) -> OpenFile:
+        """The file with this number, which must be the one that was counted. It stays open as long as somebody holds
+        what this returns, and for a while after.
+        """
+        stamp = self._indexes[i].stamp
+        with self._lock:
+            file = self._open.get(i)
+            if _stamp(self.names[i]) != stamp:
+                self._open.pop(i, None)
+                raise FailedPreconditionError(
+                    f"{shown(self.names[i])} has changed since its records were counted: it had {stamp.size} bytes "
+                    f"then, and the time of its last change is another; make the dataset anew"
+                )
+            if file is None:
+                file = self._open[i] = OpenFile(self.names[i])
+                if Stamp.of(os.fstat(file.fd)) != stamp:
+                    self._open.pop(i)
+                    return self._opened(i)
+                while len(self._open) > MOST_OPEN:
+                    self._open.popitem(last=False)
+            else:
+                self._open.move_to_end(i)
+            return file
+
+    def _wrong(self, number: int, stop: int, length: int, failure: int) -> Exception:
+        assert self._starts is not None
+        i = int(self._firsts.searchsorted(number, "right")) - 1
+        name, start = self.names[i], int(self._starts[number + i])
+        number -= int(self._firsts[i])
+        if failure:
+            return as_op_error(OSError(failure, os.strerror(failure)), name)
+        if stop == Stop.DATA_DAMAGED:
+            return indexing.damage(name, number, start, stop, length, 0)
+        # The index has led to a place where no such record is, although size and time of the file are as they were.
+        indexing.forget(name)
+        self._wrong_index = True
+        return FailedPreconditionError(
+            f"{shown(name)}, record {number} (byte {start}) is not where the index of the file has it: the file was "
+            "damaged, or written to without a new time; make the dataset anew, which counts its records again"
+        )
+
+    def expect(self, start: int, stop: int) -> None:
+        """Lets the system read ahead the records from number `start` to `stop`, which are about to be needed."""
+        advise = getattr(os, "posix_fadvise", None)
+        if advise is None or start >= stop:
+            return
+        assert self._starts is not None
+        first, last = np.searchsorted(self._firsts, [start, stop - 1], "right") - 1
+        for i in range(first, min(last, first + MOST_OPEN) + 1):
+            a = int(self._starts[max(start, self._firsts[i]) + i])
+            b = int(self._starts[min(stop, self._firsts[i + 1]) + i])
+            if a < b:
+                advise(self._opened(i).fd, a, b - a, os.POSIX_FADV_WILLNEED)
+
+    @property
+    def mean_size(self) -> float:
+        """How large a record is on average."""
+        return sum(index.stamp.size for index in self._indexes) / max(1, self.count)
+
+    def close(self) -> None:
+        """Closes the files; they are opened again where they are needed again."""
+        with self._lock:
+            self._open.clear()
+
+    def __reduce__(self) -> Any:
+        return _again, (self.names, self.mark)
+
+
+def _again(names: tuple[bytes, ...], mark: int) -> RecordFiles:
+    """As in the process that has sent it, if the files are the same."""
+    made = _Marked(names)
+    made.expected = mark
+    return made
+
+
+class _Marked(RecordFiles):
+    """The records of files that were counted elsewhere."""
+
+    expected = 0
+
+    def whole(self) -> RecordFiles:
+        if self._starts is None:
+            super().whole()
+            if self.mark != self.expected:
+                self._starts = None
+                raise changed_since(self.names)
+        return self
+
+
+def changed_since(names: Sequence[bytes]) -> FailedPreconditionError:
+    """Files that are not those that were counted before."""
+    files = shown(names[0]) + (f" and the {len(names) - 1} other files with it" if len(names) > 1 else "")
+    return FailedPreconditionError(
+        f"{files} have changed: their sizes or numbers of records are not those they had when the records were "
+        "numbered; start anew"
+    )
+
+
+def _stamp(name: bytes) -> Stamp | None:
+    try:
+        return Stamp.of(os.stat(name))
+    except OSError:
+        return None
+
+
+def _first_records(name: bytes) -> int:
+    """How many records there are at the beginning of a file, as far as one short look tells."""
+    size = indexing.stamp_of(name).size
+    with OpenFile(name) as fd:
+        return len(indexing.hop(name, fd, 0, size, 0, FIRST_LOOK)[0]) if size else 0
