@@ -13,6 +13,7 @@ from feedline.data.options import Options
 from feedline.engine.run import Run
 from feedline.errors import OpError
 from feedline.ops import apply as _apply
+from feedline.ops import at as _at
 from feedline.ops import batch as _batch
 from feedline.ops import bucket_by_sequence_length as _bucket_by_sequence_length
 from feedline.ops import cache as _cache
@@ -61,6 +62,7 @@ from feedline.ops.sources import random as _random
 from feedline.ops.sources import range as _range
 from feedline.optimize import Applied, Optimizer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.counted import length
 from feedline.plan.explain import Explanation, explain, summary
 from feedline.plan.face import Face, register_face
 from feedline.plan.fingerprint import fingerprint
@@ -136,6 +138,8 @@ class Dataset(Face[T_co]):
     with_options = _with_options.with_options
 
     # Looking at it and iterating it
+    at = _at.at
+
     def cardinality(self) -> np.int64:
         """The number of elements; `INFINITE_CARDINALITY` or `UNKNOWN_CARDINALITY` where there is no such number.
 
@@ -145,7 +149,10 @@ class Dataset(Face[T_co]):
         return np.int64(self._plan.cardinality())
 
     def __len__(self) -> int:
-        n = self._plan.cardinality()
+        try:
+            n = length(self._plan)
+        except OpError as e:  # list() asks for the length, too, and goes on without one after a TypeError
+            raise TypeError(f"the dataset's length cannot be told: {e}") from e
         if n == INFINITE:
             raise TypeError("the dataset is infinite and has no length; take(n) makes it finite")
         if n == UNKNOWN:

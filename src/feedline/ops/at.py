@@ -9,7 +9,9 @@ import numpy as np
 from feedline.errors import FailedPreconditionError, OutOfRangeError, UnimplementedError
 from feedline.plan.arguments import integer, plan_of
 from feedline.plan.cardinality import INFINITE
+from feedline.plan.counted import assumed, counted, counted_already, fresh
 from feedline.plan.face import Face
+from feedline.plan.node import Node
 
 
 def at(dataset: Face[Any], index: int) -> Any:
@@ -18,22 +20,47 @@ def at(dataset: Face[Any], index: int) -> Any:
     >>> ds = fl.Dataset.range(1_000_000).map(lambda x: x * 2).batch(4)
     >>> fl.experimental.at(ds, 1000)
     array([8000, 8002, 8004, 8006])
+    >>> ds.at(249_999)
+    array([1999992, 1999994, 1999996, 1999998])
 
     It works over sources that know where each row is and steps that keep track of it, such as map, batch, take, skip,
-    shard, zip, concatenate and repeat. After a `shuffle` it gives the elements in another order, as TensorFlow does.
+    shard, zip, concatenate and repeat. Over TFRecord files without compression it works too: their records are counted
+    at the first call. After a `shuffle` it gives the elements in another order, as TensorFlow does.
     """
     plan = plan_of(dataset, "dataset", "at")
     i = integer(index, "index", "at")
-    n = plan.cardinality()
-    if not plan.indexable:
-        odd = next(p for p in plan.walk() if not p.indexable)
-        raise UnimplementedError(
-            f"at: the dataset gives no random access because of {odd.op} (step {odd.position}); iterate it, "
-            "or put its elements into arrays and use from_tensor_slices"
-        )
+    try:
+        return _row(plan, i)
+    except (FailedPreconditionError, OutOfRangeError):
+        if fresh(plan):
+            raise
+    return _row(plan, i)  # files have changed since their records were counted
+
+
+def _row(plan: Node, i: int) -> Any:
+    rows = _by_number(plan)
+    n = rows.cardinality()
     if n < 0:
         kind = "has no end" if n == INFINITE else "has an unknown number of elements"
         raise FailedPreconditionError(f"at: the dataset {kind}; take(n) makes it one that allows random access")
     if not 0 <= i < n:
         raise OutOfRangeError(f"at: index {i} is out of range for a dataset of {n} elements")
-    return plan.rows(np.array([i], np.int64)).rows()[0]
+    return rows.rows(np.array([i], np.int64)).rows()[0]
+
+
+def _by_number(plan: Node) -> Node:
+    """The plan in a form that gives any row."""
+    if plan.indexable:
+        return plan
+    known = counted_already(plan)
+    if known is not None:
+        return known
+    possible = assumed(plan)
+    if not possible.indexable:
+        odd = next(p for p in possible.walk() if not p.indexable)
+        raise UnimplementedError(
+            f"at: the dataset gives no random access because of {odd.op} (step {odd.position})"
+            + (f": {odd.obstacle}" if odd.obstacle else "; iterate it, or put its elements into arrays and use "
+               "from_tensor_slices")
+        )
+    return counted(plan)

@@ -8,6 +8,7 @@ import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
 from feedline.plan.cardinality import INFINITE
+from feedline.plan.counted import assumed, counted, fresh
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.rewrite import standing_for, with_inputs
@@ -20,12 +21,28 @@ Key = tuple[int, int, int]
 
 
 class Place(NamedTuple):
-    """How many elements have come out; the key of the order; the keys of global shuffles below; an error due next."""
+    """How many elements have come out; the key of the order; the keys of global shuffles below; an error due next; of
+    how many elements; and what gives them, None until it is needed.
+    """
 
     at: int = 0
     key: Key = (0, 0, 0)
     below: tuple[Key, ...] = ()
     error: Exception | None = None
+    total: int = -1
+    source: Any = None
+
+
+class Held:
+    """A plan that gives rows by number, for as long as an iteration lasts: the numbers must go on meaning the same."""
+
+    __slots__ = ("plan",)
+
+    def __init__(self, plan: Node) -> None:
+        self.plan = plan
+
+    def close(self) -> None:
+        """Nothing: the files it has open belong to the plan."""
 
 
 @node
@@ -50,15 +67,16 @@ class GlobalShuffle(Node):
 
     def step(self, state: Place, pull: Pull, want: int) -> tuple[Block | None, Place]:
         """The rows of the next places."""
-        at, key, below, error = state
+        at, key, below, error, n, held = state
         if error is not None:
             raise error
-        n = self.cardinality()
+        if held is None:
+            return EMPTY, self._begun(state)
         stop = min(at + want, n)
         if at >= stop:
             return None, state
         index = permute(np.arange(at, stop), key, n - 1, ROUNDS)
-        source = _settled(self.input, list(below)) if below else self.input
+        source = _settled(held.plan, list(below)) if below else held.plan
         if source.quiet:
             try:
                 return source.rows(index), state._replace(at=stop)
@@ -69,6 +87,17 @@ class GlobalShuffle(Node):
             assert error is not None
             raise error
         return rows, state._replace(at=at + rows.n, error=error)
+
+    def _begun(self, state: Place) -> Place:
+        fresh(self.input)
+        source = counted(self.input)
+        n = source.cardinality()
+        if state.total not in (-1, n):
+            raise FailedPreconditionError(
+                f"global_shuffle at step {self.position}: the dataset has {n} elements, but had {state.total} when "
+                "the iteration began; begin anew"
+            )
+        return state._replace(total=n, source=Held(source))
 
     def after_error(self, state: Place) -> Place:
         """The element that failed has had its turn."""
@@ -123,19 +152,21 @@ def global_shuffle(
     [0, 6, 9, 4, 8, 1, 2, 5, 3, 7]
 
     It needs random access all the way down: sources such as `range`, `from_tensor_slices` or a `Source` of one's own
-    that knows its length, and above them map, batch with `drop_remainder`, take, skip, shard, zip, concatenate, repeat,
-    cache and prefetch. Other steps go after it. For a given seed the order is TensorFlow's.
+    that knows its length, TFRecord files without compression, and above them map, batch with `drop_remainder`, take,
+    skip, shard, zip, concatenate, repeat, cache and prefetch. Other steps go after it. For a given seed the order is
+    TensorFlow's. Records of files are counted when the first element is asked for (see `fl.io.tfrecord_index`).
     """
     plan = self._plan
-    settled = _settled(plan, [(0, 0, 0) for p in plan.walk() if isinstance(p, GlobalShuffle)])
+    possible = assumed(plan)
+    settled = _settled(possible, [(0, 0, 0) for p in plan.walk() if isinstance(p, GlobalShuffle)])
     if not settled.shufflable:
         odd = next(p for p in settled.walk() if not p.shufflable)
         why = "batch without drop_remainder" if odd.op == "batch" else odd.op
         raise FailedPreconditionError(
-            f"global_shuffle: needs random access, which {why} (step {odd.position}) does not give; put global_shuffle "
-            "before it, or use shuffle"
+            f"global_shuffle: needs random access, which {why} (step {odd.position}) does not give"
+            + (f": {odd.obstacle}" if odd.obstacle else "; put global_shuffle before it, or use shuffle")
         )
-    n = plan.cardinality()
+    n = possible.cardinality()
     if n <= 0:
         got = "none" if n == 0 else "without end" if n == INFINITE else "an unknown number of them"
         kind = FailedPreconditionError if n == INFINITE else InvalidArgumentError

@@ -43,6 +43,28 @@ class Child(Protocol):
         """Frees what the run holds."""
 
 
+class Tally(Protocol):
+    """Counts the rows of a source, no further than it has to."""
+
+    @property
+    def low(self) -> int:
+        """At least so many rows there are."""
+
+    @property
+    def high(self) -> int:
+        """At most so many rows there are."""
+
+    @property
+    def count(self) -> int:
+        """The number of rows: counts all of them."""
+
+    def more(self) -> None:
+        """Counts on a little."""
+
+    def changed(self) -> bool:
+        """True when what was counted is not what is there now."""
+
+
 class NoState(NamedTuple):
     """The state of a node that needs none."""
 
@@ -129,6 +151,21 @@ class Node:
         raise TypeError(f"{self.op} opens no nested datasets")
 
     # Random access: a node that can give any row without running the others.
+
+    def tally(self) -> Tally | None:
+        """For a source whose rows can be counted at a price, and had by number then: what counts them."""
+        return None
+
+    def counted(self, rows: Any) -> Node:
+        """A source that has a tally, with the number of its rows known: the tally itself, or anything with a `count`
+        for a look at what would follow from that number.
+        """
+        raise TypeError(f"{self.op} counts nothing")
+
+    @property
+    def obstacle(self) -> str:
+        """Why `rows` does not work, and what to do about it, where the name of the step does not say it."""
+        return ""
 
     @property
     def indexable(self) -> bool:

@@ -2,26 +2,93 @@
 
 from __future__ import annotations
 
+import dataclasses
+from functools import cached_property
 from typing import Any, ClassVar
 
 from feedline.io.reader import Reader
 from feedline.io.tfrecord.reader import TFRecordReader
+from feedline.io.tfrecord.records import RecordFiles
 from feedline.ops.sources.files import Files, names_plan, optional_integer, parallel_reads
+from feedline.ops.sources.from_tensor_slices import Slices
+from feedline.ops.turns import Turns
+from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import Face
-from feedline.plan.node import node
+from feedline.plan.node import Node, node
+from feedline.structure.block import Array, Block
 
 
 @node
 class TFRecords(Files):
-    """Records of TFRecord files, as strings."""
+    """Records of TFRecord files, as strings. With `files`, they are counted and can be had by number."""
 
     op: ClassVar[str] = "TFRecordDataset"
     compression_type: str | None = None
     buffer_size: int | None = None
+    files: Any = dataclasses.field(default=None, compare=False, repr=False)
 
     def open_file(self, name: bytes) -> Reader:
         """A reader of one TFRecord file."""
         return TFRecordReader(name, self.compression_type or "", self.buffer_size)
+
+    def cardinality(self) -> int:
+        """As in TensorFlow nobody knows, unless somebody has counted."""
+        return UNKNOWN if self.files is None else int(self.files.count)
+
+    @cached_property
+    def names(self) -> tuple[bytes, ...] | None:
+        """The names of the files, where they can be told without running anything."""
+        return tuple(self.input.block.rows()) if isinstance(self.input, Slices) else None
+
+    @property
+    def numbered(self) -> bool:
+        """True when records can be had by number, given an index of the files."""
+        return self.names is not None and not self.compression_type and not any(b"://" in n for n in self.names)
+
+    @property
+    def obstacle(self) -> str:
+        """What keeps records from being had by number."""
+        if self.names is None:
+            return "the names of its files come from a dataset; give them as a list"
+        if self.compression_type and self.names:
+            return (
+                f"{self.names[0]!r} is {self.compression_type}-compressed, and compressed files can only be read from "
+                "the beginning; write the records to files without compression, or use save and Dataset.load"
+            )
+        return "" if self.numbered else "some files are not local; copy them first"
+
+    def tally(self) -> RecordFiles | None:
+        """Its files, which stay counted from one call to the next unless they change."""
+        if not self.numbered or self.files is not None:
+            return None
+        kept: RecordFiles | None = self.__dict__.get("_tally")
+        if kept is None or kept.changed():
+            assert self.names is not None
+            kept = self.__dict__["_tally"] = RecordFiles(self.names)
+        return kept
+
+    def counted(self, rows: Any) -> Node:
+        """The same records, counted."""
+        made: Node = self.replace(files=rows)
+        return made
+
+    @property
+    def indexable(self) -> bool:
+        """Once they are counted."""
+        return self.files is not None
+
+    def rows(self, index: Array) -> Block:
+        """The records with these numbers."""
+        block: Block = self.files.rows(index if self.cycle == 1 else self.in_turn(self.files, index))
+        return block
+
+    def in_turn(self, files: RecordFiles, index: Array) -> Array:
+        """Numbers in the order in which files take turns, as numbers through one file after another."""
+        turns = self.__dict__.get("_turns")
+        if turns is None:
+            turns = self.__dict__["_turns"] = Turns(files.counts, self.cycle)
+        which, places = turns.places(index)
+        return files.firsts[which] + places
 
 
 def tfrecord_dataset(
@@ -46,6 +113,16 @@ def tfrecord_dataset(
     read one after another, or `num_parallel_reads` of them in turn, a record each. Checksums are always compared; a
     damaged or cut file raises `DataLossError`, with the file and the number of the record, and iteration can go on with
     the next file. Files are read anew in every iteration, and no more of them than is asked for.
+
+    Records of files that are not compressed can be had by number.
+
+    >>> ds = fl.TFRecordDataset(path)
+    >>> len(ds), ds.at(1), list(ds.global_shuffle(seed=3))
+    (2, b'two', [b'two', b'one'])
+
+    For that the records are counted when it is first asked for, which takes a look at every header; `cardinality` stays
+    unknown. See `fl.io.tfrecord_index` for what is kept of it. A file that changes while an iteration goes by numbers
+    raises `FailedPreconditionError`.
     """
     names = names_plan(filenames, "TFRecordDataset")
     size = optional_integer(buffer_size, "buffer_size", "TFRecordDataset")
