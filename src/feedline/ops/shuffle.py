@@ -252,6 +252,8 @@ def shuffle(
     [0, 3, 4, 2, 5, 1]
 
     A perfect shuffle needs a buffer as large as the dataset; over arrays in memory that costs row numbers, not rows.
+    The same holds directly over TFRecord files that have an index (see `fl.io.tfrecord_index`), for buffers of more
+    than 16 MiB: a checkpoint then holds at most eight bytes per record, and each record is read when it comes out.
     Each iteration, and each epoch of a `repeat` after it, has another order unless `reshuffle_each_iteration` is
     False. For a given seed the order is TensorFlow's.
     """

@@ -10,7 +10,7 @@ Each rule has a file and a name. Those with TensorFlow's names obey `Options.exp
     map_and_filter_fusion      the same for maps and the filter after them; only if asked for
     map_and_batch_fusion       a batch after a map treats failing elements as TensorFlow does
     push_down                  parts of rows in memory are read from where they lie (feedline's own)
-    shuffle_row_numbers        row numbers are shuffled instead of rows (feedline's own)
+    shuffle_row_numbers        row numbers are shuffled instead of rows or indexed records (feedline's own)
 
 Every rule goes over the plan once, inputs first, in the order above. TensorFlow does the same, and it shows: which
 steps are neighbours when a fusion looks at them decides what an error takes along and how many seeds an epoch takes.

@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from feedline.ops.pick import Pick
-from feedline.ops.shard import Shard
+from feedline.ops.prefetch import Prefetch
+from feedline.ops.record_numbers import FetchRecords, RecordNumbers
+from feedline.ops.shard import SHARD_HINT, Shard
 from feedline.ops.shuffle import Shuffle
 from feedline.ops.skip import Skip
 from feedline.ops.sources.range import Range
+from feedline.ops.sources.tfrecord_dataset import TFRecords
+from feedline.ops.take import Take
+from feedline.ops.with_options import WithOptions
 from feedline.optimize.plain import plain
 from feedline.plan.node import Node
 from feedline.plan.rewrite import standing_for
@@ -21,6 +26,10 @@ def shuffle_row_numbers(node: Node) -> Node | None:
 
     The order of a shuffle does not depend on what is shuffled, so seeds and order stay the same. What else changes the
     order of such rows works on the numbers as well.
+
+    Records of TFRecord files are such rows where there is an index, which shows only when an iterator is made. With it,
+    a checkpoint holds numbers, and records that `skip` and `shard` leave out are not read. A damaged record is then met
+    where it would come out, and those after it in its file are not lost.
     """
     if isinstance(node, (Shuffle, Skip, Shard)) and isinstance(node.input, Pick):
         picked = node.input
@@ -28,4 +37,57 @@ def shuffle_row_numbers(node: Node) -> Node | None:
     if isinstance(node, Shuffle) and plain(node.input) and not isinstance(node.input, Range):
         numbers = Range(0, node.input.cardinality(), 1, _NUMBERS)
         return standing_for(node, Pick(node.input, node.replace(input=numbers)))
-    return None
+    return _record_numbers(node)
+
+
+def _record_numbers(node: Node) -> Node | None:
+    if not isinstance(node, (Shuffle, Skip, Shard, Take)):
+        return None
+    fetched = node.input if isinstance(node.input, FetchRecords) else None
+    if fetched is None and isinstance(node, Take):
+        return None  # nothing is won by that alone
+    numbers = _numbered(node.input) if fetched is None else fetched.input
+    if numbers is None:
+        return None
+    if isinstance(node, Shuffle):
+        if isinstance(numbers, RecordNumbers):
+            numbers = numbers.replace(held=node.buffer_size)
+        return standing_for(node, FetchRecords(node.replace(input=numbers)))
+    if isinstance(numbers, RecordNumbers):
+        part = _part(node, numbers)
+        return None if part is None else standing_for(node, FetchRecords(part))
+    return standing_for(node, FetchRecords(node.replace(input=numbers)))
+
+
+def _numbered(plan: Node) -> RecordNumbers | None:
+    """The numbers of the records that a plan gives, where it is TFRecord files and steps that take them as they are."""
+    if isinstance(plan, TFRecords):
+        return RecordNumbers(plan) if plan.numbered else None
+    if not isinstance(plan, (Prefetch, Take, WithOptions)):
+        return None
+    below = _numbered(plan.input)
+    if below is None:
+        return None
+    most = plan.count if isinstance(plan, Take) and plan.count >= 0 else None
+    made: RecordNumbers = below.replace(input=plan, most=_least(below.most, most))
+    return made
+
+
+def _part(node: Node, numbers: RecordNumbers) -> RecordNumbers | None:
+    """Which of the numbers are left; the plan as it was written is told as well."""
+    start, by, most = numbers.start, numbers.by, numbers.most
+    match node:
+        case Take(count=count) if count >= 0:
+            most = _least(most, count)
+        case Skip(count=count) if count >= 0:
+            start, most = start + count * by, None if most is None else max(0, most - count)
+        case Shard(num_shards=k, index=i) if k != SHARD_HINT:
+            start, by, most = start + i * by, by * k, None if most is None else max(0, -(-(most - i) // k))
+        case _:
+            return None
+    made: RecordNumbers = numbers.replace(input=node.replace(input=numbers.input), start=start, by=by, most=most)
+    return made
+
+
+def _least(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else min(a, b)
