@@ -1,6 +1,8 @@
 """`check(dataset, expect)`: one dataset, run in every way that must make no difference.
 
-- in blocks of 1, 2, 7, 64 rows and of the engine's own choice, with the optimizer on and off; each of these:
+- in blocks of 1, 2, 7, 64 rows and of the engine's own choice, with the optimizer on and off, and with a prefetch at
+the
+  end and all calls that may be made by other threads made there; each of these:
   - two epochs of the same dataset, where every array that may be written to is overwritten once it has been compared;
   - saved at every element and restored into a fresh dataset, twice in a row, the second time with other blocks;
 - the dataset pickles, where the user's functions do, and prints;
@@ -15,6 +17,7 @@ import dataclasses
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,7 @@ from tests.likeness import compare, difference, elements, misfit, show
 
 import feedline as fl
 from feedline.engine import checkpoint
+from feedline.engine.crew import forced
 from feedline.engine.run import blocks
 from feedline.errors import op_class
 from feedline.plan.function import Function
@@ -31,6 +35,8 @@ from feedline.structure.nest import flatten
 __all__ = ["BLOCK_SIZES", "Raises", "check", "check_errors", "compare", "difference", "elements"]
 
 BLOCK_SIZES: tuple[int | None, ...] = (1, 2, 7, 64, None)
+WORKERS: tuple[tuple[str, int | None], ...] = (("thread", None), ("loose", 2))
+"""Ways of running with other threads, and their block sizes."""
 RESTORE_POINTS = 40
 """At most so many places of a long dataset are saved; the first and last ones always."""
 
@@ -113,9 +119,12 @@ class _Way:
     size: int | None
     optimized: bool
     errors: bool
+    workers: str | None = None
 
     def fresh(self) -> Any:
         made = self.make()
+        if self.workers is not None:
+            made = made.prefetch(2)
         if self.optimized:
             return made
         options = fl.Options()
@@ -124,7 +133,15 @@ class _Way:
 
     def words(self) -> str:
         size = "the engine's own block size" if self.size is None else f"blocks of {self.size}"
-        return f"with {size}, optimizer {'on' if self.optimized else 'off'}"
+        how = "" if self.workers is None else f", workers forced ({self.workers})"
+        return f"with {size}, optimizer {'on' if self.optimized else 'off'}{how}"
+
+    def run(self) -> Any:
+        """The setting in which new iterators run this way."""
+        stack = ExitStack()
+        stack.enter_context(blocks(self.size))
+        stack.enter_context(forced(self.workers))
+        return stack
 
     def read(self, it: Any, count: int) -> Iterator[Any]:
         """Up to `count` elements; where errors are expected, they come as `Failure`."""
@@ -157,12 +174,13 @@ def _check(
         optimizer = [True]
     _check_outside(make(), expect, endless, errors)
     ways = [_Way(make, size, optimized, errors) for optimized in optimizer for size in sizes]
+    ways += [_Way(make, size, optimizer[0], errors, workers) for workers, size in WORKERS if size in sizes]
     for way in ways:
-        with blocks(way.size):
+        with way.run():
             _check_epochs(way, epochs, endless)
     if restore:
         for i, way in enumerate(ways):
-            with blocks(way.size):
+            with way.run():
                 _check_restore(way, epochs, endless, sizes[(i + 1) % len(sizes)])
     for optimized in optimizer:
         _check_pickled(_Way(make, None, optimized, errors), expect, endless)

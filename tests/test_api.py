@@ -67,13 +67,19 @@ def absent() -> dict[str, str]:
 
 
 def signature(value: Any) -> str:
-    """The signature as the list writes it: no annotations, no self, dtypes as `tf.int64`."""
+    """The signature as the list writes it: no annotations, no self, dtypes as `tf.int64`. What comes after `name` by
+    keyword only is feedline's own.
+    """
     static = isinstance(value, staticmethod)
     function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
     parameters = list(inspect.signature(function).parameters.values())
     if parameters and parameters[0].name in ("self", "cls") and not static:
         parameters = parameters[1:]
-    parts = []
+    names = [p.name for p in parameters]
+    if "name" in names:
+        last = names.index("name")
+        parameters = [p for i, p in enumerate(parameters) if p.kind is not p.KEYWORD_ONLY or i <= last]
+    parts: list[str] = []
     for p in parameters:
         if p.kind is p.KEYWORD_ONLY and not any(x.startswith("*") for x in parts):
             parts.append("*")

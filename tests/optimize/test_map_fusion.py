@@ -53,7 +53,8 @@ def test_functions_on_whole_columns_stay_by_themselves() -> None:
 
 
 def test_parallel_maps_stay_by_themselves() -> None:
-    assert _ops(fused(fl.Dataset.range(3).map(int, num_parallel_calls=2).map(str))) == ["range", "map", "map"]
+    ops = _ops(fused(fl.Dataset.range(3).map(int, num_parallel_calls=2).map(str)))
+    assert ops == ["range", "map", "map", "prefetch"]
 
 
 def test_errors_name_the_function_and_its_step() -> None:

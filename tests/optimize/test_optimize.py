@@ -10,7 +10,7 @@ import pytest
 
 import feedline as fl
 from feedline import optimize as package
-from feedline.optimize import RULES, Optimizer, optimize, without
+from feedline.optimize import INJECT, RULES, Optimizer, optimize, without
 
 
 def _options(**settings: bool) -> fl.Options:
@@ -26,7 +26,7 @@ def _names(options: Any) -> list[str]:
 
 DEFAULTS = [
     *("noop_elimination", "shuffle_and_repeat_fusion", "map_and_batch_fusion"),
-    *("push_down", "shuffle_row_numbers"),
+    *("push_down", "shuffle_row_numbers", "parallel_batch", "seeds_before_calls"),
 ]
 
 
@@ -50,11 +50,9 @@ def test_options_anywhere_in_the_plan_count() -> None:
     assert ds._prepared[0].op == "batch"
 
 
-def test_rules_of_the_parallel_engine_are_taken_and_change_nothing() -> None:
-    names = ["filter_parallelization", "inject_prefetch", "map_parallelization", "parallel_batch"]
-    names.append("seq_interleave_prefetch")
+def test_what_tensorflow_has_and_feedline_needs_not_is_taken_and_changes_nothing() -> None:
     for value in (True, False):
-        assert _names(_options(**dict.fromkeys(names, value))) == DEFAULTS
+        assert _names(_options(seq_interleave_prefetch=value)) == DEFAULTS
 
 
 def test_without() -> None:
@@ -71,7 +69,7 @@ def test_without() -> None:
 def test_every_rule_is_documented() -> None:
     assert package.__doc__ is not None
     listed = re.findall(r"^    (\w+)  ", package.__doc__, re.MULTILINE)
-    assert listed == [rule.name for rule in RULES]
+    assert listed == [rule.name for rule in (*RULES, INJECT)]
 
 
 def test_a_plan_without_anything_to_do_is_the_same_plan() -> None:

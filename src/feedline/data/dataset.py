@@ -9,7 +9,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from feedline.data.iterator import Iterator, NumpyIterator, check_numpy
-from feedline.data.options import Options
+from feedline.data.options import Options, engine_settings
+from feedline.engine.crew import Crew, Settings
 from feedline.engine.run import Run
 from feedline.errors import OpError
 from feedline.ops import apply as _apply
@@ -239,13 +240,16 @@ class Dataset(Face[T_co]):
             return None, [], str(e)
 
     @cached_property
-    def _prepared(self) -> tuple[Node, Optimizer]:
-        """The plan that runs, and what made it from the one users see."""
-        prepare = Optimizer(_with_options.merged_options(self._plan))
-        return prepare(_shuffle_and_repeat.seeded_apart(self._plan)), prepare
+    def _prepared(self) -> tuple[Node, Optimizer, Settings]:
+        """The plan that runs, what made it from the one users see, and how it is run."""
+        options = _with_options.merged_options(self._plan)
+        prepare = Optimizer(options)
+        plan = prepare.whole(_shuffle_and_repeat.seeded_apart(self._plan))
+        return plan, prepare, engine_settings(options)
 
     def _run(self) -> Run:
-        return Run(*self._prepared)
+        plan, prepare, settings = self._prepared
+        return Run(plan, prepare, crew=Crew(settings))
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_prepared"}

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from feedline.engine import checkpoint
+from feedline.engine import report as reports
+from feedline.engine.crew import Closing, Crew
+from feedline.engine.report import Report
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, OutOfRangeError
 from feedline.plan.face import Face
@@ -33,12 +37,16 @@ class Iterator(Generic[T]):
 
     def __init__(self, run: Run, spec: Any) -> None:
         self._run = run
+        self._crew = run.crew if run.crew is not None else Crew()
         self._spec = spec
         self._lock = threading.RLock()
         self._closed = False
+        self._waited = 0.0
         run.start()
         self._cursor = Cursor(run)
         self._rows = self._handed_out()
+        if self._crew.settings.warm:
+            run.warm()
 
     def __iter__(self) -> Iterator[T]:
         return self
@@ -47,15 +55,23 @@ class Iterator(Generic[T]):
         for row in self._rows:
             return row  # type: ignore[no-any-return]
         with self._lock:
-            for row in self._rows:  # another thread may have got the next block meanwhile
-                return row  # type: ignore[no-any-return]
-            if self._closed:
-                raise FailedPreconditionError("the iterator is closed; make a new one with iter(dataset)")
-            if not self._cursor.refill():
-                self._rows = self._handed_out()
-                raise StopIteration
+            while True:
+                for row in self._rows:  # another thread may have got the next block meanwhile
+                    return row  # type: ignore[no-any-return]
+                self._must_be_open()
+                if not self._refill():
+                    raise StopIteration
+
+    def _refill(self) -> bool:
+        began = perf_counter()
+        try:
+            return self._cursor.refill()
+        except Closing:
+            self._must_be_open()
+            raise
+        finally:
             self._rows = self._handed_out()
-            return next(self._rows)  # type: ignore[no-any-return]
+            self._waited += perf_counter() - began
 
     next = __next__
 
@@ -82,6 +98,19 @@ class Iterator(Generic[T]):
         """The spec of the elements."""
         return self._spec()
 
+    def report(self) -> Report:
+        """Who works and who waits so far, and what AUTOTUNE has chosen, and why. Prints as a table.
+
+        >>> with iter(fl.Dataset.range(100).map(lambda x: x + 1, num_parallel_calls=fl.AUTOTUNE)) as it:
+        ...     _ = next(it)
+        ...     report = it.report()
+        >>> report.stages[0].key
+        '2 map'
+
+        `report.freeze(path)` writes the choices to a file, and `options.autotune.frozen = path` takes them from there.
+        """
+        return reports.made(self._crew, self._waited)
+
     def save(self) -> bytes:
         """Where the iterator stands, to go on from later with `restore`.
 
@@ -102,16 +131,24 @@ class Iterator(Generic[T]):
         """Goes on from where another iterator over the same plan was saved."""
         with self._lock:
             self._must_be_open()
-            self._cursor = checkpoint.loads(state, self._cursor)
+            run = self._run.twin()
+            cursor = checkpoint.loads(state, run)
+            self._run.close()
+            self._run, self._cursor = run, cursor
             self._rows = self._handed_out()
 
     def close(self) -> None:
-        """Frees everything the iterator holds. Going on after it raises `FailedPreconditionError`."""
+        """Frees everything the iterator holds: files, buffers, threads, processes. Going on after it raises
+        `FailedPreconditionError`; so does a `next` that waits in another thread.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._run.tell_closing()
         with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._rows = iter(())
-                self._run.close()
+            self._rows = iter(())
+            self._run.close()
+            self._crew.close()
 
     def _handed_out(self) -> Any:
         """The rows of the cursor's block, as users get them."""
@@ -128,9 +165,8 @@ class Iterator(Generic[T]):
         self.close()
 
     def __del__(self) -> None:
-        run = self.__dict__.get("_run")
-        if run is not None:
-            run.close()
+        if "_rows" in self.__dict__:
+            self.close()
 
     def __repr__(self) -> str:
         return f"<fl.Iterator over {self._run.plan.op}{' (closed)' if self._closed else ''}>"

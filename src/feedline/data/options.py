@@ -9,8 +9,11 @@ from __future__ import annotations
 import enum
 import logging
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Generic, NoReturn, Self, TypeVar, overload
 
+from feedline.engine.crew import Settings, cores
+from feedline.engine.report import read_choices
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 
 T = TypeVar("T")
@@ -230,16 +233,22 @@ class AutotuneOptions(_OptionsBase):
     Options(autotune=AutotuneOptions(cpu_budget=4))
     """
 
-    enabled = _option(bool, "Whether AUTOTUNE is tuned while running, None means True; used by the parallel engine.")
-    cpu_budget = _option(int, "How many cores tuning may plan for, None means all; used by the parallel engine.")
-    ram_budget = _option(int, "How many bytes of waiting elements tuning may plan for; used by the parallel engine.")
+    enabled = _option(bool, "Whether AUTOTUNE is tuned while running, None means True.")
+    cpu_budget = _option(int, "How many cores tuning may plan for, None means all.")
+    ram_budget = _option(int, "How many bytes of waiting elements tuning may plan for.")
     autotune_algorithm = _option(
-        AutotuneAlgorithm, "How tuning looks for better settings; used by the parallel engine."
+        AutotuneAlgorithm, "How tuning looks for better settings."
     )
     initial_parallelism = _option(
-        int, "How many calls run at once before tuning has begun; used by the parallel engine."
+        int, "How many calls run at once before tuning has begun."
     )
-    min_parallelism = _option(int, "The fewest calls at once that tuning may choose; used by the parallel engine.")
+    min_parallelism = _option(int, "The fewest calls at once that tuning may choose, where it chooses any.")
+    allow_processes = _option(
+        bool, "Whether a function that holds the interpreter may be moved to other processes; None means False."
+    )
+    frozen = _option(
+        str, "A file with the values of an earlier run, see `Iterator.report`; what stands there is not tuned."
+    )
 
 
 class DistributeOptions(_OptionsBase):
@@ -269,18 +278,18 @@ class OptimizationOptions(_OptionsBase):
 
     apply_default_optimizations = _option(bool, "Whether rewrites that are on by default are made, None means True.")
     filter_fusion = _option(bool, "Whether several filters in a row run as one.")
-    filter_parallelization = _option(bool, "Whether filters may run in several threads; used by the parallel engine.")
-    inject_prefetch = _option(bool, "Whether a prefetch is put at the end of the plan; used by the parallel engine.")
+    filter_parallelization = _option(bool, "Whether filters may run in several threads.")
+    inject_prefetch = _option(bool, "Whether a prefetch is put at the end of the plan.")
     seq_interleave_prefetch = _option(
-        bool, "Whether a parallel interleave is one that only prefetches its inputs; used by the parallel engine."
+        bool, "Whether a parallel interleave is one that only prefetches its inputs."
     )
     map_and_batch_fusion = _option(bool, "Whether a map followed by a batch runs as one.")
     map_and_filter_fusion = _option(bool, "Whether a map followed by a filter runs as one.")
     map_fusion = _option(bool, "Whether several maps in a row run as one.")
-    map_parallelization = _option(bool, "Whether maps may run in several threads; used by the parallel engine.")
+    map_parallelization = _option(bool, "Whether maps may run in several threads.")
     noop_elimination = _option(bool, "Whether steps that do nothing, as skip(0), are left out.")
     parallel_batch = _option(
-        bool, "Whether batches may be put together in several threads; used by the parallel engine."
+        bool, "Whether batches may be put together in several threads."
     )
     shuffle_and_repeat_fusion = _option(bool, "Whether a shuffle followed by a repeat runs as one.")
 
@@ -306,9 +315,13 @@ class ThreadingOptions(_OptionsBase):
     Options(threading=ThreadingOptions(private_threadpool_size=8))
     """
 
-    max_intra_op_parallelism = _option(int, "How many threads one operation may use; used by the parallel engine.")
+    max_intra_op_parallelism = _option(int, "How many threads one operation may use.")
     private_threadpool_size = _option(
-        int, "How many threads the dataset has of its own, 0 for one per core; used by the parallel engine."
+        int, "The most threads for the calls of one step, 0 for one per core; None means as many as calls."
+    )
+    call_timeout = _option(
+        Real,  # type: ignore[type-abstract]
+        "Seconds after which a call of a `map` or `filter` function counts as failed; None means never."
     )
 
 
@@ -326,7 +339,7 @@ class Options(_OptionsBase):
 
     autotune = _group(AutotuneOptions, "How AUTOTUNE is worked out, see `AutotuneOptions`.")
     deterministic = _option(
-        bool, "Whether parallel steps keep the order of elements, None means True; used by the parallel engine."
+        bool, "Whether parallel steps keep the order of elements, None means True."
     )
     experimental_deterministic = _Renamed(deterministic, warn=False)
     experimental_distribute = _group(DistributeOptions, "How it is divided among workers, see `DistributeOptions`.")
@@ -335,7 +348,7 @@ class Options(_OptionsBase):
     )
     experimental_optimization = _group(OptimizationOptions, "Which rewrites are made, see `OptimizationOptions`.")
     experimental_slack = _option(
-        bool, "Whether the last prefetch pauses before it refills; used by the parallel engine."
+        bool, "Whether the last prefetch pauses before it refills."
     )
     experimental_symbolic_checkpoint = _option(
         bool, "Whether checkpoints hold positions in the sources instead of buffers; feedline chooses that by itself."
@@ -343,7 +356,7 @@ class Options(_OptionsBase):
     experimental_service = _group(ServiceOptions, "How it reads from other machines, see `ServiceOptions`.")
     experimental_warm_start = _option(
         bool,
-        "Whether background work starts with the iterator, not with its first element; used by the parallel engine.",
+        "Whether background work starts with the iterator, not with its first element.",
     )
     dataset_name = _option(str, "A name that messages and traces show.")
     framework_type = _Field[list[str] | None](
@@ -373,3 +386,40 @@ class Options(_OptionsBase):
         copy = self.__copy__()
         copy._set_mutable(False)
         return copy
+
+
+def engine_settings(options: Options | None) -> Settings:
+    """What options say about how a plan is run, as the engine takes it."""
+    if options is None:
+        return Settings()
+    tune, threads = options.autotune, options.threading
+    if options.experimental_slack:
+        _log.warning(
+            "options.experimental_slack has no effect: the thread of a prefetch sleeps while its buffer is full, and "
+            "does not compete with the consumer"
+        )
+    if threads.max_intra_op_parallelism is not None:
+        _log.warning(
+            "options.threading.max_intra_op_parallelism has no effect: NumPy's own threads are set with "
+            "threadpoolctl or OMP_NUM_THREADS"
+        )
+    size = threads.private_threadpool_size
+    return Settings(
+        threads=None if size is None else size or cores(),
+        ordered=options.deterministic is not False,
+        tuned=tune.enabled is not False,
+        cores=_budget(tune.cpu_budget, "autotune.cpu_budget"),
+        memory=_budget(tune.ram_budget, "autotune.ram_budget") or None,
+        initial_calls=tune.initial_parallelism,
+        fewest_calls=tune.min_parallelism,
+        timeout=None if threads.call_timeout is None else float(threads.call_timeout),
+        processes=bool(tune.allow_processes),
+        warm=bool(options.experimental_warm_start),
+        chosen=None if tune.frozen is None else read_choices(tune.frozen),
+    )
+
+
+def _budget(value: int | None, name: str) -> int:
+    if value is not None and value < 0:
+        raise InvalidArgumentError(f"options.{name} must not be negative, got {value}; 0 or None means all there is")
+    return value or 0

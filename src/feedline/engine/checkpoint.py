@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,19 @@ VERSION = 1
 def dumps(cursor: Cursor) -> bytes:
     """Where a cursor stands."""
     run = cursor.run
-    if run.heavy or cursor.block is None:
-        states, skip, rest = run.states, 0, cursor.rest()
-    else:
-        states, skip, rest = cursor.before or run.states, cursor.handed_out(), None
+    if not run.heavy and cursor.block is not None:
+        assert cursor.before is not None
+        return _dumped(cursor, cursor.before, cursor.handed_out(), None)
+    with run.held() as states:
+        return _dumped(cursor, states, 0, cursor.rest())
+
+
+def _dumped(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) -> bytes:
+    plan = cursor.run.plan
     saved = {
         "version": VERSION,
-        "plan": outline(run.plan),
-        "generators": [g.count for g in generators(run.plan)],
+        "plan": outline(plan),
+        "generators": [g.count for g in counters(plan)],
         "states": [encode(s) for s in states],
         "skip": skip,
         "rest": encode(rest),
@@ -48,9 +54,8 @@ def dumps(cursor: Cursor) -> bytes:
     return json.dumps(saved).encode()
 
 
-def loads(state: Any, cursor: Cursor) -> Cursor:
-    """A cursor over the same run as `cursor`, at the place that was saved."""
-    run = cursor.run
+def loads(state: Any, run: Run) -> Cursor:
+    """A cursor over `run`, which has not been started, at the place that was saved."""
     try:
         saved = json.loads(state)
         version = saved["version"]
@@ -65,8 +70,7 @@ def loads(state: Any, cursor: Cursor) -> Cursor:
             + "\nand this is\n  "
             + " → ".join(outline(run.plan))
         )
-    run.close()
-    for generator, count in zip(generators(run.plan), saved["generators"], strict=True):
+    for generator, count in zip(counters(run.plan), saved["generators"], strict=True):
         generator.count = count
     run.states[:] = [decode_state(s, n, run) for s, n in zip(saved["states"], run.nodes, strict=True)]
     restored = Cursor(run)
@@ -91,12 +95,16 @@ def outline(plan: Node) -> list[str]:
 
 def generators(plan: Node) -> list[Any]:
     """The seed generators of a plan, each once."""
-    found: dict[int, Any] = {}
-    for n in plan.walk():
-        g = getattr(n, "generator", None)
-        if g is not None and hasattr(g, "count"):
-            found[id(g)] = g
-    return list(found.values())
+    return _each_once(getattr(n, "generator", None) for n in plan.walk())
+
+
+def counters(plan: Node) -> list[Any]:
+    """What counts the iterations of a plan, each once: seed generators, and the epochs of users' functions."""
+    return [*generators(plan), *_each_once(getattr(n, "epochs", None) for n in plan.walk())]
+
+
+def _each_once(found: Iterable[Any]) -> list[Any]:
+    return list({id(g): g for g in found if g is not None and hasattr(g, "count")}.values())
 
 
 def encode(value: Any) -> Any:
@@ -122,8 +130,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, Exception):
         return {"error": [errors.op_class(type(value)).__name__, f"{type(value).__name__}: {value}"]}
     if isinstance(value, Run):
-        counts = [g.count for g in generators(value.plan)]
-        return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states], counts]}
+        counts = [g.count for g in counters(value.plan)]
+        with value.held() as states:
+            return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in states], counts]}
     if isinstance(value, RaggedTensor):
         return {"ragged": [encode(value.values), encode(value.row_splits)]}
     if isinstance(value, SparseTensor):
@@ -248,13 +257,13 @@ def decode(value: Any, node: Node, run: Run) -> Any:
 
 def _decode_run(got: Any, node: Node, run: Run) -> Run:
     key = decode(got[0], node, run)
-    child = Run(run.prepare(node.child(key)), run.prepare, key)
+    child = run.nested(node.child(key), key)
     if outline(child.plan) != got[1]:
         raise FailedPreconditionError(
             f"the function of {node.op} makes another dataset than when the state was saved: "
             f"{' → '.join(outline(child.plan))} instead of {' → '.join(got[1])}"
         )
-    for generator, count in zip(generators(child.plan), got[3], strict=True):
+    for generator, count in zip(counters(child.plan), got[3], strict=True):
         generator.count = count
     child.states[:] = [decode_state(s, n, child) for s, n in zip(got[2], child.nodes, strict=True)]
     return child

@@ -1,93 +1,42 @@
 """One execution of a plan: the list of its nodes' states, and the calls between them.
 
     Run    a plan with its states; pulls blocks out of it
-    Input  one node inside a run, as its consumer sees it: the `Pull` of plan/node.py
+    Input  one node inside a run, as its consumer sees it (engine/input.py); `Ahead` and `Calls` are those that work in
+           the background
     Cursor what stands between a run and a loop: asks for blocks, hands out rows
 
 States are values. Those of light plans are never changed, so a copy of the list taken before a block, and the number of
 rows handed out since, is a checkpoint. Heavy states are reused in place; there the checkpoint is the states as they are
-and the rest of the block.
+and the rest of the block. What works in the background corrects the list so that it says what a run without threads
+would say at the same element: a checkpoint does not know how the run was made.
 """
 
 from __future__ import annotations
 
-from collections import deque
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from operator import length_hint
+from time import perf_counter
 from typing import Any
 
+from feedline.engine.crew import PATIENCE, Crew, forced
+from feedline.engine.input import CappedInput, Input, blocks, close_state
+from feedline.engine.parallel import Calls
+from feedline.engine.prefetch import Ahead
+from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.face import register_sampler
-from feedline.plan.node import Node
+from feedline.plan.node import Node, RowWise
+from feedline.random.element import uncounted
 from feedline.structure.block import Block
+
+__all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Run", "as_is", "blocks", "close_state", "sample"]
 
 BLOCK_ROWS = 8192
 BLOCK_BYTES = 1 << 20
 SAMPLE_FAILURES = 8
-
-
-class Input:
-    """A node of a run as its consumer sees it."""
-
-    __slots__ = ("inputs", "node", "run", "slot", "states", "step")
-
-    def __init__(self, run: Run, node: Node, slot: int, inputs: Any) -> None:
-        self.run, self.node, self.slot, self.inputs = run, node, slot, inputs
-        self.states = run.states
-        self.step = node.step
-
-    def __call__(self, want: int) -> Block | None:
-        """Runs the node by one block."""
-        states, slot = self.states, self.slot
-        try:
-            block, states[slot] = self.step(states[slot], self.inputs, want)
-        except Exception:
-            states[slot] = self.node.after_error(states[slot])
-            raise
-        return block
-
-    def start(self) -> None:
-        """Starts the node, and what it starts below it, anew."""
-        before = self.states[self.slot]
-        close_state(before)
-        state = self.node.begin(self.inputs)
-        self.states[self.slot] = state if before is None else self.node.again(before, state)
-
-    def open(self, plan: Node, key: Block | None = None) -> Run:
-        """A run of a nested plan, with the same treatment as the plan around it had."""
-        child = Run(self.run.prepare(plan), self.run.prepare, key)
-        child.start()
-        return child
-
-
-class CappedInput(Input):
-    """An input that gives at most `blocks.cap` rows at a time, whatever it is asked for: for tests."""
-
-    __slots__ = ()
-
-    def __call__(self, want: int) -> Block | None:
-        """Runs the node by one block of a size that the test set."""
-        return super().__call__(min(want, blocks.cap or want))
-
-
-class blocks:
-    """Within it, new runs move blocks of at most `rows` rows between all nodes. Results must not depend on it.
-
-    >>> from feedline.engine.run import blocks
-    >>> with blocks(1):
-    ...     list(fl.Dataset.range(4).batch(3))
-    [array([0, 1, 2]), array([3])]
-    """
-
-    cap: int | None = None
-
-    def __init__(self, rows: int | None) -> None:
-        self.rows = rows
-
-    def __enter__(self) -> None:
-        self.outer, blocks.cap = blocks.cap, self.rows
-
-    def __exit__(self, *_: object) -> None:
-        blocks.cap = self.outer
+WORTH_ASKING = 200e-6
+"""Seconds per block of a nested run from which on it is read in the background."""
 
 
 def as_is(plan: Node) -> Node:
@@ -96,61 +45,213 @@ def as_is(plan: Node) -> Node:
 
 
 class Run:
-    """A running plan. Calling it gives the next block."""
+    """A running plan. Calling it gives the next block. Without a crew everything happens in the caller's thread."""
 
-    def __init__(self, plan: Node, prepare: Any = as_is, key: Block | None = None) -> None:
+    def __init__(
+        self,
+        plan: Node,
+        prepare: Any = as_is,
+        key: Block | None = None,
+        crew: Crew | None = None,
+        path: str = "",
+    ) -> None:
         self.plan = plan
         self.prepare = prepare
         self.key = key
+        self.crew = crew
+        self.path = path
+        self.level = path.count("/")
+        self.seconds = 0.0
         self.nodes: list[Node] = []
         self.states: list[Any] = []
+        self.stages: list[Ahead | Calls] = []
         self.root = self._input(plan)
-        self.heavy = any(n.heavy for n in self.nodes)
+        self.heavy = any(n.heavy for n in self.nodes) or any(not stage.light for stage in self.stages)
         self.pull = self.root.__call__
 
     def _input(self, node: Node) -> Input:
+        first = len(self.nodes)
         below = tuple(self._input(n) for n in node.inputs)
         slot = len(self.nodes)
         self.nodes.append(node)
         self.states.append(None)
-        kind = Input if blocks.cap is None else CappedInput
-        return kind(self, node, slot, below if node.many else below[0] if below else None)
+        pulls = below if node.many else below[0] if below else None
+        kind = self._kind(node)
+        made = kind(self, node, first, slot, pulls)
+        if isinstance(made, (Ahead, Calls)):
+            self.stages.append(made)
+        return made
+
+    def _kind(self, node: Node) -> type[Input]:
+        plain = Input if blocks.cap is None else CappedInput
+        if self.crew is None:
+            return plain
+        if node.ahead is not None:
+            return Ahead
+        if isinstance(node, RowWise):
+            timed = self.crew.settings.timeout is not None and node.user_code
+            if node.parallel is not None or timed or (forced.mode and hasattr(node, "num_parallel_calls")):
+                return Calls
+        return plain
+
+    def calls(self, wanted: int | None, most: int) -> int:
+        """How many nested runs may be read at once in the background."""
+        if self.crew is None or (wanted is None and not forced.mode):
+            return 0
+        return most if wanted is None or wanted == AUTOTUNE else min(wanted, most)
+
+    def ordered(self, wanted: bool | None) -> bool:
+        """Whether the order of elements must be kept."""
+        return wanted if wanted is not None else self.crew is None or self.crew.settings.ordered
+
+    def ask(self, want: int, calls: int) -> Asked | None:
+        """Has the next block read in the background, if the last one took long enough for that to pay."""
+        if self.crew is None or (self.seconds < WORTH_ASKING and not forced.mode):
+            return None
+        asked = Asked(self, want)
+        self.crew.pool((self.level, "read"), calls, "read").submit(asked.run_it)
+        return asked
+
+    def nested(self, plan: Node, key: Block | None) -> Run:
+        """A run of a plan inside this one."""
+        return Run(self.prepare(plan), self.prepare, key, self.crew, f"{self.path}{self.plan.position}/")
+
+    def twin(self) -> Run:
+        """Another run of the same plan, not started."""
+        return Run(self.plan, self.prepare, self.key, self.crew, self.path)
+
+    @staticmethod
+    def is_light(plan: Node) -> bool:
+        """True when a copy of a plan's states is cheap and stays what it is."""
+        return not any(n.heavy for n in plan.walk()) and not Run.has_seeds(plan)
+
+    @staticmethod
+    def has_seeds(plan: Node) -> bool:
+        """True when a plan takes seeds that all iterators of a dataset share."""
+        return any(getattr(getattr(n, "generator", None), "reshuffle", False) for n in plan.walk())
+
+    def is_free(self, pull: Input) -> bool:
+        """True when asking an input for more than is needed now changes nothing that anyone can see: it has no function
+        of the user's in it that does not run ahead anyway.
+        """
+        if isinstance(pull, (Ahead, Calls)):
+            return True
+        if pull.node.user_code or pull.node.takes_seeds_ahead:
+            return False
+        return all(self.is_free(p) for p in pull.below())
 
     def start(self) -> None:
         """Begins at the first element: takes seeds, in TensorFlow's order."""
         self.root.start()
 
     def __call__(self, want: int) -> Block | None:
-        """The next block of at most `want` rows."""
-        return self.pull(want)
+        """The next block of at most `want` rows, for a node that has opened this run. The time it takes is noted."""
+        began = perf_counter()
+        try:
+            return self.pull(want)
+        finally:
+            self.seconds = perf_counter() - began
+
+    def captured(self) -> list[Any]:
+        """The states as they stand for the consumer, as a copy. Heavy states in it are the live ones."""
+        states = self.states.copy()
+        if self.stages:
+            self.root.capture_stages(states)
+        return states
+
+    @contextmanager
+    def held(self) -> Iterator[list[Any]]:
+        """The states, while nothing changes them."""
+        stages = self.stages[::-1]
+        for stage in stages:
+            stage.pause()
+        try:
+            yield self.captured()
+        finally:
+            for stage in stages:
+                stage.resume()
+
+    def warm(self) -> None:
+        """Begins to work ahead before anything is asked for."""
+        for stage in self.stages[::-1]:
+            if isinstance(stage, Ahead):
+                stage.launch()
+                return
+
+    def tell_closing(self) -> None:
+        """Wakes everything that waits in this run, to its end."""
+        for stage in self.stages:
+            stage.tell_closing()
 
     def close(self) -> None:
-        """Frees what the states hold: open files, generators, nested runs."""
+        """Frees what the states hold: open files, generators, nested runs; ends what works in the background."""
+        self.tell_closing()
+        kept: set[int] = set()
+        for stage in self.stages:
+            if not stage.finish():
+                kept.update(range(stage.first, stage.slot))
         for i, state in enumerate(self.states):
-            self.states[i] = None
-            close_state(state)
+            if i not in kept:
+                self.states[i] = None
+                close_state(state)
 
 
-def close_state(value: Any) -> None:
-    """Closes everything in a state that can be closed."""
-    if value is None:
-        return
-    if isinstance(value, (tuple, list, deque)):
-        for v in value:
-            close_state(v)
-    elif isinstance(value, dict):
-        for v in value.values():
-            close_state(v)
-    elif not isinstance(value, type) and callable(getattr(value, "close", None)):
-        value.close()
+class Asked:
+    """A block of a nested run that is being read in the background."""
+
+    __slots__ = ("_begun", "_block", "_done", "_error", "_orphan", "_run", "_want")
+
+    def __init__(self, run: Run, want: int) -> None:
+        self._run, self._want = run, want
+        self._begun = threading.Lock()
+        self._done = threading.Lock()
+        self._done.acquire()
+        self._block: Block | None = None
+        self._error: BaseException | None = None
+        self._orphan: Run | None = None
+
+    def run_it(self) -> None:
+        """Reads the block, unless somebody has begun to already."""
+        if not self._begun.acquire(blocking=False):
+            return
+        try:
+            self._block = self._run(self._want)
+        except BaseException as e:
+            self._error = e
+        self._done.release()
+        if self._orphan is not None:
+            self._orphan.close()
+
+    @property
+    def finished(self) -> bool:
+        """True when the block is there."""
+        return not self._done.locked()
+
+    def wait(self) -> Block | None:
+        """The block. Where nobody has begun to read it, the caller does."""
+        self.run_it()
+        with self._done:
+            if self._error is not None:
+                raise self._error
+            return self._block
+
+    def drop(self, child: Run) -> None:
+        """Closes the child when nobody reads from it any more."""
+        if self._begun.acquire(blocking=False):
+            child.close()
+            return
+        self._orphan = child
+        child.tell_closing()
+        if self._done.acquire(timeout=PATIENCE):
+            child.close()
 
 
 class Cursor:
     """Hands out the rows of a run one by one.
 
-    A quiet plan is asked for more and more rows, up to a limit in rows and bytes, unless that would take seeds early.
-    Where a function of the user's runs, a plan is asked for what the consumer wants now, so that effects come no
-    earlier than they would element by element.
+    A plan is asked for more and more rows, up to a limit in rows and bytes, where that changes nothing that anyone can
+    see. Where a function of the user's would run earlier for it, a plan is asked for what the consumer wants now, so
+    that effects come no earlier than they would element by element.
     """
 
     def __init__(self, run: Run) -> None:
@@ -160,15 +261,14 @@ class Cursor:
         self.before: list[Any] | None = None
         self.ended = False
         self.want = blocks.cap or 1
-        greedy = run.plan.quiet and not run.plan.takes_seeds_ahead
-        self.largest = blocks.cap or (BLOCK_ROWS if greedy else 1)
+        self.largest = blocks.cap or (BLOCK_ROWS if run.is_free(run.root) else 1)
 
     def refill(self) -> bool:
         """Gets the next block that has rows; False at the end."""
         run = self.run
         while not self.ended:
             if not run.heavy:
-                self.before = run.states.copy()
+                self.before = run.captured() if run.stages else run.states.copy()
                 self.block = None
             block = run.pull(self.want)
             if block is None:
@@ -220,7 +320,8 @@ def sample(plan: Node, count: int) -> list[Block]:
     found: list[Block] = []
     failed: list[Exception] = []
     try:
-        run.start()
+        with uncounted:
+            run.start()
         while len(found) < count and len(failed) < SAMPLE_FAILURES:
             try:
                 block = run.pull(1)

@@ -12,6 +12,7 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import sample
 from feedline.plan.function import Function, infer
 from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, node
+from feedline.random.element import Epochs
 from feedline.structure.block import Block
 from feedline.structure.zeros import zeros_of
 
@@ -66,6 +67,16 @@ class Chain(RowWise):
         return True
 
     @property
+    def settled(self) -> bool:
+        """Once all maps have given something."""
+        return all(link.function.settled for link in self.links if link.op == "map")
+
+    @property
+    def epochs(self) -> Epochs:
+        """The first function's."""
+        return self.links[0].function.epochs
+
+    @property
     def _last_map(self) -> Function | None:
         return next((link.function for link in reversed(self.links) if link.op == "map"), None)
 
@@ -92,7 +103,7 @@ class Chain(RowWise):
     def _through(self, row: Any, index: int) -> tuple[bool, Any]:
         for link in self.links:
             try:
-                result = link.function.on_row(row)
+                result = link.function.on_row(row, index)
                 if link.op == "map":
                     row = link.function.block_of([result]).element(0)
                 elif not answer(result):

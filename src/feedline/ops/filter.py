@@ -13,7 +13,8 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import F
 from feedline.plan.function import Function
-from feedline.plan.node import RowFailed, RowWise, node
+from feedline.plan.node import Parallel, RowFailed, RowWise, node
+from feedline.random.element import Epochs
 from feedline.structure.block import Array, Block
 
 
@@ -23,6 +24,18 @@ class Filter(RowWise):
 
     op: ClassVar[str] = "filter"
     predicate: Function
+    num_parallel_calls: int | None = None
+    deterministic: bool | None = None
+
+    @property
+    def parallel(self) -> Parallel | None:
+        """As the caller said."""
+        return None if self.num_parallel_calls is None else Parallel(self.num_parallel_calls, self.deterministic)
+
+    @property
+    def epochs(self) -> Epochs | None:
+        """The predicate's, where it may draw numbers."""
+        return None if self.predicate.elementwise else self.predicate.epochs
 
     def cardinality(self) -> int:
         """Not known before the predicate has run, not even for an empty or endless input."""
@@ -61,7 +74,14 @@ def _chosen(block: Block, answers: Array) -> Block:
     return block if answers.all() else block.take(np.flatnonzero(answers))
 
 
-def filter_(self: F, predicate: Callable[..., Any], name: str | None = None) -> F:
+def filter_(
+    self: F,
+    predicate: Callable[..., Any],
+    name: str | None = None,
+    *,
+    num_parallel_calls: int | None = None,
+    deterministic: bool | None = None,
+) -> F:
     """Keeps the elements for which `predicate` is True.
 
     >>> list(fl.Dataset.range(6).filter(lambda x: x % 3 == 0))
@@ -71,6 +91,10 @@ def filter_(self: F, predicate: Callable[..., Any], name: str | None = None) -> 
 
     >>> list(fl.Dataset.from_tensor_slices(([1, 2], ["a", "b"])).filter(lambda number, letter: letter == b"b"))
     [(np.int32(2), b'b')]
+
+    With `num_parallel_calls` the predicate runs in several threads at once, as in `map`; the order stays the same
+    unless `deterministic` is False.
     """
     call = arguments.element_function(predicate, "predicate", "filter", self._plan)
-    return self._derive(Filter(self._plan, Function(call)))  # type: ignore[no-any-return]
+    parallel = arguments.parallel_calls(num_parallel_calls, "filter")
+    return self._derive(Filter(self._plan, Function(call), parallel, deterministic))  # type: ignore[no-any-return]

@@ -28,7 +28,7 @@ class Cycle:
     out. `filled` says whether they have been filled at the start, for those who do that.
     """
 
-    __slots__ = ("at", "ended", "error", "filled", "given", "mixed", "slots", "taken")
+    __slots__ = ("at", "calls", "ended", "error", "filled", "given", "mixed", "sloppy", "slots", "taken")
 
     def __init__(self, slots: list[Nested | None]) -> None:
         self.slots = slots
@@ -37,6 +37,8 @@ class Cycle:
         self.taken = 0
         self.ended = self.filled = False
         self.error: Exception | None = None
+        self.calls = 0  # how many slots may be read at once in the background
+        self.sloppy = False  # whether a slot that is not ready may be passed over
         self.mixed: bool | None = None  # whether nested datasets share seeds; None as long as only one had any
 
     def advance(self) -> None:
@@ -152,9 +154,12 @@ class Interleave(Flattened):
             rows = self._rounds(s, want)
             if rows is not None:
                 return rows
+        if not slot.at_hand and s.sloppy and any(other is not None and other.at_hand for other in s.slots):
+            s.advance()
+            return None
         left = min(self.block_length - s.given, want)
-        ahead = s.ahead(slot)
-        slot.fetch(self._share(s, want) if ahead else left, ahead)
+        ahead = self._reads_ahead(s, slot)
+        slot.fetch(self._share(s, want) if ahead else left, ahead, s.calls)
         if slot.rest is not None:
             rows = slot.give(left)
             s.gave(rows.n, self.block_length)
@@ -167,6 +172,10 @@ class Interleave(Flattened):
             self._leave(s, pull)
         return None
 
+    def _reads_ahead(self, s: Cycle, slot: Nested) -> bool:
+        """True when a slot may read more than it gives now. Calls that run in parallel do, whatever they are."""
+        return s.ahead(slot) or (s.calls > 0 and not slot.seeds)
+
     def _share(self, s: Cycle, want: int) -> int:
         """How many of the next `want` rows one slot gives."""
         turn = self.block_length
@@ -177,11 +186,12 @@ class Interleave(Flattened):
         turn, k = self.block_length, len(s.slots)
         if want < 2 * turn * k:
             return None
-        order = [slot for slot in s.slots[s.at :] + s.slots[: s.at] if slot is not None and s.ahead(slot)]
+        turns = s.slots[s.at :] + s.slots[: s.at]
+        order = [slot for slot in turns if slot is not None and self._reads_ahead(s, slot)]
         if len(order) < k:
             return None
         for slot in order:
-            slot.fetch(self._share(s, want), True)
+            slot.fetch(self._share(s, want), True, s.calls)
         held = [slot.rest for slot in order if slot.rest is not None]
         if len(held) < k or held[0].nbytes * turn > TURN_BYTES * held[0].n:
             return None
@@ -200,7 +210,10 @@ class Interleave(Flattened):
             elif key.n:
                 s.taken += 1
                 plan = self.opened(key, s.taken - 1)
-                s.enter(Nested(pull.open(plan, key), plan))
+                child = pull.open(plan, key)
+                s.calls = child.calls(self.num_parallel_calls, self.cycle_length)
+                s.sloppy = s.calls > 0 and not child.ordered(self.deterministic)
+                s.enter(Nested(child, plan))
         except Exception as e:
             if self._errors_count:
                 s.enter(Nested(None, None, e))

@@ -10,7 +10,8 @@ from feedline.ops.nested import stand_in
 from feedline.plan import arguments
 from feedline.plan.face import F, sample
 from feedline.plan.function import Function, infer
-from feedline.plan.node import RowFailed, RowWise, node
+from feedline.plan.node import Parallel, RowFailed, RowWise, node
+from feedline.random.element import Epochs
 from feedline.structure.block import Array, Block
 
 SAMPLES = 4
@@ -25,6 +26,24 @@ class Map(RowWise):
     function: Function
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
+    workers: str = "thread"
+
+    @property
+    def parallel(self) -> Parallel | None:
+        """As the caller said."""
+        if self.num_parallel_calls is None:
+            return None
+        return Parallel(self.num_parallel_calls, self.deterministic, self.workers)
+
+    @property
+    def settled(self) -> bool:
+        """Once the function has given something."""
+        return self.function.settled
+
+    @property
+    def epochs(self) -> Epochs | None:
+        """The function's, where it may draw numbers."""
+        return None if self.function.elementwise else self.function.epochs
 
     def spec(self) -> Any:
         """Worked out for arithmetic on scalars; otherwise seen in the results for the first few elements, where
@@ -93,6 +112,8 @@ def map_(
     synchronous: bool | None = None,
     use_unbounded_threadpool: bool = False,
     name: str | None = None,
+    *,
+    workers: str | None = None,
 ) -> F:
     """Applies `map_func` to every element.
 
@@ -107,7 +128,20 @@ def map_(
     The function is plain Python and sees NumPy values. What it returns for the first element fixes the structure and
     types for all; shapes may vary. An exception names the function, its line and the element; iteration can go on
     after it.
+
+    With `num_parallel_calls` several calls run at once, and elements are made ready before they are asked for; AUTOTUNE
+    finds out how many calls pay. Order and results stay those of one call after the other, unless `deterministic` is
+    False: then elements come as they are finished. Threads share the interpreter, so they help functions that wait or
+    that leave it while they work (NumPy on large arrays, image decoders, files). For functions that are plain Python,
+    `workers="process"` runs the calls in other processes; lambdas and closures work there too. Take random numbers
+    from `fl.random.element_rng()`, and they do not depend on any of this.
+
+    >>> list(fl.Dataset.range(3).map(lambda x: x * 2, num_parallel_calls=fl.AUTOTUNE))
+    [np.int64(0), np.int64(2), np.int64(4)]
     """
     call = arguments.element_function(map_func, "map_func", "map", self._plan)
     parallel = arguments.parallel_calls(num_parallel_calls, "map")
-    return self._derive(Map(self._plan, Function(call), parallel, deterministic))  # type: ignore[no-any-return]
+    kind = arguments.workers(workers, "map")
+    if kind == "process" and parallel is None:
+        parallel = arguments.AUTOTUNE
+    return self._derive(Map(self._plan, Function(call), parallel, deterministic, kind))  # type: ignore[no-any-return]

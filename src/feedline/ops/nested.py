@@ -10,7 +10,7 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import Face, dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.node import Node, RowFailed, node
-from feedline.structure.block import Block, pack
+from feedline.structure.block import Block, concat, pack
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import DatasetSpec, general
 from feedline.structure.zeros import zeros_of
@@ -60,10 +60,11 @@ class Nested:
     """A nested dataset that runs: rows of it that have been read but not given yet, and an error that follows them.
 
     Rows are read ahead only where nobody can tell: where no function of the user's runs in the dataset, and it draws
-    from no seed generator that another one draws from too. `seeds` are the generators it draws from.
+    from no seed generator that another one draws from too. `seeds` are the generators it draws from. `asked` is what is
+    being read in the background.
     """
 
-    __slots__ = ("_ahead", "child", "error", "quiet", "rest", "seeds")
+    __slots__ = ("_ahead", "asked", "child", "error", "quiet", "rest", "seeds")
 
     def __init__(
         self, child: Any, plan: Node | None, error: Exception | None = None, rest: Block | None = None
@@ -71,23 +72,45 @@ class Nested:
         self.child, self.error, self.rest = child, error, rest
         self.quiet = plan is not None and plan.quiet
         self.seeds = seeds_in(plan) if plan is not None else frozenset()
+        self.asked: Any = None
         self._ahead = 1
 
-    def fetch(self, want: int, ahead: bool) -> None:
-        """Sees to it that rows or an error are at hand, unless this is the end. Reads ahead more each time."""
+    def fetch(self, want: int, ahead: bool, calls: int = 0) -> None:
+        """Sees to it that rows or an error are at hand, unless this is the end. Reads ahead more each time; with
+        `calls`, so many nested datasets at once may do so in the background.
+        """
         if self.rest is not None or self.error is not None or self.child is None:
             return
-        try:
-            block = self.child(max(want, self._ahead) if ahead else want)
-        except Exception as e:
-            self.error = e
-            return
-        if block is None:
+        rows = max(want, self._ahead) if ahead else want
+        block = self._received() if self.asked is not None else self._read(rows)
+        if self.error is None and block is None:
             self.close()
-        elif block.n:
+        elif block is not None and block.n:
             self.rest = block
             if ahead and self._ahead < AHEAD_ROWS and block.nbytes < AHEAD_BYTES // 4 and block.n >= self._ahead:
                 self._ahead *= 4
+        if calls and self.child is not None and self.error is None and not self.seeds:
+            self.asked = self.child.ask(max(want, self._ahead), calls)
+
+    def _read(self, want: int) -> Block | None:
+        try:
+            return self.child(want)  # type: ignore[no-any-return]
+        except Exception as e:
+            self.error = e
+            return None
+
+    def _received(self) -> Block | None:
+        asked, self.asked = self.asked, None
+        try:
+            return asked.wait()  # type: ignore[no-any-return]
+        except Exception as e:
+            self.error = e
+            return None
+
+    @property
+    def at_hand(self) -> bool:
+        """True when asking for rows does not mean to wait."""
+        return self.rest is not None or self.error is not None or self.asked is None or self.asked.finished
 
     def give(self, n: int) -> Block:
         """The first n rows of those that have been read, or as many as there are."""
@@ -103,12 +126,22 @@ class Nested:
 
     def close(self) -> None:
         """Ends the run."""
-        if self.child is not None:
+        if self.asked is not None:
+            asked, self.asked = self.asked, None
+            child, self.child = self.child, None
+            asked.drop(child)
+        elif self.child is not None:
             self.child.close()
             self.child = None
 
     def save(self) -> list[Any]:
         """As plain values. Whether rows may be read ahead is found out again."""
+        if self.asked is not None:
+            block = self._received()
+            if block is not None and block.n:
+                self.rest = block if self.rest is None else concat([self.rest, block])
+            elif block is None and self.error is None:
+                self.close()
         return [self.child, self.rest, self.error]
 
     @classmethod

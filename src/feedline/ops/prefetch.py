@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE, integer
 from feedline.plan.face import F
-from feedline.plan.node import Node, NoState, Pull, node
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block
+
+
+class Ready(NamedTuple):
+    """Rows that have been made ready and errors among them, in order; and rows of the input to be passed over first."""
+
+    waiting: tuple[Block | Exception, ...] = ()
+    skip: int = 0
 
 
 @node
 class Prefetch(Node):
-    """Passes rows on in order. Where the engine runs nodes in the background, this is where it may run ahead."""
+    """Passes rows on in order, and lets them be made ready ahead of their use."""
 
+    State: ClassVar[Any] = Ready
     op: ClassVar[str] = "prefetch"
     input: Node
     buffer_size: int
 
-    def step(self, state: NoState, pull: Pull, want: int) -> tuple[Block | None, NoState]:
-        """The input's rows."""
-        return pull(want), state
+    @property
+    def ahead(self) -> int | None:
+        """As the caller said."""
+        return self.buffer_size or None
+
+    def step(self, state: Ready, pull: Pull, want: int) -> tuple[Block | None, Ready]:
+        """What is ready, then what the input gives."""
+        waiting, skip = state
+        if waiting:
+            first, others = waiting[0], waiting[1:]
+            if isinstance(first, Exception):
+                raise first
+            left = (first.slice(want, first.n), *others) if first.n > want else others
+            return first.slice(0, want), Ready(left, skip)
+        if not skip:
+            return pull(want), state
+        passed = pull(skip)
+        return (passed, state) if passed is None else (EMPTY, Ready(skip=skip - passed.n))
+
+    def after_error(self, state: Ready) -> Ready:
+        """The error has been raised."""
+        return Ready(state.waiting[1:], state.skip)
 
     @property
     def indexable(self) -> bool:
@@ -39,7 +66,9 @@ def prefetch(self: F, buffer_size: int | None, name: str | None = None) -> F:
     >>> list(fl.Dataset.range(3).prefetch(fl.AUTOTUNE))
     [np.int64(0), np.int64(1), np.int64(2)]
 
-    Elements and their order stay the same.
+    They are made by a thread in the background while the consumer works, so that a step takes as long as the slower of
+    the two, not both. Elements and their order stay the same. Where making one takes no longer than handing it over, no
+    thread is started.
     """
     size = AUTOTUNE if buffer_size is None else integer(buffer_size, "buffer_size", "prefetch")
     if size < 0 and size != AUTOTUNE:

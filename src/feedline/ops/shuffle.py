@@ -152,8 +152,8 @@ class Shuffle(Node):
             if not s.count:
                 return None, s
             while s.slices[0][0] == s.slices[0][1]:  # an epoch is over: its slice goes, the next one has its own seeds
-                s.slices.popleft()
                 s.seeds, s.drawn = self.generator.next(), 0
+                s.slices.popleft()
             return self._draw(s, want, size), s
 
     def _must_fill(self, s: Buffer, size: int | None) -> bool:

@@ -11,6 +11,11 @@ Each rule has a file and a name. Those with TensorFlow's names obey `Options.exp
     map_and_batch_fusion       a batch after a map treats failing elements as TensorFlow does
     push_down                  parts of rows in memory are read from where they lie (feedline's own)
     shuffle_row_numbers        row numbers are shuffled instead of rows or indexed records (feedline's own)
+    map_parallelization        maps get num_parallel_calls=AUTOTUNE; only if asked for
+    filter_parallelization     the same for filters; only if asked for
+    parallel_batch             batches with num_parallel_calls are put together in the background
+    seeds_before_calls         a thread reads for parallel calls where seeds are taken below them (feedline's own)
+    inject_prefetch            a plan with parallel calls ends in a prefetch
 
 Every rule goes over the plan once, inputs first, in the order above. TensorFlow does the same, and it shows: which
 steps are neighbours when a fusion looks at them decides what an error takes along and how many seeds an epoch takes.
@@ -21,11 +26,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from feedline.optimize.background import inject_prefetch, parallel_batch, seeds_before_calls
 from feedline.optimize.filter_fusion import filter_fusion
 from feedline.optimize.map_and_batch_fusion import map_and_batch_fusion
 from feedline.optimize.map_and_filter_fusion import map_and_filter_fusion
 from feedline.optimize.map_fusion import map_fusion
 from feedline.optimize.noop_elimination import noop_elimination
+from feedline.optimize.parallel_calls import filter_parallelization, map_parallelization
 from feedline.optimize.push_down import push_down
 from feedline.optimize.shuffle_and_repeat_fusion import shuffle_and_repeat_fusion
 from feedline.optimize.shuffle_row_numbers import shuffle_row_numbers
@@ -50,7 +57,13 @@ RULES = (
     Rule("map_and_batch_fusion", map_and_batch_fusion, True),
     Rule("push_down", push_down, True),
     Rule("shuffle_row_numbers", shuffle_row_numbers, True),
+    Rule("map_parallelization", map_parallelization, False),
+    Rule("filter_parallelization", filter_parallelization, False),
+    Rule("parallel_batch", parallel_batch, True),
+    Rule("seeds_before_calls", seeds_before_calls, True),
 )
+INJECT = Rule("inject_prefetch", inject_prefetch, True)
+"""Looks at whole plans only, not at those that functions make."""
 
 
 class Applied(NamedTuple):
@@ -71,8 +84,10 @@ class Optimizer:
     def __init__(self, options: Any) -> None:
         chosen = getattr(options, "experimental_optimization", None)
         defaults = getattr(chosen, "apply_default_optimizations", None) is not False
-        on = [r.default and defaults and r.name not in without.names for r in RULES]
-        self.rules = tuple(r for r, d in zip(RULES, on, strict=True) if _set(getattr(chosen, r.name, None), d))
+        on = [r.default and defaults and r.name not in without.names for r in (*RULES, INJECT)]
+        kept = [r for r, d in zip((*RULES, INJECT), on, strict=True) if _set(getattr(chosen, r.name, None), d)]
+        self.rules = tuple(r for r in kept if r is not INJECT)
+        self.injects = INJECT in kept
 
     def __call__(self, plan: Node) -> Node:
         """The plan with all rewrites made. Nested plans come by the thousands, and most have nothing to rewrite: a
@@ -84,6 +99,11 @@ class Optimizer:
                 plan = bottom_up(plan, rule.rewrite)
                 nodes = list(plan.walk())
         return plan
+
+    def whole(self, plan: Node) -> Node:
+        """As a call, for the plan of a dataset that is iterated itself."""
+        plan = self(plan)
+        return inject_prefetch(plan) if self.injects else plan
 
     def told(self, plan: Node) -> tuple[Node, list[Applied]]:
         """The plan with all rewrites made, and which they were."""
@@ -100,6 +120,9 @@ class Optimizer:
             plan = bottom_up(plan, rewrite)
             if positions:
                 applied.append(Applied(rule.name, tuple(positions)))
+        if self.injects and (ends := inject_prefetch(plan)) is not plan:
+            applied.append(Applied(INJECT.name, (plan.position,)))
+            plan = ends
         return plan, applied
 
 
@@ -121,9 +144,10 @@ class without:
     names: frozenset[str] = frozenset()
 
     def __init__(self, *names: str) -> None:
-        unknown = set(names) - {r.name for r in RULES}
+        known = {r.name for r in (*RULES, INJECT)}
+        unknown = set(names) - known
         if unknown:
-            raise ValueError(f"no rule is called {_listed(unknown)}; there are {_listed(r.name for r in RULES)}")
+            raise ValueError(f"no rule is called {_listed(unknown)}; there are {_listed(known)}")
         self.mine = frozenset(names)
 
     def __enter__(self) -> None:

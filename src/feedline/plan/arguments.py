@@ -56,6 +56,15 @@ def parallel_calls(value: Any, op: str) -> int | None:
     return n
 
 
+def workers(value: Any, op: str) -> str:
+    """`workers`: by what parallel calls are run."""
+    if value is None:
+        return "thread"
+    if value not in ("thread", "process"):
+        raise InvalidArgumentError(f'{op}: workers must be "thread" or "process", got {value!r}')
+    return str(value)
+
+
 def function(value: Any, name: str, op: str) -> Callable[..., Any]:
     """`value` if it can be called."""
     if not callable(value):

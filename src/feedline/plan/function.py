@@ -14,6 +14,7 @@ from feedline import errors
 from feedline.errors import InvalidTypeError
 from feedline.plan.elementwise import elementwise
 from feedline.plan.node import RowFailed
+from feedline.random.element import Epochs
 from feedline.random.seeds import function_scope
 from feedline.structure.block import Array, Block, concat, pack, rows_of, slice_column, spec_of_column
 from feedline.structure.nest import LEAF, Tree, flatten, is_structure, map_structure
@@ -30,12 +31,13 @@ class Function:
     first fixes the structure and types of all its results.
     """
 
-    __slots__ = ("_columns_ok", "_signature", "call")
+    __slots__ = ("_columns_ok", "_signature", "call", "epochs")
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, signature: tuple[Tree, list[Any]] | None = None) -> None:
         self.call = call
+        self.epochs = Epochs()
         self._columns_ok = elementwise(call)
-        self._signature: tuple[Tree, list[Any]] | None = None
+        self._signature = signature
 
     @property
     def name(self) -> str:
@@ -54,9 +56,14 @@ class Function:
         """True when whole columns may be given to it: see plan/elementwise.py."""
         return self._columns_ok is not None
 
-    def on_row(self, row: Any) -> Any:
-        """The function's result for one element."""
-        with function_scope():
+    @property
+    def settled(self) -> bool:
+        """True once it is known what all results must look like. Until then calls must come in order."""
+        return self._signature is not None
+
+    def on_row(self, row: Any, index: int | None = None) -> Any:
+        """The function's result for one element, which is row `index` of the block at hand."""
+        with function_scope(None if index is None else range(index)):
             return self.call(*row) if type(row) is tuple else self.call(row)
 
     def on_rows(self, block: Block) -> tuple[list[Any], Exception | None]:
@@ -65,7 +72,7 @@ class Function:
         add, call = results.append, self.call
         unpack = block.tree.kind is tuple
         own = None if block.n == 1 else {id(_owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
-        with function_scope() as scope:
+        with function_scope(results) as scope:
             try:
                 for row in block.rows():
                     result = call(*row) if unpack else call(row)
@@ -187,6 +194,10 @@ class Function:
 
     def __reduce__(self) -> Any:
         return Function, (self.call,)
+
+    def for_worker(self) -> tuple[Call, Any]:
+        """What another process needs to make the same function, which must look alike there what looked alike here."""
+        return self.call, self._signature
 
 
 # Results that cannot change any more once they are returned.

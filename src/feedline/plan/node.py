@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, dataclass_trans
 
 import numpy as np
 
+from feedline.random.element import Draws, Epochs, place
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 
@@ -38,6 +39,17 @@ class Child(Protocol):
 
     def __call__(self, want: int) -> Block | None:
         """As `Pull`."""
+
+    def ask(self, want: int, calls: int) -> Any:
+        """Lets the next `want` rows be read in the background, where that pays; else gives None. What it gives has
+        `finished`, `wait()` for the block, and `drop(child)`, which closes the child when it is done.
+        """
+
+    def calls(self, wanted: int | None, most: int) -> int:
+        """How many children may be asked at once, of at most `most`; 0 where everything runs in the caller's thread."""
+
+    def ordered(self, wanted: bool | None) -> bool:
+        """Whether the order of elements must be kept, given what the user said about this step."""
 
     def close(self) -> None:
         """Frees what the run holds."""
@@ -181,6 +193,18 @@ class Node:
         """The rows with these numbers, each between 0 and the cardinality, in fresh memory."""
         raise TypeError(f"{self.op} gives no random access")
 
+    # How the engine may run it.
+
+    @property
+    def parallel(self) -> Parallel | None:
+        """How the work of `apply` may be shared out; None where it is done in order by whoever asks."""
+        return None
+
+    @property
+    def ahead(self) -> int | None:
+        """How many rows may be made ready before they are asked for, AUTOTUNE for as many as pay; None for none."""
+        return None
+
     # What a plan looks like from outside.
 
     @property
@@ -294,12 +318,29 @@ class RowFailed(Exception):
         self.index, self.done, self.error, self.path = index, done, error, path
 
 
+class Parallel(NamedTuple):
+    """How a step's work may be shared out: how many calls at once (AUTOTUNE: as many as pay), whether their order is
+    kept (None: as the options say), and by what they are run, "thread" or "process".
+    """
+
+    calls: int
+    ordered: bool | None = None
+    workers: str = "thread"
+
+
 class RowWiseState(NamedTuple):
-    """How many rows have come in; rows still to do; and an error that is due next."""
+    """How many rows have come in; rows still to do; an error that is due next; finished rows that come before it; rows
+    of the input to be passed over first; what random numbers of this iteration are drawn from; and an error of the
+    input that follows the rows still to do.
+    """
 
     seen: int = 0
     rest: Block | None = None
     error: Exception | None = None
+    done: Block | None = None
+    skip: int = 0
+    draws: Draws | None = None
+    late: Exception | None = None
 
 
 @node
@@ -315,35 +356,67 @@ class RowWise(Node):
         """The block's rows, transformed. Raises `RowFailed` for the first row that cannot be."""
         raise TypeError(f"{type(self).__name__} cannot run")
 
+    @property
+    def settled(self) -> bool:
+        """True when `apply` does not depend on what it was called with before."""
+        return True
+
+    @property
+    def epochs(self) -> Epochs | None:
+        """Numbers the iterations for the random numbers of a user's function, where there is one."""
+        return None
+
     def blame(self, failed: RowFailed, number: int) -> Exception:
         """The exception users see for a failed row; `number` counts from the start of the iteration."""
         return failed.error
 
+    def begin(self, pull: Pull) -> RowWiseState:
+        """Nothing has come in."""
+        pull.start()
+        return RowWiseState() if self.epochs is None else RowWiseState(draws=self.epochs.next())
+
+    def applied(self, block: Block, number: int, draws: Draws | None) -> Block:
+        """`apply` to rows whose first is the iteration's row `number`."""
+        if draws is not None:
+            place.draws, place.first, place.epochs = draws, number, self.epochs
+        return self.apply(block)
+
     def step(self, state: RowWiseState, pull: Pull, want: int) -> tuple[Block | None, RowWiseState]:
         """Transforms what the input gives. Rows before a failing one come out first, then the error, then the rest."""
-        seen, rest, error = state
+        seen, rest, error, done, skip, draws, late = state
+        if done is not None:
+            left = done.slice(want, done.n) if done.n > want else None
+            return done.slice(0, want), state._replace(done=left)
         if error is not None:
             raise error
+        if skip:
+            passed = pull(skip)
+            return (passed, state) if passed is None else (EMPTY, state._replace(skip=skip - passed.n))
         if rest is not None:
             block, rest = rest.slice(0, want), rest.slice(want, rest.n) if rest.n > want else None
+        elif late is not None:
+            raise late
         else:
             got = pull(want)
             if got is None:
                 return None, state
             block = got
         try:
-            return self.apply(block), RowWiseState(seen + block.n, rest)
+            return self.applied(block, seen, draws), RowWiseState(seen + block.n, rest, draws=draws, late=late)
         except RowFailed as failed:
             after = block.slice(failed.index + 1, block.n) if failed.index + 1 < block.n else None
             if rest is not None and after is not None:
                 after = concat([after, rest])
             blamed = self.blame(failed, seen + failed.index)
-            done = failed.done if failed.done is not None else EMPTY
-            return done, RowWiseState(seen + failed.index + 1, after if after is not None else rest, blamed)
+            finished = failed.done if failed.done is not None else EMPTY
+            left = after if after is not None else rest
+            return finished, RowWiseState(seen + failed.index + 1, left, blamed, draws=draws, late=late)
 
     def after_error(self, state: RowWiseState) -> RowWiseState:
         """The error has been raised; the rows after it are still to do."""
-        return RowWiseState(state.seen, state.rest) if state.error is not None else state
+        if state.error is not None:
+            return state._replace(error=None)
+        return state._replace(late=None) if state.late is not None else state
 
 
 EMPTY = Block([np.empty(0, np.int64)], 0, LEAF)

@@ -1,6 +1,7 @@
 """TensorFlow's randomness, word for word: the same seeds give the same order.
 
 `philox` makes the words, `seeds` says which stream an operator gets, `index_shuffle` and `sampling` use them.
+`element` makes the generators that users' functions draw from.
 
 >>> fl.random.set_seed(7)
 >>> fl.random.set_seed(None)
@@ -10,7 +11,16 @@ array([2, 0, 1, 4, 3])
 
 from __future__ import annotations
 
+from feedline.random.element import element_rng
 from feedline.random.index_shuffle import index_shuffle
 from feedline.random.seeds import FunctionScope, SeedGenerator, function_scope, get_seed, set_seed
 
-__all__ = ["FunctionScope", "SeedGenerator", "function_scope", "get_seed", "index_shuffle", "set_seed"]
+__all__ = [
+    "FunctionScope",
+    "SeedGenerator",
+    "element_rng",
+    "function_scope",
+    "get_seed",
+    "index_shuffle",
+    "set_seed",
+]

@@ -16,6 +16,7 @@ import operator
 import random
 import secrets
 import threading
+from collections.abc import Callable, Sized
 from contextvars import ContextVar, Token
 from typing import SupportsIndex
 
@@ -58,6 +59,11 @@ def set_seed(seed: SupportsIndex | None) -> None:
     _global = _Global(None if seed is None else _integer(seed))
 
 
+def global_seed() -> int | None:
+    """What `set_seed` set."""
+    return _global.seed
+
+
 def get_seed(op_seed: SupportsIndex | None) -> tuple[int, int]:
     """The pair of seeds of a random operator that is made now with `seed=op_seed`.
 
@@ -82,13 +88,15 @@ def get_seed(op_seed: SupportsIndex | None) -> tuple[int, int]:
 class FunctionScope:
     """The body of a user's function: seedless random operators made in it are numbered from 0 (see `function_scope`).
 
-    One scope serves one thread at a time.
+    One scope serves one thread at a time. `finished` are the results of the calls before this one, by whose number
+    `element_rng` knows which row of a block it is called for.
     """
 
-    __slots__ = ("_tokens", "used")
+    __slots__ = ("_tokens", "finished", "used")
 
-    def __init__(self) -> None:
+    def __init__(self, finished: Sized | None = None) -> None:
         self.used = 0
+        self.finished = finished
         self._tokens: list[Token[FunctionScope | None]] = []
 
     def count(self) -> int:
@@ -109,7 +117,12 @@ class FunctionScope:
         _scope.reset(self._tokens.pop())
 
 
-def function_scope() -> FunctionScope:
+def current_scope() -> FunctionScope | None:
+    """The scope of the user's function that runs now in this thread."""
+    return _scope.get()
+
+
+def function_scope(finished: Sized | None = None) -> FunctionScope:
     """A scope in which `get_seed` follows the rule for the inside of a function.
 
     TensorFlow runs a function many times but makes its operators once. Here the function's lines run for every call, so
@@ -124,7 +137,18 @@ def function_scope() -> FunctionScope:
     (7, 0)
     >>> fl.random.set_seed(None)
     """
-    return FunctionScope()
+    return FunctionScope(finished)
+
+
+class Ahead(threading.local):
+    """Set in threads that make elements before they are asked for. `wait` returns once the consumer has come to where
+    the thread is: what all iterators of a dataset share, as the seeds of the next epoch, must not be taken earlier.
+    """
+
+    wait: Callable[[], None] | None = None
+
+
+ahead = Ahead()
 
 
 class SeedGenerator:
@@ -161,6 +185,8 @@ class SeedGenerator:
 
     def next(self) -> tuple[int, int]:
         """The pair for the iteration that begins now."""
+        if self.reshuffle and ahead.wait is not None:
+            ahead.wait()
         with self._lock:
             at = self.count
             self.count += 2 if self.reshuffle else 1

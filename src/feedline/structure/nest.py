@@ -68,6 +68,11 @@ class Tree:
         """True for a lone leaf."""
         return self.kind is None
 
+    def kinds(self) -> set[type]:
+        """The classes of this structure and of those inside it."""
+        found = set() if self.kind is None else {self.kind}
+        return found.union(*(child.kinds() for child in self.children))
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True

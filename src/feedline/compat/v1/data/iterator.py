@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ class Resource:
         self.name = name or get_default_graph().unique_name("Iterator")
         self.spec = spec
         self.one_shot = one_shot
+        self._lock = threading.RLock()  # threads that share a session start a one-shot iterator once
 
     def initialize(self, session: Any, dataset: Dataset[Any]) -> Any:
         """Starts over with a dataset, which must depend on nothing symbolic any more."""
@@ -43,16 +45,17 @@ class Resource:
 
     def state(self, session: Any) -> Any:
         """The running iterator."""
-        found = session.iterators.get(self.name)
-        if found is not None:
-            return found
-        if self.one_shot is None:
-            raise FailedPreconditionError(
-                f"the iterator {self.name!r} has not been initialised in this session; run its initializer first"
-            )
-        frame = Frame(session)
-        frame.fetch(list(self.one_shot._tensors()))
-        return self.initialize(session, self.one_shot._resolve(frame))
+        with self._lock:
+            found = session.iterators.get(self.name)
+            if found is not None:
+                return found
+            if self.one_shot is None:
+                raise FailedPreconditionError(
+                    f"the iterator {self.name!r} has not been initialised in this session; run its initializer first"
+                )
+            frame = Frame(session)
+            frame.fetch(list(self.one_shot._tensors()))
+            return self.initialize(session, self.one_shot._resolve(frame))
 
     def handle(self, session: Any) -> bytes:
         """A name under which `from_string_handle` finds the iterator."""

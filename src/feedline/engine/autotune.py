@@ -1,0 +1,199 @@
+"""How many calls at once pay, found out while they run.
+
+The yardstick is the time one call takes per row when nothing else runs: `alone`. If the calls of n workers take w
+seconds per row each, they get n * alone / w times as much done. Functions that wait get n times as much; functions that
+work outside the interpreter as much as there are processors; functions that hold the interpreter get nothing.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+from feedline.engine.crew import forced
+from feedline.plan.arguments import AUTOTUNE
+
+CHUNK_SECONDS = 2e-3
+"""What one call of a worker should take: long against handing it over, short against a training step."""
+CHUNK_ROWS = 4096
+CHUNK_BYTES = 1 << 20
+TOO_CHEAP = 100e-6
+"""A chunk that takes less than that is not worth handing over."""
+TRIAL_SECONDS = 0.05
+TRIAL_CALLS = 16
+GAIN = 1.15
+LONGEST_REST = 30.0
+MOST_WAITING = 64
+
+
+class Mean:
+    """A mean that forgets: what is new counts more."""
+
+    __slots__ = ("count", "value")
+
+    def __init__(self) -> None:
+        self.value = 0.0
+        self.count = 0
+
+    def add(self, value: float) -> None:
+        """One more measurement."""
+        self.count += 1
+        self.value += (value - self.value) / min(self.count, 16)
+
+
+class Tuner:
+    """Chooses the number of calls for one step: 0 means that the consumer makes them by itself."""
+
+    def __init__(self, calls: int, settings: Any, cores: int, key: str) -> None:
+        self.asked = calls
+        self.calls = 0
+        self.alone = Mean()
+        self.shared = Mean()
+        self.share = Mean()
+        self.row_bytes = Mean()
+        self.why = "not measured yet"
+        self.holds_gil = False
+        self.history: list[str] = []
+        self._cores = cores
+        self._rest = 1.0
+        self._until = 0.0
+        self._began = 0.0
+        self._best: tuple[float, int] = (1.0, 0)
+        self._settled = False
+        chosen = (settings.chosen or {}).get(key)
+        self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
+        self.frozen = self.fixed is not None
+        if forced.mode is not None:
+            self.fixed = self.asked = 3 if calls in (AUTOTUNE, 1) else calls
+        self._small = forced.mode is not None
+        self._fewest = settings.fewest_calls or 2
+        self._first = max(settings.initial_calls or 2, self._fewest)
+        self._tuned = settings.tuned
+
+    def fix(self, calls: int) -> None:
+        """So many calls, come what may."""
+        if self.fixed is None:
+            self.fixed = calls
+
+    @property
+    def limit(self) -> int:
+        """The most calls that may ever pay."""
+        if self.asked != AUTOTUNE:
+            return self.asked
+        return MOST_WAITING if self.share.count and self.share.value < 0.5 else max(1, self._cores)
+
+    def chunk(self) -> int:
+        """How many rows one call should take."""
+        if self._small:
+            return 1 if forced.mode == "thread" else 3
+        per_row = (self.shared if self.calls and self.shared.count else self.alone).value
+        rows = CHUNK_ROWS if per_row <= 0 else int(CHUNK_SECONDS / per_row)
+        if self.row_bytes.value > 0:
+            rows = min(rows, int(CHUNK_BYTES / self.row_bytes.value))
+        return max(1, min(rows, CHUNK_ROWS))
+
+    def made_alone(self, rows: int, wall: float, cpu: float | None) -> bool:
+        """The consumer has made a call by itself. True when it is time for workers."""
+        self.alone.add(wall / rows)
+        if cpu is not None and wall > 0:
+            self.share.add(min(1.0, cpu / wall))
+        if self.fixed is not None:
+            return self.fixed > 0
+        now = perf_counter()
+        if now < self._until:
+            return False
+        if self.alone.count < 3 and self.alone.value * rows < 1e-3:
+            return False
+        if self.alone.value * min(CHUNK_ROWS, self.chunk()) < TOO_CHEAP:
+            self.why = f"a row takes {seconds_of(self.alone.value)}: handing rows over would cost more"
+            self._until = now + 0.25
+            return False
+        return self.limit > 1 or self.asked == 1
+
+    def go(self) -> int:
+        """Workers begin; gives their number."""
+        if self.fixed is not None:
+            self.calls = self.fixed
+            self.why = "as an earlier run had found out" if self.frozen else "as asked for"
+        elif self.asked != AUTOTUNE:
+            self.calls, self.why = self.asked, "as asked for"
+        else:
+            self.calls = min(self._first, self.limit)
+            self.why = "trying"
+        self._restart()
+        self._best = (1.0, 0)
+        self._settled = False
+        return self.calls
+
+    def made_by_worker(self, rows: int, wall: float, cpu: float) -> None:
+        """A worker has made a call."""
+        self.shared.add(wall / rows)
+
+    @property
+    def speedup(self) -> float:
+        """How many times more workers get done than the consumer alone did."""
+        return self.calls * self.alone.value / self.shared.value if self.shared.value > 0 and self.calls else 1.0
+
+    def decide(self) -> int:
+        """The number of calls from now on, looked at again from time to time."""
+        now = perf_counter()
+        if (
+            self.fixed is not None
+            or not self._tuned
+            or self.asked == 1
+            or self.shared.count < TRIAL_CALLS
+            or now - self._began < TRIAL_SECONDS
+        ):
+            return self.calls
+        gain, calls = self.speedup, self.calls
+        if gain < GAIN:
+            self._give_up(gain, now)
+        elif self.asked != AUTOTUNE:
+            self.why = f"as asked for; {gain:.1f} x one call"
+            self._restart()
+        elif not self._settled:
+            self._climb(gain, calls)
+        else:
+            self.why = f"{calls} calls get {gain:.1f} x as much done as one"
+            self._restart()
+        return self.calls
+
+    def _climb(self, gain: float, calls: int) -> None:
+        best, before = self._best
+        self.history.append(f"{calls} calls: {gain:.1f} x one call")
+        if gain > best * GAIN:
+            self._best = (gain, calls)
+            if 2 * calls <= self.limit:
+                self.calls = 2 * calls
+            else:
+                self._settled = True
+                self.why = f"{calls} calls get {gain:.1f} x as much done as one; more may not run at once"
+        else:
+            self._settled = True
+            self.calls = before or calls
+            self.why = f"{self.calls} calls get {best:.1f} x as much done as one, {calls} only {gain:.1f} x"
+        self._restart()
+
+    def _give_up(self, gain: float, now: float) -> None:
+        """More calls at once do not help. Tried again later, each time after a longer rest."""
+        self.holds_gil = not self.share.count or self.share.value > 0.7
+        self.history.append(f"{self.calls} calls: {gain:.1f} x one call")
+        self.why = f"{self.calls} calls at once got only {gain:.1f} x as much done as one"
+        if self.holds_gil:
+            self.why += ': the function holds the interpreter (the GIL); workers="process" would help'
+        self.calls = 0
+        self._until = now + self._rest
+        self._rest = min(2 * self._rest, LONGEST_REST)
+        self._restart()
+
+    def _restart(self) -> None:
+        self.shared = Mean()
+        self._began = perf_counter()
+
+
+def seconds_of(value: float) -> str:
+    """A duration in words."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"

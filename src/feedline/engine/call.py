@@ -1,0 +1,123 @@
+"""A chunk of rows that a worker makes, and the workers that are threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter, thread_time
+from typing import Any
+
+from feedline.engine.crew import Pool
+from feedline.plan.node import RowWise
+from feedline.structure.block import Block
+
+
+class Call:
+    """One chunk of rows on its way through a worker. `before` are the states its rows were pulled from, `offset` says
+    which row of that pull is its first.
+    """
+
+    __slots__ = (
+        "again",
+        "before",
+        "block",
+        "cpu",
+        "done",
+        "draws",
+        "failed",
+        "number",
+        "offset",
+        "on_done",
+        "rows",
+        "size",
+        "started",
+        "wall",
+    )
+
+    def __init__(self, block: Block, number: int, draws: Any, before: list[Any] | None, offset: int) -> None:
+        self.block, self.number, self.draws, self.before, self.offset = block, number, draws, before, offset
+        self.rows: Block | None = None
+        self.failed: BaseException | None = None
+        self.started = self.wall = self.cpu = 0.0
+        self.size = block.nbytes
+        self.again = False  # made a second time, after its worker died
+        self.done = threading.Lock()
+        self.done.acquire()
+        self.on_done: Callable[[Call], None] | None = None
+
+    def run(self, node: RowWise) -> None:
+        """Makes the call, in the thread that it is run in."""
+        self.started = perf_counter()
+        cpu = thread_time()
+        try:
+            self.rows = node.applied(self.block, self.number, self.draws)
+        except BaseException as e:  # it belongs to the consumer, whatever it is
+            self.failed = e
+        self.finish(perf_counter() - self.started, thread_time() - cpu)
+
+    def finish(self, wall: float, cpu: float) -> None:
+        """The outcome is there."""
+        self.wall, self.cpu = wall, cpu
+        self.release()
+        if self.on_done is not None:
+            self.on_done(self)
+
+    def release(self) -> None:
+        """Lets go whoever waits."""
+        with suppress(RuntimeError):  # somebody else has done so, to end the waiting
+            self.done.release()
+
+    @property
+    def age(self) -> float:
+        """How many seconds ago it was begun."""
+        return perf_counter() - self.started
+
+    @property
+    def finished(self) -> bool:
+        """True when the outcome is there."""
+        return not self.done.locked()
+
+
+class Timed:
+    """The pull of a node's input, with the time spent in it."""
+
+    __slots__ = ("inputs", "seconds")
+
+    def __init__(self, inputs: Any) -> None:
+        self.inputs, self.seconds = inputs, 0.0
+
+    def __call__(self, want: int) -> Block | None:
+        """As the input."""
+        began = perf_counter()
+        try:
+            return self.inputs(want)  # type: ignore[no-any-return]
+        finally:
+            self.seconds += perf_counter() - began
+
+
+class Threads:
+    """Workers that are threads of this process."""
+
+    def __init__(self, pool: Pool, node: RowWise) -> None:
+        self.pool, self.node = pool, node
+        self.stopped = False
+
+    def submit(self, call: Call) -> None:
+        """Has the call made."""
+        self.pool.submit(lambda: self._run(call))
+
+    def _run(self, call: Call) -> None:
+        if not self.stopped:
+            call.run(self.node)
+
+    def given_up(self) -> None:
+        """A call will not return: its thread does not count any more."""
+        self.pool.replace_one()
+
+    def forget(self) -> None:
+        """Calls that have not begun are not made."""
+        self.stopped = True
+
+    def close(self) -> None:
+        """The threads belong to the crew."""

@@ -1,0 +1,245 @@
+"""Who works for an iterator: its threads, the settings they work under, and the bytes they may hold.
+
+Threads are daemons and belong to one iterator: they start when there is something to do ahead and end with it. A thread
+that is stuck in a user's function is left behind and frees what it holds when the function returns.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextvars
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+from feedline.errors import FailedPreconditionError
+
+PATIENCE = 0.5
+"""How many seconds closing waits for threads that are in the middle of something."""
+
+
+class Closing(BaseException):
+    """Raised in threads whose iterator is being closed. No `except Exception` on the way stops it."""
+
+
+class Settings(NamedTuple):
+    """What a dataset's options say about how it is run; the defaults where they say nothing."""
+
+    threads: int | None = None
+    ordered: bool = True
+    tuned: bool = True
+    cores: int = 0
+    memory: int | None = None
+    initial_calls: int | None = None
+    fewest_calls: int | None = None
+    timeout: float | None = None
+    processes: bool = False
+    warm: bool = False
+    chosen: dict[str, Any] | None = None
+    """Values of an earlier run, by `Report.key`: what is found here is not tuned."""
+
+
+class forced:
+    """Within it, new runs use workers wherever they may, however little it pays: "thread" or "process"; "loose" is
+    threads with blocks of odd sizes. Results must not depend on it.
+
+    >>> from feedline.engine.crew import forced
+    >>> with forced("thread"):
+    ...     list(fl.Dataset.range(4).map(lambda x: x + 1).batch(3))
+    [array([1, 2, 3]), array([4])]
+    """
+
+    mode: str | None = None
+
+    def __init__(self, mode: str | None) -> None:
+        self.mine = mode
+
+    def __enter__(self) -> None:
+        self.outer, forced.mode = forced.mode, self.mine
+
+    def __exit__(self, *_: object) -> None:
+        forced.mode = self.outer
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory() -> int:
+    """How many bytes of memory there are, or the container's limit where that is less."""
+    found = [16 << 30]
+    try:
+        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+        with open("/sys/fs/cgroup/memory.max") as limit:
+            found.append(int(limit.read()))
+    except (OSError, ValueError, AttributeError):
+        pass
+    return min(found)
+
+
+class Budget:
+    """The bytes that may wait in an iterator's buffers all together. Each stage may hold one thing beyond it, so that
+    elements always move.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit if limit is not None else memory() // 4
+        self.held = 0
+        self.most = 0
+        self._lock = threading.Lock()
+
+    def add(self, n: int) -> None:
+        """So many bytes more (fewer where negative) are waiting."""
+        with self._lock:
+            self.held += n
+            self.most = max(self.most, self.held)
+
+    @property
+    def spent(self) -> bool:
+        """True when nothing more should be made ready."""
+        return self.held >= self.limit
+
+
+class Pool:
+    """Threads that take jobs in the order they were given, as many as are needed and allowed."""
+
+    def __init__(self, crew: Crew, size: int, name: str) -> None:
+        self.crew, self.size, self.name = crew, size, name
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads = 0
+        self._spare = 0  # threads without a job, less jobs without a thread
+        self._lock = threading.Lock()
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Has the job done by a thread."""
+        with self._lock:
+            self._spare -= 1
+            start = self._spare < 0 and self._threads < self.size
+            if start:
+                self._threads += 1
+                self._spare += 1
+        self._jobs.put(job)
+        if start:
+            self.crew.thread(self._work, self.name)
+
+    def replace_one(self) -> None:
+        """One thread is stuck for good: another may take its place."""
+        with self._lock:
+            self._threads -= 1
+
+    def close(self) -> None:
+        """Ends the threads, each when it is done with what it does."""
+        with self._lock:
+            for _ in range(self._threads):
+                self._jobs.put(None)
+            self._threads = self._spare = 0
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+            del job  # what it holds may go while the thread waits for the next one
+            with self._lock:
+                self._spare += 1
+
+
+class Crew:
+    """All that works for one iterator."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings if settings is not None else Settings()
+        self.budget = Budget(self.settings.memory)
+        self.stages: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.log: dict[str, Any] = {}
+        self.lost = False
+        self.began = time.perf_counter()
+        self._pools: dict[Any, Pool] = {}
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._context = contextvars.copy_context()
+
+    @property
+    def cores(self) -> int:
+        """How many processors may be planned with."""
+        return self.settings.cores or cores()
+
+    def thread(self, target: Callable[[], None], name: str) -> threading.Thread:
+        """Starts a thread. It sees the context variables of the thread that made the iterator."""
+        self.check()
+        context = self._context.copy()
+        made = threading.Thread(target=context.run, args=(target,), name=f"feedline-{name}", daemon=True)
+        with self._lock:
+            self._threads = [t for t in self._threads if t.is_alive()]
+            self._threads.append(made)
+            made.start()
+        self.must_end()
+        return made
+
+    def must_end(self) -> None:
+        """There is something that does not end by itself: it is ended at the latest when the program ends."""
+        _live.add(self)
+
+    def pool(self, key: Any, size: int, name: str) -> Pool:
+        """The threads for one kind of work; there is one pool per key, which may grow."""
+        size = min(size, self.settings.threads or size)
+        with self._lock:
+            found = self._pools.get(key)
+            if found is None:
+                found = self._pools[key] = Pool(self, size, name)
+            found.size = max(found.size, size)
+            return found
+
+    def check(self) -> None:
+        """Refuses to go on in a child process, where none of the threads are."""
+        if self.lost:
+            raise FailedPreconditionError(
+                "this iterator belongs to the parent process: its threads do not exist after a fork; "
+                "make a new iterator over the dataset in this process"
+            )
+
+    def close(self) -> None:
+        """Ends all threads and waits a moment for them."""
+        with self._lock:
+            pools, self._pools = list(self._pools.values()), {}
+            threads, self._threads = self._threads, []
+        if self.lost:
+            return
+        for pool in pools:
+            pool.close()
+        wait_for(threads)
+
+
+def wait_for(threads: list[threading.Thread]) -> None:
+    """Joins threads, but no longer than a moment for all of them together."""
+    until = time.monotonic() + PATIENCE
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join(max(0.0, until - time.monotonic()))
+
+
+_live: weakref.WeakSet[Crew] = weakref.WeakSet()
+
+
+def _at_exit() -> None:
+    for crew in list(_live):
+        stages = list(crew.stages)
+        for stage in stages:
+            stage.tell_closing()
+        for stage in stages:
+            stage.finish()
+        crew.close()
+
+
+def _after_fork() -> None:
+    for crew in list(_live):
+        crew.lost = True
+        crew._lock = threading.Lock()
+
+
+atexit.register(_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,109 @@
+"""One node inside a run, as its consumer sees it: the `Pull` of plan/node.py.
+
+States are kept in the run's list, a node's after those of everything below it: what a node rests on is one slice of
+the list, from `first` up to its own `slot`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from feedline.plan.node import Node
+from feedline.structure.block import Block
+
+if TYPE_CHECKING:
+    from feedline.engine.run import Run
+
+
+class blocks:
+    """Within it, new runs move blocks of at most `rows` rows between all nodes. Results must not depend on it.
+
+    >>> from feedline.engine.run import blocks
+    >>> with blocks(1):
+    ...     list(fl.Dataset.range(4).batch(3))
+    [array([0, 1, 2]), array([3])]
+    """
+
+    cap: int | None = None
+
+    def __init__(self, rows: int | None) -> None:
+        self.rows = rows
+
+    def __enter__(self) -> None:
+        self.outer, blocks.cap = blocks.cap, self.rows
+
+    def __exit__(self, *_: object) -> None:
+        blocks.cap = self.outer
+
+
+class Input:
+    """A node of a run as its consumer sees it."""
+
+    __slots__ = ("first", "inputs", "node", "run", "slot", "states", "step")
+
+    def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Any) -> None:
+        self.run, self.node, self.first, self.slot, self.inputs = run, node, first, slot, inputs
+        self.states = run.states
+        self.step = node.step
+
+    def __call__(self, want: int) -> Block | None:
+        """Runs the node by one block."""
+        states, slot = self.states, self.slot
+        try:
+            block, states[slot] = self.step(states[slot], self.inputs, want)
+        except Exception:
+            states[slot] = self.node.after_error(states[slot])
+            raise
+        return block
+
+    def start(self) -> None:
+        """Starts the node, and what it starts below it, anew."""
+        before = self.states[self.slot]
+        close_state(before)
+        state = self.node.begin(self.inputs)
+        self.states[self.slot] = state if before is None else self.node.again(before, state)
+
+    def open(self, plan: Node, key: Block | None = None) -> Run:
+        """A run of a nested plan, with the same treatment as the plan around it had."""
+        child = self.run.nested(plan, key)
+        child.start()
+        return child
+
+    def below(self) -> tuple[Input, ...]:
+        """The inputs as a tuple, whichever form they have for the node."""
+        return self.node.pulls(self.inputs)  # type: ignore[return-value]
+
+    def capture(self, into: list[Any]) -> None:
+        """Writes the states of this node and all below it to their places in `into`, as they stand for the consumer."""
+        into[self.first : self.slot + 1] = self.states[self.first : self.slot + 1]
+        self.capture_stages(into)
+
+    def capture_stages(self, into: list[Any]) -> None:
+        """The same where the plain states are there already: only what runs ahead of its consumer must be corrected."""
+        for pull in self.below():
+            pull.capture_stages(into)
+
+
+class CappedInput(Input):
+    """An input that gives at most `blocks.cap` rows at a time, whatever it is asked for: for tests."""
+
+    __slots__ = ()
+
+    def __call__(self, want: int) -> Block | None:
+        """Runs the node by one block of a size that the test set."""
+        return super().__call__(min(want, blocks.cap or want))
+
+
+def close_state(value: Any) -> None:
+    """Closes everything in a state that can be closed."""
+    if value is None:
+        return
+    if isinstance(value, (tuple, list, deque)):
+        for v in value:
+            close_state(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            close_state(v)
+    elif not isinstance(value, type) and callable(getattr(value, "close", None)):
+        value.close()

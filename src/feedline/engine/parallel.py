@@ -1,0 +1,495 @@
+"""A row-wise node whose calls are shared out among threads or processes.
+
+The consumer pulls rows from the input, cuts them into chunks, hands those to workers, and takes the results in order
+(or as they come). Between two chunks it looks at whether that pays; where it does not, it makes the calls by itself,
+which is all that a sequential run does.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from queue import SimpleQueue
+from time import perf_counter, thread_time
+from typing import Any
+
+from feedline.engine.autotune import Tuner
+from feedline.engine.call import Call, Threads, Timed
+from feedline.engine.crew import Closing, forced
+from feedline.engine.input import Input, blocks
+from feedline.engine.prefetch import Ahead
+from feedline.engine.report import Stage
+from feedline.errors import DeadlineExceededError, InvalidArgumentError
+from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, RowWiseState
+from feedline.structure.block import Block, concat
+
+QUICK_PULL = 100e-6
+LONG_PULL = 500e-6
+
+
+class Calls(Input):
+    """A row-wise node with workers."""
+
+    __slots__ = (
+        "__weakref__",
+        "active",
+        "calls",
+        "closing",
+        "crew",
+        "draws",
+        "ended",
+        "error",
+        "finished",
+        "given_up",
+        "late",
+        "light",
+        "made",
+        "moved",
+        "ordered",
+        "origin",
+        "out",
+        "pull_rows",
+        "rows_out",
+        "seeded",
+        "seen",
+        "timed",
+        "tuner",
+        "waited",
+        "window",
+        "worked",
+        "workers",
+    )
+
+    node: RowWise
+
+    def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
+        super().__init__(run, node, first, slot, inputs)
+        self.crew = run.crew
+        parallel = node.parallel
+        settings = self.crew.settings
+        calls = parallel.calls if parallel is not None else 1
+        ordered = parallel.ordered if parallel is not None else True
+        self.ordered = settings.ordered if ordered is None else ordered
+        self.workers: Any = None
+        self.moved = False  # from threads to processes, since the function holds the interpreter
+        self.light = run.is_light(inputs.node)
+        self.seeded = run.has_seeds(inputs.node)
+        if self.seeded and isinstance(inputs, Ahead):
+            inputs.eager = True
+        self.tuner = Tuner(calls, settings, self.crew.cores, self.key)
+        if self._in_processes():
+            self.tuner.fix(self.crew.cores if calls == AUTOTUNE else calls)
+        self.timed = Timed(inputs)
+        self.waited = self.worked = 0.0
+        self.made = self.rows_out = self.calls = 0
+        self.closing = False
+        self._idle()
+        self.crew.stages.add(self)
+
+    @property
+    def key(self) -> str:
+        """The name of this stage in reports."""
+        return f"{self.run.path}{self.node.position} {self.node.op}"
+
+    def _idle(self) -> None:
+        self.active = self.ended = False
+        self.window: deque[Call] = deque()
+        self.finished: SimpleQueue[Call | None] = SimpleQueue()
+        self.out: Block | None = None
+        self.origin: Call | None = None  # what `out` came from, where it gives as many rows as it got
+        self.error: Exception | None = None
+        self.late: Exception | None = None
+        self.pull_rows = 1
+        self.seen = 0
+        self.draws: Any = None
+
+    # The consumer's side.
+
+    def __call__(self, want: int) -> Block | None:
+        """The next finished rows."""
+        if blocks.cap is not None:
+            want = min(want, blocks.cap)
+        if not self.active:
+            return self._alone(want)
+        while True:
+            if self.out is not None:
+                return self._give(want)
+            if self.error is not None:
+                error, self.error = self.error, None
+                raise error
+            if not self.tuner.calls and not self.window and self.late is None:
+                self._stop()
+                return self._alone(want)
+            self._top_up(want)
+            if not self.window:
+                if self.late is not None:
+                    error, self.late = self.late, None
+                    raise error
+                if self.ended:
+                    self._stop()
+                    return None
+                return EMPTY
+            self._take(self._wait())
+
+    def _give(self, want: int) -> Block:
+        rows = self.out
+        assert rows is not None
+        self.out = rows.slice(want, rows.n) if rows.n > want else None
+        return rows if self.out is None else rows.slice(0, want)
+
+    def _alone(self, want: int) -> Block | None:
+        """As without workers; measures how long calls take, and decides whether workers would pay."""
+        state = self.states[self.slot]
+        tuner = self.tuner
+        if self._must_hand_over(state):
+            self._go(state)
+            return self(want)
+        timed = self.timed
+        timed.seconds = 0.0
+        cpu = thread_time() if tuner.alone.value > QUICK_PULL else None
+        began = perf_counter()
+        try:
+            block, self.states[self.slot] = self.step(state, timed, want)
+        except Exception:
+            self.states[self.slot] = self.node.after_error(state)
+            raise
+        after = self.states[self.slot]
+        rows = after.seen - state.seen
+        if rows:
+            wall = perf_counter() - began - timed.seconds
+            spent = None if cpu is None or timed.seconds > 0.1 * wall else thread_time() - cpu
+            self.worked += wall
+            self.made += rows
+            if tuner.made_alone(rows, wall, spent) and self.node.settled:
+                self._go(after)
+        return block
+
+    def _must_hand_over(self, state: RowWiseState) -> bool:
+        """True where calls must be made by others from the first one on: other processes, or threads that may be given
+        up on.
+        """
+        by_others = self.crew.settings.timeout is not None or self._in_processes() or forced.mode is not None
+        return by_others and self.node.settled and state.done is None and state.error is None
+
+    def _in_processes(self) -> bool:
+        parallel = self.node.parallel
+        if self.moved or forced.mode == "process":
+            return True
+        return parallel is not None and parallel.workers == "process"
+
+    def _go(self, state: RowWiseState) -> None:
+        """Workers make the calls from now on."""
+        self._idle()
+        self.active = True
+        self.calls = max(1, self.tuner.go())
+        self.seen, self.draws = state.seen, state.draws
+        self.out, self.error, self.late = state.done, state.error, state.late
+        self.states[self.slot] = RowWiseState()
+        self._hire()
+        if state.skip:
+            self.states[self.slot] = state  # passed over in `_pull`
+        elif state.rest is not None:
+            self._cut(state.rest, None, 0)
+
+    def _hire(self) -> None:
+        if self.workers is not None:
+            self.workers.close()
+        if self._in_processes():
+            from feedline.engine.processes import Processes
+
+            self.workers = Processes(self.crew, self.node, self.calls)
+        else:
+            pool = self.crew.pool((self.run.level, self.slot, self.node.op), self.calls, self.node.op)
+            self.workers = Threads(pool, self.node)
+
+    def _stop(self) -> None:
+        """The consumer makes the calls by itself from now on, or there are no more."""
+        self.states[self.slot] = RowWiseState(self.seen, draws=self.draws)
+        self.active = False
+        if self.workers is not None:
+            self.workers.close()
+            self.workers = None
+
+    def _top_up(self, want: int) -> None:
+        """Hands chunks to the workers until enough are on their way."""
+        began = perf_counter()
+        room = self._room()
+        while not self.ended and self.late is None and len(self.window) < room:
+            if self.window:
+                if self.crew.budget.spent or (self.seeded and not self._fed()):
+                    return
+                if self.window[0].finished and perf_counter() - began > LONG_PULL:
+                    return
+            if not self._pull(room, want):
+                return
+
+    def _room(self) -> int:
+        settings = self.crew.settings
+        calls = self.tuner.decide()
+        if calls != self.calls and calls:
+            self.calls = calls
+            self._hire()
+        if not calls:
+            if self.tuner.holds_gil and settings.processes and self.tuner.asked == AUTOTUNE and not self.moved:
+                self._move()
+            return 0  # what is on its way is waited for, then the consumer goes on alone
+        if settings.timeout is not None:
+            return calls  # each has a worker, and its time begins when it is handed over
+        return 1 if self.tuner.asked == 1 else max(2 * calls, calls + 2)
+
+    def _move(self) -> None:
+        """The next calls are made by processes, if the function can be sent there."""
+        from feedline.engine.processes import shipped
+
+        try:
+            shipped(self.node)
+        except InvalidArgumentError as e:
+            self.tuner.why += f"; {e}"
+            return
+        self.moved = True
+        self.tuner.fix(self.crew.cores)
+        self.tuner.why = "moved to processes: the function holds the interpreter (options.autotune.allow_processes)"
+
+    def _fed(self) -> bool:
+        """True when the input can be asked for more without taking seeds before their time."""
+        return isinstance(self.inputs, Ahead) and self.inputs.ready_now()
+
+    def _pull(self, room: int, want: int) -> bool:
+        """Pulls rows and hands them out; False where there are none now."""
+        state = self.states[self.slot]
+        chunk = self._chunk(want)
+        before = self._before() if self.light and not state.skip else None
+        began = perf_counter()
+        asked = state.skip or max(1, min(self.pull_rows, chunk * (room - len(self.window))))
+        try:
+            block = self.inputs(asked)
+        except Exception as e:
+            self.late = e
+            return False
+        seconds = perf_counter() - began
+        if block is None:
+            self.ended = True
+            return False
+        if not block.n:
+            return not self.window
+        if state.skip:
+            self.states[self.slot] = state._replace(skip=state.skip - block.n)
+            return True
+        self.pull_rows = min(2 * asked, chunk * room) if seconds < QUICK_PULL else max(chunk, asked // 2)
+        self.tuner.row_bytes.add(block.nbytes / block.n)
+        self._cut(block, before, 0)
+        return True
+
+    def _chunk(self, want: int) -> int:
+        if not self.node.settled or self.crew.settings.timeout is not None:
+            return 1
+        if self.seeded and not isinstance(self.inputs, Ahead):
+            return max(1, min(self.tuner.chunk(), want))
+        return self.tuner.chunk()
+
+    def _cut(self, block: Block, before: list[Any] | None, offset: int, at_head: bool = False) -> None:
+        """Makes calls of a block's rows."""
+        chunk = self._chunk(block.n)
+        made = []
+        for start in range(0, block.n, chunk):
+            part = block.slice(start, min(start + chunk, block.n)) if block.n > chunk else block
+            made.append(Call(part, self.seen + start, self.draws, before, offset + start))
+        self.seen += block.n
+        if at_head:
+            self.window.extendleft(reversed(made))
+        else:
+            self.window.extend(made)
+        for call in made:
+            if not self.ordered:
+                call.on_done = self.finished.put
+            self.crew.budget.add(call.size)
+            self.workers.submit(call)
+
+    def _wait(self) -> Call:
+        """The call whose turn it is, when it is finished."""
+        head = self.window[0]
+        if head.again and not head.started:
+            self.workers.submit(head)
+        if head.finished and self.ordered:
+            self.window.popleft()
+            return head
+        self.crew.check()
+        began = perf_counter()
+        try:
+            if not self.ordered:
+                found = self._any(began)
+                self.window.remove(found)
+                return found
+            self._wait_for(head, began)
+            self.window.popleft()
+            return head
+        finally:
+            self.waited += perf_counter() - began
+
+    def _any(self, began: float) -> Call:
+        limit = self.crew.settings.timeout
+        while True:
+            if limit is not None:
+                late = next((c for c in self.window if not c.finished and c.started and c.age > limit), None)
+                if late is not None:
+                    self._overdue(late)
+                    return late
+            try:
+                found = self.finished.get(timeout=limit)
+            except Exception:  # queue.Empty: look for calls that take too long
+                continue
+            if found is None:
+                raise Closing
+            if found in self.window:
+                return found
+
+    def _wait_for(self, call: Call, began: float) -> None:
+        limit = self.crew.settings.timeout
+        while not call.done.acquire(timeout=-1 if limit is None else limit):
+            if call.started and call.age >= (limit or 0):
+                self._overdue(call)
+                return
+        if self.closing:
+            raise Closing
+        call.done.release()
+
+    def _overdue(self, call: Call) -> None:
+        """Gives up on a call that takes too long. Its worker is left to itself."""
+        limit = self.crew.settings.timeout
+        message = (
+            f"the call took longer than {limit} seconds (options.threading.call_timeout) and was given up; "
+            "its thread goes on in the background until it returns"
+        )
+        late, call.rows = Call(call.block, call.number, call.draws, call.before, call.offset), None
+        late.failed = RowFailed(0, None, DeadlineExceededError(message))
+        self.window[self.window.index(call)] = late
+        call.on_done = None
+        self.workers.given_up()
+        late.done.release()
+
+    def _take(self, call: Call) -> None:
+        """What a finished call has brought."""
+        tuner = self.tuner
+        self.crew.budget.add(-call.size)
+        self.worked += call.wall
+        failed = call.failed
+        if failed is None:
+            rows = call.rows
+            assert rows is not None
+            self.made += call.block.n
+            if call.wall:
+                tuner.made_by_worker(call.block.n, call.wall, call.cpu)
+            self.out = rows if rows.n else None
+            self.origin = call if rows.n == call.block.n else None
+            return
+        if not isinstance(failed, RowFailed):
+            if self._in_processes() and self._after_death(call, failed):
+                return
+            raise failed
+        self.out, self.origin = failed.done if failed.done is not None and failed.done.n else None, None
+        self.error = self.node.blame(failed, call.number + failed.index)
+        after = failed.index + 1
+        if after < call.block.n:
+            seen, self.seen = self.seen, call.number + after
+            rest = call.block.slice(after, call.block.n)
+            self._cut(rest, call.before, call.offset + after, at_head=True)
+            self.seen = seen
+
+    def _after_death(self, call: Call, failed: BaseException) -> bool:
+        """Calls that were on their way when a worker process died are made again, one row at a time, each alone, so
+        that the one that kills its worker is found. False where the error is another one.
+        """
+        from feedline.engine.processes import WorkerDied
+
+        if not isinstance(failed, WorkerDied):
+            return False
+        self.workers.revive(str(failed))
+        if call.block.n == 1 and call.again:
+            self.error = self.node.blame(RowFailed(0, None, self.workers.death(str(failed))), call.number)
+            return True
+        rows = []
+        for i in range(call.block.n):
+            single = Call(call.block.slice(i, i + 1), call.number + i, call.draws, call.before, call.offset + i)
+            single.again = True
+            single.on_done = None if self.ordered else self.finished.put
+            self.crew.budget.add(single.size)
+            rows.append(single)
+        self.window.extendleft(reversed(rows))
+        return True
+
+    # Checkpoints.
+
+    def _before(self) -> list[Any]:
+        into = [None] * self.slot
+        self.inputs.capture(into)
+        return into[self.first :]
+
+    def capture_stages(self, into: list[Any]) -> None:
+        """The states that a run without workers would have: those from which the oldest chunk on its way was pulled, or
+        those of now with all rows that are on their way.
+        """
+        if not self.active:
+            self.inputs.capture_stages(into)
+            return
+        head = self.window[0] if self.window else None
+        skip = self.states[self.slot].skip
+        origin = self.origin if self.out is not None else None
+        if origin is not None and origin.before is not None and self.ordered:
+            assert self.out is not None
+            given = origin.block.n - self.out.n
+            into[self.first : self.slot] = origin.before
+            state = RowWiseState(origin.number + given, skip=origin.offset + given, draws=self.draws)
+        elif head is None:
+            self.inputs.capture_stages(into)
+            state = RowWiseState(self.seen, None, self.error, self.out, skip, self.draws, self.late)
+        elif head.before is not None and self.ordered:
+            into[self.first : self.slot] = head.before
+            state = RowWiseState(head.number, None, self.error, self.out, head.offset, self.draws)
+        else:
+            self.inputs.capture_stages(into)
+            rest = concat([call.block for call in self.window])
+            state = RowWiseState(self.seen - rest.n, rest, self.error, self.out, skip, self.draws, self.late)
+        into[self.slot] = state
+
+    def pause(self) -> None:
+        """Nothing of it runs when its consumer does not."""
+
+    def resume(self) -> None:
+        """The opposite of `pause`."""
+
+    def described(self) -> Stage:
+        """For reports."""
+        how = "alone" if not self.active else "processes" if self._in_processes() else "threads"
+        held = sum(call.size for call in list(self.window))
+        calls = self.calls if self.active else 0
+        return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why)
+
+    # The end.
+
+    def tell_closing(self) -> None:
+        """Wakes a consumer that waits, to its end; calls that nobody has begun are not made any more."""
+        self.closing = True
+        if self.workers is not None:
+            self.workers.forget()
+        self.finished.put(None)
+        for call in list(self.window):
+            if not call.started:
+                call.release()
+
+    def finish(self) -> bool:
+        """Forgets what is on its way."""
+        self.crew.budget.add(-sum(call.size for call in self.window))
+        if self.workers is not None:
+            self.workers.close()
+            self.workers = None
+        self._idle()
+        self.closing = False
+        return True
+
+    def start(self) -> None:
+        """Starts anew."""
+        if self.active:
+            if self.workers is not None:
+                self.workers.forget()
+            self.finish()
+        super().start()

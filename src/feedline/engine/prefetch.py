@@ -1,0 +1,454 @@
+"""A node that makes rows ready before they are asked for.
+
+As long as making rows takes no longer than handing them over would, nothing happens in the background: the consumer
+runs what is below by itself. Otherwise a thread does, and puts what it made, with the states it started from, into a
+queue.
+
+Where the thread comes to something that all iterators of a dataset share (the seeds of the next epoch), it waits until
+the consumer has come there too: an iterator that is left early has taken nothing it did not need.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from queue import SimpleQueue
+from time import perf_counter
+from typing import Any
+
+from feedline.engine.autotune import seconds_of
+from feedline.engine.crew import Closing, forced, wait_for
+from feedline.engine.input import Input, blocks, close_state
+from feedline.engine.report import Stage
+from feedline.errors import FailedPreconditionError
+from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.node import Node
+from feedline.random import seeds
+from feedline.structure.block import Block
+
+WORTH_A_THREAD = 100e-6
+"""Seconds per block from which on a thread makes them."""
+NOT_WORTH_IT = 20e-6
+CHEAP_BLOCKS = 256
+"""So many blocks in a row that take less than `NOT_WORTH_IT` each end the thread."""
+QUICK = 500e-6
+SLOW = 5e-3
+LARGEST_ROWS = 8192
+LARGEST_BYTES = 1 << 20
+DEEPEST = 64
+
+
+class Item:
+    """One block, or an error, or the end (neither), with the states it was made from where they are cheap to keep."""
+
+    __slots__ = ("before", "block", "error", "size", "switch")
+
+    def __init__(self, block: Block | None, error: Exception | None, before: list[Any] | None) -> None:
+        self.block, self.error, self.before = block, error, before
+        self.size = 0 if block is None else block.nbytes
+        self.switch = False
+
+    @classmethod
+    def switching(cls, before: list[Any] | None) -> Item:
+        """Says that the consumer makes what follows by itself."""
+        made = cls(None, None, before)
+        made.switch = True
+        return made
+
+
+class Current(threading.local):
+    """The stage that this thread makes rows for."""
+
+    stage: Ahead | None = None
+
+
+current = Current()
+
+
+class Ahead(Input):
+    """A node whose rows may be made ready by a thread."""
+
+    __slots__ = (
+        "__weakref__",
+        "alive",
+        "asked",
+        "began",
+        "blocked",
+        "blocks",
+        "cheap",
+        "closing",
+        "consumer",
+        "crew",
+        "demand",
+        "depth",
+        "eager",
+        "filled",
+        "free",
+        "front",
+        "given",
+        "go_on",
+        "holding",
+        "items",
+        "light",
+        "lock",
+        "parked",
+        "pausing",
+        "ready",
+        "room",
+        "rows",
+        "running",
+        "starved",
+        "starving",
+        "thread",
+        "waited",
+        "worked",
+    )
+
+    def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
+        super().__init__(run, node, first, slot, inputs)
+        self.crew = run.crew
+        self.light = run.is_light(inputs.node)
+        self.free = run.is_free(inputs)
+        self.eager = forced.mode is not None  # always uses a thread
+        self.lock = threading.Lock()
+        self.depth = self._chosen_depth()
+        self.blocks = 0
+        self.worked = self.waited = 0.0
+        self.starved = self.asked = 0
+        self.rows = 1
+        self._reset()
+        self.crew.stages.add(self)
+
+    def _chosen_depth(self) -> int:
+        wanted = self.node.ahead
+        assert wanted is not None
+        if wanted != AUTOTUNE:
+            return wanted
+        chosen = (self.crew.settings.chosen or {}).get(self.key)
+        return int(chosen["buffer"]) if chosen else 2
+
+    @property
+    def key(self) -> str:
+        """The name of this stage in reports."""
+        return f"{self.run.path}{self.node.position} {self.node.op}"
+
+    def _reset(self) -> None:
+        self.running = self.alive = self.closing = self.pausing = False
+        self.blocked = self.holding = self.starving = self.filled = False
+        self.front: Item | None = None
+        self.given = self.cheap = 0
+        self.items: deque[Item] = deque()
+        self.began: list[Any] | None = None
+        self.consumer: Ahead | None = None
+        self.thread: threading.Thread | None = None
+
+    # The consumer's side.
+
+    def __call__(self, want: int) -> Block | None:
+        """What is ready, up to `want` rows; waits for it if nothing is."""
+        if blocks.cap is not None:
+            want = min(want, blocks.cap)
+        item = self.front
+        if item is None:
+            if not self.running:
+                return self._inline(want)
+            item = self._next()
+            if item.switch or (item.block is None and item.error is None):
+                self.running = False
+                return self._inline(want) if item.switch else None
+        if item.error is not None:
+            raise item.error
+        block, given = item.block, self.given
+        assert block is not None
+        if want >= block.n - given:
+            self.front, self.given = None, 0
+            self._taken(item)
+            return block if not given else block.slice(given, block.n)
+        self.front, self.given = item, given + want
+        return block.slice(given, given + want)
+
+    def ready_now(self) -> bool:
+        """True when rows, or the end, can be had without waiting and without taking what others share."""
+        return self.front is not None or (self.running and len(self.items) > 0)
+
+    def _inline(self, want: int) -> Block | None:
+        began = perf_counter()
+        block = super().__call__(want)
+        seconds = perf_counter() - began
+        if block is None or not block.n:
+            return block
+        self.blocks += 1
+        self.worked += seconds
+        if (seconds > WORTH_A_THREAD or self.eager) and self.states[self.slot] == self.node.State():
+            self.launch()
+        return block
+
+    def launch(self) -> None:
+        """From now on a thread makes the rows."""
+        if self.running or self.node.ahead is None:
+            return
+        self._reset()
+        self.began = self._before() if self.light else None
+        self.ready: SimpleQueue[None] = SimpleQueue()
+        self.room: SimpleQueue[None] = SimpleQueue()
+        self.demand: SimpleQueue[None] = SimpleQueue()
+        self.parked: SimpleQueue[None] = SimpleQueue()
+        self.go_on: SimpleQueue[None] = SimpleQueue()
+        self.running = self.alive = True
+        self.thread = self.crew.thread(self._produce, "prefetch")
+
+    def _next(self) -> Item:
+        if not self.items:
+            self.crew.check()
+            began = perf_counter()
+            self.consumer = current.stage
+            with self.lock:
+                self.starving = not self.items
+                if self.starving and self.holding:
+                    self.demand.put(None)
+            self.ready.get()
+            self.starving = False
+            self.waited += perf_counter() - began
+            self._starved()
+        else:
+            self.ready.get()
+        if not self.items:
+            raise Closing
+        item = self.items.popleft()
+        if item.block is None:
+            self._taken(item)
+        return item
+
+    def _taken(self, item: Item) -> None:
+        self.crew.budget.add(-item.size)
+        with self.lock:
+            self.asked += 1
+            if self.blocked:
+                self.blocked = False
+                self.room.put(None)
+
+    def _starved(self) -> None:
+        """Nothing was ready. Where the queue has been full meanwhile, a longer one would have helped."""
+        self.starved += 1
+        if self.filled and self.node.ahead == AUTOTUNE and not (self.crew.settings.chosen or {}).get(self.key):
+            self.filled = False
+            if self.crew.settings.tuned:
+                self.depth = min(2 * self.depth, DEEPEST)
+
+    # The thread's side.
+
+    def _produce(self) -> None:
+        current.stage = self
+        seeds.ahead.wait = self._hold
+        try:
+            while self._may_go_on():
+                item = self._make()
+                over = item is not None and item.block is None and item.error is None
+                self._put(item)
+                if over or self.cheap > CHEAP_BLOCKS:
+                    break
+            if self.cheap > CHEAP_BLOCKS:
+                self._put(Item.switching(self.began))
+        except Closing:
+            pass
+        finally:
+            seeds.ahead.wait = None
+            current.stage = None
+            self._leave()
+
+    def _put(self, item: Item | None) -> None:
+        """Queues an item, and notes from which states the next one will be made."""
+        began = self._before() if self.light else None
+        if item is None:
+            with self.lock:
+                self.began = began
+            return
+        self.crew.budget.add(item.size)
+        with self.lock:
+            self.items.append(item)
+            self.began = began
+        self.ready.put(None)
+
+    def _leave(self) -> None:
+        """The thread ends: those who wait for it are told; where they have gone already, it frees what it used."""
+        with self.lock:
+            self.alive = False
+            if self.pausing:
+                self.parked.put(None)
+            abandoned = self.closing and self.thread is None
+        self.ready.put(None)
+        if abandoned:
+            for i in range(self.first, self.slot):
+                state, self.states[i] = self.states[i], None
+                close_state(state)
+
+    def _may_go_on(self) -> bool:
+        """Waits until there is room for more; False where the iterator is closed."""
+        while True:
+            with self.lock:
+                if self.closing:
+                    return False
+                if not self.pausing:
+                    queued = len(self.items)
+                    deep = max(1, self._deep())
+                    if queued == 0 or (queued < deep and not self.crew.budget.spent):
+                        return True
+                    self.filled = True
+                    self.blocked = True
+                pausing = self.pausing
+            if pausing:
+                self.parked.put(None)
+                self.go_on.get()
+            else:
+                self.room.get()
+
+    def _deep(self) -> int:
+        """How many blocks may wait. `depth` counts rows where the user gave it, unless nobody can tell."""
+        if self.node.ahead == AUTOTUNE:
+            return self.depth
+        return max(2, self.depth // self.rows) if self.free else self.depth // self.rows
+
+    def _make(self) -> Item | None:
+        """The next block or error; None where there is nothing yet."""
+        began = perf_counter()
+        try:
+            block = self.inputs(self.rows)
+        except Exception as e:
+            return Item(None, e, self.began)
+        seconds = perf_counter() - began
+        if block is not None:
+            if not block.n:
+                return None
+            self.blocks += 1
+            self.worked += seconds
+            self.cheap = self.cheap + 1 if seconds < NOT_WORTH_IT and not self.eager else 0
+            self._change_rows(block, seconds)
+        return Item(block, None, self.began)
+
+    def _before(self) -> list[Any]:
+        into = [None] * self.slot
+        self.inputs.capture(into)
+        return into[self.first :]
+
+    def _change_rows(self, block: Block, seconds: float) -> None:
+        """More rows at a time where they are small and quickly made, as far as the user's number of rows allows it."""
+        rows = self.rows
+        if seconds > SLOW:
+            self.rows = max(1, rows // 2)
+        elif seconds < QUICK and block.n == rows:
+            limit = LARGEST_ROWS if self.free or self.node.ahead == AUTOTUNE else max(1, self.depth // 2)
+            self.rows = min(2 * rows, limit, max(1, LARGEST_BYTES * block.n // max(1, block.nbytes)))
+
+    def _hold(self) -> None:
+        """Returns when the consumer is waiting for what comes next, and those who wait for the consumer are, too."""
+        while True:
+            with self.lock:
+                if self.closing:
+                    raise Closing
+                self.holding = not (self.pausing or (self.starving and not self.items))
+                if not self.holding:
+                    break
+            self.demand.get()
+        if self.consumer is not None and not self.pausing:
+            self.consumer._hold()
+
+    # Checkpoints.
+
+    def capture_stages(self, into: list[Any]) -> None:
+        """The states from which the rows that are ready, but not handed on, would be made again; or the states that the
+        thread left behind when it was paused, and the rows themselves.
+        """
+        if not self.running and self.front is None:
+            self.inputs.capture_stages(into)
+        elif self.light:
+            into[self.first : self.slot], skip = self._position()
+            into[self.slot] = self.node.State(skip=skip)
+        else:
+            self.inputs.capture_stages(into)
+            waiting: list[Any] = []
+            if self.front is not None and self.front.block is not None:
+                waiting.append(self.front.block.slice(self.given, self.front.block.n))
+            for item in self.items:
+                waiting += [v for v in (item.block, item.error) if v is not None]
+            into[self.slot] = self.node.State(tuple(waiting))
+
+    def _position(self) -> tuple[list[Any], int]:
+        """The states that what comes next is made from, and how many rows of it have been handed on."""
+        with self.lock:
+            if self.front is not None:
+                return self.front.before or [], self.given
+            before = self.items[0].before if self.items else self.began
+            return before or [], 0
+
+    def pause(self) -> None:
+        """Returns when the thread stands still between two blocks; `resume` lets it go on."""
+        with self.lock:
+            self.pausing = self.alive and not self.light
+            if not self.pausing:
+                return
+            if self.blocked:
+                self.blocked = False
+                self.room.put(None)
+            if self.holding:
+                self.demand.put(None)
+        self.parked.get()
+
+    def resume(self) -> None:
+        """The opposite of `pause`."""
+        with self.lock:
+            if self.pausing and self.alive:
+                self.go_on.put(None)
+            self.pausing = False
+
+    def described(self) -> Stage:
+        """For reports."""
+        how = "thread" if self.running else "alone"
+        held = sum(item.size for item in list(self.items))
+        why = f"{self.starved} of {self.asked + self.starved} times nothing was ready" if self.running else _why(self)
+        return Stage(self.key, how, None, self.depth, self.worked, self.waited, held, why)
+
+    # The end.
+
+    def tell_closing(self) -> None:
+        """Wakes all who wait for or in this stage, to their end."""
+        with self.lock:
+            self.closing = True
+            if not self.alive:
+                return
+            if self.blocked:
+                self.blocked = False
+                self.room.put(None)
+            if self.holding:
+                self.demand.put(None)
+            if self.pausing:
+                self.go_on.put(None)
+        self.ready.put(None)
+
+    def finish(self) -> bool:
+        """Waits a moment for the thread; False where it is stuck and will free its states by itself, later."""
+        thread = self.thread
+        if thread is not None and not self.crew.lost:
+            wait_for([thread])
+        with self.lock:
+            stuck = self.alive and not self.crew.lost
+            self.thread = None
+        self.crew.budget.add(-sum(item.size for item in self.items) - (self.front.size if self.front else 0))
+        if not stuck:
+            self._reset()
+        return not stuck
+
+    def start(self) -> None:
+        """Starts anew. What a thread has made ready for the epoch before goes."""
+        if self.running or self.front is not None:
+            self.tell_closing()
+            if not self.finish():
+                raise FailedPreconditionError(
+                    f"{self.node.op}: the step below does not come to an end, so it cannot be started again"
+                )
+        super().start()
+
+
+def _why(stage: Ahead) -> str:
+    if not stage.blocks:
+        return "not asked for anything yet"
+    return f"a block takes {seconds_of(stage.worked / stage.blocks)}: handing it over would cost more"

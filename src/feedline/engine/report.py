@@ -1,0 +1,137 @@
+"""What an iterator has found out about itself: who works, who waits, and what was chosen, in words and as a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from feedline.errors import InvalidArgumentError, NotFoundError
+
+VERSION = 1
+
+
+class Stage(NamedTuple):
+    """One step that may work in the background."""
+
+    key: str
+    how: str
+    calls: int | None
+    buffer: int | None
+    worked: float
+    waited: float
+    held: int
+    why: str
+
+
+class Report:
+    """Where the time of an iterator goes and what AUTOTUNE chose, as `Iterator.report` gives it.
+
+    >>> it = iter(fl.Dataset.range(3).map(lambda x: x + 1, num_parallel_calls=fl.AUTOTUNE).prefetch(1))
+    >>> report = it.report()
+    >>> [stage.key for stage in report.stages]
+    ['3 prefetch', '2 map']
+    """
+
+    def __init__(self, stages: list[Stage], seconds: float, held: int, limit: int, most: int, advice: str) -> None:
+        self.stages = stages
+        self.seconds = seconds
+        self.held, self.limit, self.most = held, limit, most
+        self.advice = advice
+
+    def freeze(self, path: str | os.PathLike[str]) -> None:
+        """Writes what was chosen to a file. `options.autotune.frozen` takes it from there for later runs."""
+        chosen = {s.key: {"calls": s.calls, "buffer": s.buffer} for s in self.stages}
+        folder, name = os.path.split(os.fspath(path))
+        handle, draft = tempfile.mkstemp(prefix=name, dir=folder or ".")
+        try:
+            with os.fdopen(handle, "w") as file:
+                json.dump({"version": VERSION, "stages": chosen}, file, indent=1)
+            os.replace(draft, path)
+        except BaseException:
+            os.unlink(draft)
+            raise
+
+    def __repr__(self) -> str:
+        head = ["step", "runs", "calls", "buffer", "works", "is waited for", "holds", "why"]
+        rows = [
+            [
+                s.key,
+                s.how,
+                "" if s.calls is None else str(s.calls),
+                "" if s.buffer is None else str(s.buffer),
+                _time(s.worked),
+                _time(s.waited),
+                _bytes(s.held),
+                s.why,
+            ]
+            for s in self.stages
+        ]
+        if not rows:
+            return "nothing of this plan runs in the background\n" + self.advice
+        widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
+        lines = ["  ".join(v.ljust(w) for v, w in zip(r, widths, strict=True)).rstrip() for r in [head, *rows]]
+        lines.append(
+            f"{_bytes(self.held)} are waiting in buffers, {_bytes(self.most)} at most so far; "
+            f"{_bytes(self.limit)} may (options.autotune.ram_budget)"
+        )
+        return "\n".join([*lines, self.advice])
+
+
+def made(crew: Any, waited: float) -> Report:
+    """The report of an iterator whose consumer has waited so many seconds for it."""
+    stages = sorted((stage.described() for stage in crew.stages), key=_order)
+    seconds = perf_counter() - crew.began
+    budget = crew.budget
+    return Report(stages, seconds, budget.held, budget.limit, budget.most, _advice(stages, seconds, waited))
+
+
+def _order(stage: Stage) -> Any:
+    *outer, last = stage.key.split(" ")[0].split("/")
+    return [-int(n) for n in (*outer, last)]
+
+
+def _advice(stages: list[Stage], seconds: float, waited: float) -> str:
+    share = min(1.0, waited / seconds) if seconds > 0 else 0.0
+    told = f"the consumer has waited {share:.0%} of {_time(seconds)}"
+    if share < 0.05:
+        return f"{told}: the pipeline keeps up with it"
+    busy = max(stages, key=lambda s: s.worked / max(1, s.calls or 1), default=None)
+    if busy is None or busy.worked < 0.3 * waited:
+        return f"{told}; most of it for steps without threads of their own: prefetch(fl.AUTOTUNE) at the end helps"
+    remedy = {
+        "alone": "give it num_parallel_calls=fl.AUTOTUNE, or a prefetch after it",
+        "threads": "more calls at once may help (num_parallel_calls), or other processes (workers=\"process\")",
+        "processes": "more calls at once may help (num_parallel_calls)",
+        "thread": "what comes before it is slower than the consumer; make that parallel",
+    }[busy.how]
+    return f"{told}; step {busy.key} works the most: {remedy}"
+
+
+def read_choices(path: str) -> dict[str, Any]:
+    """What `Report.freeze` wrote."""
+    try:
+        with open(path) as file:
+            saved = json.load(file)
+        if saved["version"] != VERSION or not isinstance(saved["stages"], dict):
+            raise KeyError("version")
+    except FileNotFoundError as e:
+        raise NotFoundError(f"options.autotune.frozen: {e}") from None
+    except (ValueError, TypeError, KeyError) as e:
+        raise InvalidArgumentError(f"options.autotune.frozen: {path} was not written by Report.freeze: {e!r}") from None
+    return dict(saved["stages"])
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{seconds * 1e3:.1f} ms"
+
+
+def _bytes(n: int) -> str:
+    size = float(n)
+    for unit in ("B", "KB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

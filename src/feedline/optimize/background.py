@@ -1,0 +1,47 @@
+"""Where threads are put into a plan that has no `prefetch` there: rules that insert one."""
+
+from __future__ import annotations
+
+from feedline.ops.batch import Batch
+from feedline.ops.prefetch import Prefetch
+from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.node import Node
+from feedline.plan.rewrite import standing_for
+
+
+def parallel_batch(node: Node) -> Node | None:
+    """A batch with `num_parallel_calls` is put together in the background. One thread is as fast as memory is."""
+    if isinstance(node, Prefetch) and node.buffer_size == AUTOTUNE and isinstance(node.input, Prefetch):
+        return standing_for(node, node.input)  # two in a row: one does
+    if isinstance(node, Batch) and node.num_parallel_calls is not None:
+        return standing_for(node, Prefetch(node, AUTOTUNE))
+    return None
+
+
+def seeds_before_calls(node: Node) -> Node | None:
+    """Parallel calls read ahead. Where that could take the seeds of the next epoch before anyone wants it, a thread
+    does the reading, which waits there for its consumer.
+    """
+    if node.parallel is None or len(node.inputs) != 1:
+        return None
+    below = node.inputs[0]
+    if isinstance(below, Prefetch) or not has_seeds(below):
+        return None
+    return node.replace(input=standing_for(below, Prefetch(below, AUTOTUNE)))  # type: ignore[no-any-return]
+
+
+def inject_prefetch(plan: Node) -> Node:
+    """A plan with parallel calls somewhere, whose last step is none of those that work in the background, ends in a
+    prefetch: what follows the calls should not stop them.
+    """
+    last = plan
+    while last.op == "with_options":
+        last = last.inputs[0]
+    if last.ahead is not None or last.parallel is not None or not any(n.parallel for n in plan.walk()):
+        return plan
+    return standing_for(plan, Prefetch(plan, AUTOTUNE))
+
+
+def has_seeds(plan: Node) -> bool:
+    """True when a plan takes seeds that all iterators of a dataset share."""
+    return any(getattr(getattr(n, "generator", None), "reshuffle", False) for n in plan.walk())

@@ -1,0 +1,22 @@
+"""`map_parallelization` and `filter_parallelization`: steps that run in order are given leave to run in parallel."""
+
+from __future__ import annotations
+
+from feedline.ops.filter import Filter
+from feedline.ops.map import Map
+from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.node import Node
+
+
+def map_parallelization(node: Node) -> Node | None:
+    """A map with a function of its own kind of work gets AUTOTUNE calls."""
+    if isinstance(node, Map) and node.num_parallel_calls is None and node.user_code:
+        return node.replace(num_parallel_calls=AUTOTUNE)  # type: ignore[no-any-return]
+    return None
+
+
+def filter_parallelization(node: Node) -> Node | None:
+    """The same for a filter."""
+    if isinstance(node, Filter) and node.num_parallel_calls is None and node.user_code:
+        return node.replace(num_parallel_calls=AUTOTUNE)  # type: ignore[no-any-return]
+    return None

@@ -1,0 +1,102 @@
+"""Random numbers inside a user's function that do not depend on which thread or process runs it, or when."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import FailedPreconditionError
+from feedline.random import seeds
+
+Draws = tuple[int, int]
+"""What the generators of one iteration are made from: a seed, and the number of the iteration."""
+
+
+class Epochs:
+    """Counts the iterations of one step of a dataset; all iterators share it. `count` is all a checkpoint needs."""
+
+    __slots__ = ("_lock", "_own", "count", "used")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.used = False
+        self._own: int | None = None
+        self._lock = threading.Lock()
+
+    def next(self) -> Draws:
+        """What the iteration that begins now draws from."""
+        if self.used and seeds.ahead.wait is not None:
+            seeds.ahead.wait()
+        base = seeds.global_seed()
+        with self._lock:
+            if base is None:
+                base = self._own = secrets.randbits(63) if self._own is None else self._own
+            number = self.count
+            if not uncounted.on:
+                self.count += 1
+        return base, number
+
+
+class Uncounted(threading.local):
+    """Within it, iterations are not counted: for looking at a few elements of a dataset."""
+
+    on = False
+
+    def __enter__(self) -> None:
+        self.on = True
+
+    def __exit__(self, *_: object) -> None:
+        self.on = False
+
+
+uncounted = Uncounted()
+
+
+class Place(threading.local):
+    """Where the function that runs now in this thread stands: its iteration, and the number of its block's first row.
+    `made` is the generator of the row it was last asked for.
+    """
+
+    draws: Draws | None = None
+    first: int = 0
+    epochs: Epochs | None = None
+    made: tuple[Any, ...] | None = None
+
+
+place = Place()
+
+
+def element_rng(seed: int | None = None) -> np.random.Generator:
+    """The random generator of the element that a `map` or `filter` function is called for.
+
+    >>> def noisy(x):
+    ...     return x + fl.random.element_rng(seed=1).integers(100)
+    >>> [int(x) for x in fl.Dataset.range(4).map(noisy)]
+    [47, 98, 54, 99]
+    >>> [int(x) for x in fl.Dataset.range(4).map(noisy, num_parallel_calls=4)]
+    [47, 98, 54, 99]
+
+    It is made from the seed, the number of the iteration and the number of the element, so a function that takes all
+    its random numbers from it gives the same results for any number of threads or processes, and after a checkpoint.
+    The next iteration over the same dataset gets other numbers. Without `seed` the one of `fl.random.set_seed` counts,
+    or, where none is set, a number from the operating system. Asked twice for one element, it is the same generator.
+    """
+    scope = seeds.current_scope()
+    if place.draws is None or scope is None or scope.finished is None:
+        raise FailedPreconditionError(
+            "element_rng: there is no element here; call it inside a function given to map or filter"
+        )
+    if place.epochs is not None:
+        place.epochs.used = True
+    base, epoch = place.draws
+    row = place.first + len(scope.finished)
+    key = (seed, place.draws, row, id(scope))
+    if place.made is not None and place.made[0] == key:
+        return place.made[1]  # type: ignore[no-any-return]
+    entropy = [base if seed is None else seed, epoch, row]
+    rng = np.random.default_rng([v % 2**64 for v in entropy])
+    place.made = (key, rng)
+    return rng
