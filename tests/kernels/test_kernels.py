@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 from feedline import kernels
-from feedline.kernels import reference
+from feedline.kernels import reference, reference_csv
 
 PACKAGE = Path(kernels.__file__).parent
 NAMES = sorted(set(kernels.__all__) - {"NATIVE"})
+REFERENCES = (reference, reference_csv)
 
 
 def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -21,17 +22,20 @@ def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_kernel_has_a_reference() -> None:
     for name in NAMES:
-        assert inspect.isfunction(getattr(reference, name))
-        assert inspect.getdoc(getattr(reference, name))
+        (twin,) = (getattr(module, name) for module in REFERENCES if hasattr(module, name))
+        assert inspect.isfunction(twin)
+        assert inspect.getdoc(twin)
 
 
 def test_the_stub_has_the_signatures_of_the_reference() -> None:
-    def arguments(path: Path) -> dict[str, list[str]]:
-        functions = (node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef))
+    def arguments(*paths: Path) -> dict[str, list[str]]:
+        nodes = (node for path in paths for node in ast.parse(path.read_text()).body)
+        functions = (node for node in nodes if isinstance(node, ast.FunctionDef))
         return {f.name: [a.arg for a in f.args.args] for f in functions if not f.name.startswith("_")}
 
-    assert arguments(PACKAGE / "_native.pyi") == arguments(PACKAGE / "reference.py")
-    assert sorted(arguments(PACKAGE / "reference.py")) == NAMES
+    expect = arguments(*(Path(module.__file__ or "") for module in REFERENCES))
+    assert arguments(PACKAGE / "_native.pyi") == expect
+    assert sorted(expect) == NAMES
 
 
 def test_the_environment_chooses_the_reference_silently() -> None:
