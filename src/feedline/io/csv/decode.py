@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
-from feedline.io.csv.columns import columns_of, problem, table
+from feedline.io.csv.columns import Column, Table, columns_of, problem, table
 from feedline.structure.dense import dense
+
+OP = "decode_csv"
+MOST_FORMS = 256
+
+_FORMS: dict[Any, tuple[tuple[Column, ...], Table]] = {}
 
 
 def decode_csv(
@@ -32,20 +39,57 @@ def decode_csv(
     >>> fl.io.decode_csv('x,"a ""quoted"" word",2.5', [[""], [0.0]], select_cols=[1, 2])
     [b'a "quoted" word', np.float32(2.5)]
     """
-    op = "decode_csv"
-    columns = columns_of(record_defaults, op, dtypes_allowed=False)
-    delimiter = one_byte(field_delim, op)
-    select = _checked_select(select_cols, len(columns), op)
+    key = _key(record_defaults, field_delim, use_quote_delim, na_value, select_cols)
+    form = _FORMS.get(key)
+    if form is None:
+        form = _form(record_defaults, field_delim, use_quote_delim, na_value, select_cols)
+        if key is not None and len(_FORMS) < MOST_FORMS:
+            _FORMS[key] = form
+    columns, fields = form
+    if type(records) is bytes:
+        return [array[0] for array in _decoded([records], columns, fields)]
     strings = dense(records)
     if strings.dtype.kind != "O":
-        raise InvalidArgumentError(f"{op}: records must be strings, got {strings.dtype}")
-    na = na_value.encode() if isinstance(na_value, str) else na_value
-    fields = table(columns, delimiter, use_quote_delim, na, select)
-    arrays, stop, number, text = kernels.csv_strings(strings.ravel().tolist(), *fields)
+        raise InvalidArgumentError(f"{OP}: records must be strings, got {strings.dtype}")
+    arrays = _decoded(strings.ravel().tolist(), columns, fields)
+    return [array.reshape(strings.shape)[()] for array in arrays]
+
+
+def _decoded(strings: list[bytes], columns: tuple[Column, ...], fields: Table) -> list[Any]:
+    arrays, stop, number, text = kernels.csv_strings(strings, *fields)
     if stop:
         wrong = problem(stop, number, text, columns)
-        raise InvalidArgumentError(f"{op}: record {len(arrays[0])} cannot be read: {wrong}")
-    return [array.reshape(strings.shape)[()] for array in arrays]
+        raise InvalidArgumentError(f"{OP}: record {len(arrays[0])} cannot be read: {wrong}")
+    return arrays
+
+
+def _form(
+    record_defaults: Any, field_delim: Any, use_quote_delim: bool, na_value: Any, select_cols: Any
+) -> tuple[tuple[Column, ...], Table]:
+    columns = columns_of(record_defaults, OP, dtypes_allowed=False)
+    select = _checked_select(select_cols, len(columns), OP)
+    na = na_value.encode() if isinstance(na_value, str) else na_value
+    return columns, table(columns, one_byte(field_delim, OP), use_quote_delim, na, select)
+
+
+def _key(record_defaults: Any, *more: Any) -> Any:
+    """What tells arguments from others, so that they need not be looked at for every record; None where they must."""
+    if type(record_defaults) not in (list, tuple):
+        return None
+    key: list[Any] = []
+    for value in record_defaults:
+        if type(value) is list and len(value) == 1:
+            value = value[0]
+        if type(value) in (float, int, str, bytes):
+            key.append(repr(value))  # tells -0.0 from 0.0
+        elif type(value) is np.ndarray and not value.size and value.ndim == 1:
+            key.append(value.dtype)
+        else:
+            return None
+    *others, select = more
+    if not all(type(v) in (bool, str) for v in others) or not (select is None or type(select) in (list, tuple)):
+        return None
+    return (*key, *others, None if select is None else repr(select))
 
 
 def one_byte(field_delim: Any, op: str) -> bytes:
