@@ -3,8 +3,10 @@
 
 namespace feedline {
 void register_crc32c(nanobind::module_& m);
+void register_csv(nanobind::module_& m);
 void register_example(nanobind::module_& m);
 void register_gather(nanobind::module_& m);
+void register_lines(nanobind::module_& m);
 void register_random(nanobind::module_& m);
 void register_shuffle(nanobind::module_& m);
 void register_strings(nanobind::module_& m);
@@ -15,8 +17,10 @@ void register_tfrecord_index(nanobind::module_& m);
 NB_MODULE(_native, m) {
   m.doc() = "feedline's kernels in C++. feedline/kernels/reference.py says in NumPy what each one does.";
   feedline::register_crc32c(m);
+  feedline::register_csv(m);
   feedline::register_example(m);
   feedline::register_gather(m);
+  feedline::register_lines(m);
   feedline::register_random(m);
   feedline::register_shuffle(m);
   feedline::register_strings(m);

@@ -37,7 +37,7 @@ def test_blocks_are_bounded_in_bytes() -> None:
 
 
 def test_user_code_is_asked_for_one() -> None:
-    run = Run(fl.Dataset.range(5).map(lambda x: np.positive(x))._plan)
+    run = Run(fl.Dataset.range(5).map(lambda x: int(x))._plan)
     run.start()
     cursor = Cursor(run)
     while cursor.refill():

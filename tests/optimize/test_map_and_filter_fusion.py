@@ -18,7 +18,7 @@ def _fused(ds: Any, *more: str) -> Any:
 
 
 def _long(text: bytes) -> bool:
-    return len(text) > 1
+    return bool(len(text) > 1)
 
 
 def test_what_the_map_makes_is_what_the_filter_sees() -> None:

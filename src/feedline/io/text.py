@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from feedline import kernels
 from feedline.io.reader import END, Place, Read, Reader, strings
+from feedline.structure.block import Block, Bytes
+from feedline.structure.nest import LEAF
+
+AHEAD = 256
+"""How many lines are looked for at once, where fewer are wanted."""
 
 
 class TextLineReader(Reader):
     """An open text file. Lines end at `\\n`; every `\\r` is dropped, as TensorFlow does, wherever it stands."""
 
+    def __init__(self, name: bytes, compression: str = "", buffer_size: int | None = None) -> None:
+        super().__init__(name, compression, buffer_size)
+        # What has been found: the data that were looked at, where lines begin in them, and the place of the first.
+        self._data = b""
+        self._offsets: Any = np.zeros(1, np.int64)
+        self._first = Place()
+
     def read(self, place: Place, want: int) -> Read:
         """The lines that follow, as far as they have been read ahead."""
-        data, start = self._lines_at(place.offset)
-        lines: list[bytes] = []
-        at = start
-        while len(lines) < want and (end := data.find(b"\n", at)) >= 0:
-            lines.append(data[at:end])
-            at = end + 1
-        if not lines:
-            return self._tail(place, data[start:])
-        return Read(strings(_cleaned(lines)), Place(place.offset + at - start, place.number + len(lines)))
+        i = place.number - self._first.number
+        if not (0 <= i < len(self._offsets) - 1 and self._shift(i) == place.offset):
+            data, start = self._lines_at(place.offset)
+            self._offsets = kernels.line_offsets(data, start, max(want, AHEAD))
+            if len(self._offsets) == 1:
+                return self._tail(place, data[start:])
+            self._data, self._first, i = data, place, 0
+        offsets = self._offsets[i : i + want + 1]
+        after = Place(self._shift(i + len(offsets) - 1), place.number + len(offsets) - 1)
+        return Read(_lines(self._data, offsets), after)
+
+    def _shift(self, i: int) -> int:
+        """Where in the file the line with number i of those that were found begins."""
+        return int(self._offsets[i] - self._offsets[0]) + self._first.offset
 
     def _lines_at(self, offset: int) -> tuple[bytes, int]:
         """A window with at least one whole line in it, unless the file ends before that line does."""
@@ -34,12 +56,14 @@ class TextLineReader(Reader):
         """What is after the last line end: a line of its own unless there is nothing but `\\r`."""
         if self._stream.failure is not None:
             return Read(None, None, self._stream.failure)
-        if not data.replace(b"\r", b""):
-            return END
-        return Read(strings(_cleaned([data])), Place(place.offset + len(data), place.number + 1))
+        line = data.replace(b"\r", b"")
+        return Read(strings([line]), Place(place.offset + len(data), place.number + 1)) if line else END
 
 
-
-def _cleaned(lines: list[bytes]) -> list[bytes]:
-    joined = b"\n".join(lines)
-    return joined.replace(b"\r", b"").split(b"\n") if b"\r" in joined else lines
+def _lines(data: bytes, offsets: Any) -> Block:
+    """The lines that begin at these offsets, where they lie; a copy without `\\r` where they have any."""
+    start, after = int(offsets[0]), int(offsets[-1])
+    if data.find(b"\r", start, after) >= 0:
+        data = data[start:after].replace(b"\r", b"")
+        offsets = kernels.line_offsets(data, 0, len(offsets) - 1)
+    return Block([Bytes(np.frombuffer(data, np.uint8), offsets, 1)], len(offsets) - 1, LEAF)

@@ -27,13 +27,17 @@ if TYPE_CHECKING or not NATIVE:
         tfrecord_framed,
         tfrecord_frames,
     )
+    from feedline.kernels.reference_csv import csv_records, csv_strings, line_offsets
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
 else:
     from feedline.kernels._native import (
         bytes_rows,
         crc32c,
+        csv_records,
+        csv_strings,
         fisher_yates,
         gather_rows,
+        line_offsets,
         parse_examples,
         permute,
         philox,
@@ -54,8 +58,11 @@ __all__ = [
     "NATIVE",
     "bytes_rows",
     "crc32c",
+    "csv_records",
+    "csv_strings",
     "fisher_yates",
     "gather_rows",
+    "line_offsets",
     "parse_examples",
     "permute",
     "philox",

@@ -38,3 +38,29 @@ def parse_examples(
     sizes: NDArray[np.int64],
     defaults: list[Any],
 ) -> tuple[int, list[tuple[NDArray[Any], NDArray[np.int64] | None]]]: ...
+def line_offsets(
+    data: bytes | bytearray | memoryview | NDArray[Any], start: int, want: int
+) -> NDArray[np.int64]: ...
+def csv_strings(
+    records: list[bytes],
+    delimiter: int,
+    quotes: bool,
+    na_value: bytes,
+    kinds: NDArray[np.uint8],
+    defaults: list[Any],
+    wanted: NDArray[np.uint8],
+    rest: bool,
+) -> tuple[list[NDArray[Any]], int, int, bytes]: ...
+def csv_records(
+    data: bytes | bytearray | memoryview | NDArray[Any],
+    start: int,
+    want: int,
+    final: bool,
+    delimiter: int,
+    quotes: bool,
+    na_value: bytes,
+    kinds: NDArray[np.uint8],
+    defaults: list[Any],
+    wanted: NDArray[np.uint8],
+    rest: bool,
+) -> tuple[list[NDArray[Any]], NDArray[np.int64], int, int, bytes, int]: ...

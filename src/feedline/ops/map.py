@@ -6,15 +6,18 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar
 
+from feedline.ops import columnar  # noqa: F401  what functions may call when they run for many rows
 from feedline.ops.nested import stand_in
 from feedline.plan import arguments
 from feedline.plan.face import F, sample
 from feedline.plan.function import Function, infer
 from feedline.plan.node import Parallel, RowFailed, RowWise, node
 from feedline.random.element import Epochs
-from feedline.structure.block import Array, Block
+from feedline.structure.block import Array, Block, concat
 
 SAMPLES = 4
+FEW = 16
+"""So many rows are done one by one where they cannot be done together."""
 
 
 @node
@@ -69,7 +72,7 @@ class Map(RowWise):
 
     @property
     def user_code(self) -> bool:
-        """Not for arithmetic on scalars, which has no effects."""
+        """Not for a function that only computes."""
         return not self.function.elementwise
 
     def apply(self, block: Block) -> Block:
@@ -81,11 +84,22 @@ class Map(RowWise):
             made = self.function.block_of_columns(columns, block.n)
             if made is not None:
                 return made
+        if block.n > FEW and self.function.takes_columns:
+            return self._in_halves(block)  # a bad row costs no more than those near it
         results, error = self.function.on_rows(block)
         done = self.function.block_of(results) if results else None
         if error is not None:
             raise RowFailed(len(results), done, error)
         return done if done is not None else block
+
+    def _in_halves(self, block: Block) -> Block:
+        middle = block.n // 2
+        first = self.apply(block.slice(0, middle))
+        try:
+            return concat([first, self.apply(block.slice(middle, block.n))])
+        except RowFailed as failed:
+            done = first if failed.done is None else concat([first, failed.done])
+            raise RowFailed(middle + failed.index, done, failed.error, failed.path) from None
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
         """Names the function and the element."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from feedline.errors import InvalidTypeError
 from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.columnar import makes_quiet_datasets
 from feedline.plan.face import Face, dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.node import Node, RowFailed, node
@@ -41,8 +42,8 @@ class Flattened(Node):
 
     @property
     def user_code(self) -> bool:
-        """Always: the function makes datasets."""
-        return True
+        """Unless the function only makes datasets without functions."""
+        return not makes_quiet_datasets(self.function.call)
 
     def child(self, key: Block) -> Node:
         """The dataset made from an element."""

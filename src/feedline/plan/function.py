@@ -12,6 +12,7 @@ import numpy as np
 
 from feedline import errors
 from feedline.errors import InvalidTypeError
+from feedline.plan.columnar import columnar
 from feedline.plan.elementwise import elementwise
 from feedline.plan.node import RowFailed
 from feedline.random.element import Epochs
@@ -31,11 +32,12 @@ class Function:
     first fixes the structure and types of all its results.
     """
 
-    __slots__ = ("_columns_ok", "_signature", "call", "epochs")
+    __slots__ = ("_columnar", "_columns_ok", "_signature", "call", "epochs")
 
     def __init__(self, call: Call, signature: tuple[Tree, list[Any]] | None = None) -> None:
         self.call = call
         self.epochs = Epochs()
+        self._columnar = columnar(call)
         self._columns_ok = elementwise(call)
         self._signature = signature
 
@@ -53,8 +55,13 @@ class Function:
 
     @property
     def elementwise(self) -> bool:
-        """True when whole columns may be given to it: see plan/elementwise.py."""
-        return self._columns_ok is not None
+        """True when it only computes, and so may be run for many rows at once: see plan/elementwise.py and columnar."""
+        return self._columns_ok is not None or self._columnar is not None
+
+    @property
+    def takes_columns(self) -> bool:
+        """True as long as `on_columns` may give something."""
+        return self._columns_ok is not None or (self._columnar is not None and not self._columnar.given_up)
 
     @property
     def settled(self) -> bool:
@@ -85,11 +92,8 @@ class Function:
 
     def on_columns(self, block: Block) -> Any:
         """The function's result when it is given whole columns; None where that is not certain to equal row by row."""
-        if self._columns_ok is None or not self._columns_ok():
-            return None
-        for column in block.columns:
-            if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind not in "biuf":
-                return None
+        if self._columns_ok is None or not self._columns_ok() or not all(map(_is_scalars, block.columns)):
+            return None if self._columnar is None else self._columnar(block)
         args = block.tree.unflatten(block.columns)
         try:
             return self.call(*args) if block.tree.kind is tuple else self.call(args)
@@ -115,7 +119,7 @@ class Function:
         seen: set[int] = set()
         columns = []
         for leaf in leaves:
-            if not isinstance(leaf, np.ndarray) or leaf.shape != (n,) or leaf.dtype.kind not in "biuf":
+            if not isinstance(leaf, np.ndarray) or leaf.shape[:1] != (n,) or leaf.dtype.kind not in "biufO":
                 return None
             columns.append(leaf.copy() if id(leaf) in seen or not leaf.flags.writeable else leaf)
             seen.add(id(leaf))
@@ -202,6 +206,10 @@ class Function:
 
 # Results that cannot change any more once they are returned.
 _VALUES = frozenset((int, float, bool, str, bytes, type(None), *np.sctypeDict.values()))
+
+
+def _is_scalars(column: Any) -> bool:
+    return isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "biuf"
 
 
 def _kept(result: Any, own: set[int]) -> Any:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from feedline import kernels
 from feedline.errors import InvalidArgumentError
-from feedline.io.csv.columns import BadField, columns_of, converted
+from feedline.io.csv.columns import Column, Table, columns_of, problem, table
 from feedline.structure.dense import dense
 
-_QUOTE = 0x22
-_LINE_ENDS = (0x0A, 0x0D)
+OP = "decode_csv"
+MOST_FORMS = 256
+
+_FORMS: dict[Any, tuple[tuple[Column, ...], Table]] = {}
 
 
 def decode_csv(
@@ -34,30 +39,57 @@ def decode_csv(
     >>> fl.io.decode_csv('x,"a ""quoted"" word",2.5', [[""], [0.0]], select_cols=[1, 2])
     [b'a "quoted" word', np.float32(2.5)]
     """
-    op = "decode_csv"
-    columns = columns_of(record_defaults, op, dtypes_allowed=False)
-    delimiter = one_byte(field_delim, op)
-    select = _checked_select(select_cols, len(columns), op)
+    key = _key(record_defaults, field_delim, use_quote_delim, na_value, select_cols)
+    form = _FORMS.get(key)
+    if form is None:
+        form = _form(record_defaults, field_delim, use_quote_delim, na_value, select_cols)
+        if key is not None and len(_FORMS) < MOST_FORMS:
+            _FORMS[key] = form
+    columns, fields = form
+    if type(records) is bytes:
+        return [array[0] for array in _decoded([records], columns, fields)]
     strings = dense(records)
     if strings.dtype.kind != "O":
-        raise InvalidArgumentError(f"{op}: records must be strings, got {strings.dtype}")
-    rows = []
-    for i, record in enumerate(strings.ravel().tolist()):
-        fields, problem = _fields(record, delimiter[0], use_quote_delim, select)
-        if not problem and len(fields) != len(columns):
-            problem = f"{len(columns)} fields are expected and it has {len(fields)}"
-        if problem:
-            raise InvalidArgumentError(f"{op}: record {i} cannot be read: {problem}")
-        rows.append(fields)
+        raise InvalidArgumentError(f"{OP}: records must be strings, got {strings.dtype}")
+    arrays = _decoded(strings.ravel().tolist(), columns, fields)
+    return [array.reshape(strings.shape)[()] for array in arrays]
+
+
+def _decoded(strings: list[bytes], columns: tuple[Column, ...], fields: Table) -> list[Any]:
+    arrays, stop, number, text = kernels.csv_strings(strings, *fields)
+    if stop:
+        wrong = problem(stop, number, text, columns)
+        raise InvalidArgumentError(f"{OP}: record {len(arrays[0])} cannot be read: {wrong}")
+    return arrays
+
+
+def _form(
+    record_defaults: Any, field_delim: Any, use_quote_delim: bool, na_value: Any, select_cols: Any
+) -> tuple[tuple[Column, ...], Table]:
+    columns = columns_of(record_defaults, OP, dtypes_allowed=False)
+    select = _checked_select(select_cols, len(columns), OP)
     na = na_value.encode() if isinstance(na_value, str) else na_value
-    out = []
-    for number, column in enumerate(columns):
-        try:
-            array = converted([row[number] for row in rows], column, na, number)
-        except BadField as bad:
-            raise InvalidArgumentError(f"{op}: record {bad.row} cannot be read: {bad.problem}") from None
-        out.append(array.reshape(strings.shape)[()])
-    return out
+    return columns, table(columns, one_byte(field_delim, OP), use_quote_delim, na, select)
+
+
+def _key(record_defaults: Any, *more: Any) -> Any:
+    """What tells arguments from others, so that they need not be looked at for every record; None where they must."""
+    if type(record_defaults) not in (list, tuple):
+        return None
+    key: list[Any] = []
+    for value in record_defaults:
+        if type(value) is list and len(value) == 1:
+            value = value[0]
+        if type(value) in (float, int, str, bytes):
+            key.append(repr(value))  # tells -0.0 from 0.0
+        elif type(value) is np.ndarray and not value.size and value.ndim == 1:
+            key.append(value.dtype)
+        else:
+            return None
+    *others, select = more
+    if not all(type(v) in (bool, str) for v in others) or not (select is None or type(select) in (list, tuple)):
+        return None
+    return (*key, *others, None if select is None else repr(select))
 
 
 def one_byte(field_delim: Any, op: str) -> bytes:
@@ -68,9 +100,9 @@ def one_byte(field_delim: Any, op: str) -> bytes:
     return found
 
 
-def _checked_select(select: Sequence[int] | None, columns: int, op: str) -> list[int] | None:
+def _checked_select(select: Sequence[int] | None, columns: int, op: str) -> list[int]:
     if select is None:
-        return None
+        return []
     numbers = [int(i) for i in select]
     if numbers != sorted(set(numbers)) or (numbers and numbers[0] < 0):
         raise InvalidArgumentError(f"{op}: select_cols must be increasing and not negative, got {list(select)}")
@@ -79,49 +111,3 @@ def _checked_select(select: Sequence[int] | None, columns: int, op: str) -> list
             f"{op}: select_cols and record_defaults must be of one length, got {len(numbers)} and {columns}"
         )
     return numbers
-
-
-def _fields(record: bytes, delimiter: int, quotes: bool, select: list[int] | None) -> tuple[list[bytes], str]:
-    """The wanted fields, and what is wrong with the record. As in TensorFlow, line ends before a field are skipped."""
-    fields: list[bytes] = []
-    at = number = 0
-    while at < len(record):
-        if record[at] in _LINE_ENDS:
-            at += 1
-            continue
-        if quotes and record[at] == _QUOTE:
-            field, at, problem = _quoted(record, at + 1, delimiter)
-        else:
-            end = record.find(delimiter, at)
-            end = len(record) if end < 0 else end
-            field, at = record[at:end], end + 1
-            odd = any(c in _LINE_ENDS or (quotes and c == _QUOTE) for c in field)
-            problem = "a field that is not in quotes has a quote or a line end in it" if odd else ""
-        if problem:
-            return fields, problem
-        if select is None or number in select:
-            fields.append(field)
-            if select is not None and len(fields) == len(select):
-                return fields, ""
-        number += 1
-    if record and record[-1] == delimiter and (select is None or number in select):
-        fields.append(b"")
-    return fields, ""
-
-
-def _quoted(record: bytes, at: int, delimiter: int) -> tuple[bytes, int, str]:
-    """The field in quotes whose inside begins at `at`: it ends at a quote before a delimiter or at the very end."""
-    field = bytearray()
-    last = len(record) - 1
-    while at < last and not (record[at] == _QUOTE and record[at + 1] == delimiter):
-        if record[at] != _QUOTE:
-            field.append(record[at])
-            at += 1
-        elif record[at + 1] != _QUOTE:
-            return b"", at, "a quote inside a field in quotes must be doubled"
-        else:
-            field.append(_QUOTE)
-            at += 2
-    if at > last or record[at] != _QUOTE:
-        return b"", at, "a field in quotes must end with a quote before a delimiter or the end"
-    return bytes(field), at + 2, ""

@@ -1,0 +1,33 @@
+"""Functions of the user's that are run once for many rows, with the result that one run for each row would have.
+
+    proof     what a function's code does: that it has no effects, and what it reads from outside
+    registry  which functions such code may call, and what to call in their place for many rows
+    rows      the value that stands for one value per row while the function runs
+    arrays    NumPy's functions for such values
+    run       the function, run
+
+A function is looked at once. Where its code only computes, and all it calls is in the registry, it has no effects,
+and calling it once with `Rows` in place of an element gives the results for all. Anything a `Rows` cannot stand for,
+such as an `if` that depends on data, ends that attempt, and the function is called row by row from then on. Where a run
+fails for another reason the rows are done one by one, so that the error is that of the first bad row.
+
+Results are the same to the last bit: only operations that NumPy rounds exactly are done for many rows at once. (NumPy
+warns of overflowing integers only where they are scalars, so there are no such warnings.)
+"""
+
+from __future__ import annotations
+
+from feedline.plan.columnar.registry import register, register_source, register_values, row_by_row
+from feedline.plan.columnar.rows import Rows
+from feedline.plan.columnar.run import Columnar, columnar, makes_quiet_datasets
+
+__all__ = [
+    "Columnar",
+    "Rows",
+    "columnar",
+    "makes_quiet_datasets",
+    "register",
+    "register_source",
+    "register_values",
+    "row_by_row",
+]
