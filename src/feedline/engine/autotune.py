@@ -23,6 +23,8 @@ TRIAL_SECONDS = 0.05
 TRIAL_CALLS = 16
 GAIN = 1.15
 LONGEST_REST = 30.0
+WAITING_FIRST = 16
+"""Functions that wait begin with so many calls: they cost little, and each brings as much as the first."""
 MOST_WAITING = 64
 
 
@@ -80,7 +82,11 @@ class Tuner:
         """The most calls that may ever pay."""
         if self.asked != AUTOTUNE:
             return self.asked
-        return MOST_WAITING if self.share.count and self.share.value < 0.5 else max(1, self._cores)
+        return MOST_WAITING if self._waits else max(1, self._cores)
+
+    @property
+    def _waits(self) -> bool:
+        return self.share.count > 0 and self.share.value < 0.5
 
     def chunk(self) -> int:
         """How many rows one call should take."""
@@ -102,7 +108,7 @@ class Tuner:
         now = perf_counter()
         if now < self._until:
             return False
-        if self.alone.count < 3 and self.alone.value * rows < 1e-3:
+        if self.alone.count < 2 or (self.alone.count < 4 and self.alone.value * rows < 1e-3):
             return False
         if self.alone.value * min(CHUNK_ROWS, self.chunk()) < TOO_CHEAP:
             self.why = f"a row takes {seconds_of(self.alone.value)}: handing rows over would cost more"
@@ -118,7 +124,7 @@ class Tuner:
         elif self.asked != AUTOTUNE:
             self.calls, self.why = self.asked, "as asked for"
         else:
-            self.calls = min(self._first, self.limit)
+            self.calls = min(max(self._first, WAITING_FIRST) if self._waits else self._first, self.limit)
             self.why = "trying"
         self._restart()
         self._best = (1.0, 0)

@@ -144,9 +144,11 @@ class Calls(Input):
         if self._must_hand_over(state):
             self._go(state)
             return self(want)
+        if tuner.fixed is None:  # a call must not take long before it is known whether others should help
+            want = min(want, tuner.chunk() if tuner.alone.count else 1)
         timed = self.timed
         timed.seconds = 0.0
-        cpu = thread_time() if tuner.alone.value > QUICK_PULL else None
+        cpu = thread_time() if tuner.alone.count < 8 or tuner.alone.value > QUICK_PULL else None
         began = perf_counter()
         try:
             block, self.states[self.slot] = self.step(state, timed, want)
@@ -459,9 +461,9 @@ class Calls(Input):
 
     def described(self) -> Stage:
         """For reports."""
-        how = "alone" if not self.active else "processes" if self._in_processes() else "threads"
+        calls = self.tuner.calls  # also those that have made everything there was
+        how = "alone" if not calls else "processes" if self._in_processes() else "threads"
         held = sum(call.size for call in list(self.window))
-        calls = self.calls if self.active else 0
         return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why)
 
     # The end.

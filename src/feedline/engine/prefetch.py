@@ -180,6 +180,8 @@ class Ahead(Input):
         self.blocks += 1
         self.worked += seconds
         if (seconds > WORTH_A_THREAD or self.eager) and self.states[self.slot] == self.node.State():
+            if self.free:  # what was asked for at once so far may be made at once in the background
+                self.rows = max(1, min(block.n, LARGEST_ROWS, LARGEST_BYTES * block.n // max(1, block.nbytes)))
             self.launch()
         return block
 

@@ -29,8 +29,10 @@ class Filter(RowWise):
 
     @property
     def parallel(self) -> Parallel | None:
-        """As the caller said."""
-        return None if self.num_parallel_calls is None else Parallel(self.num_parallel_calls, self.deterministic)
+        """As the caller said; arithmetic is done sooner than it is handed over."""
+        if self.num_parallel_calls is None or self.predicate.arithmetic:
+            return None
+        return Parallel(self.num_parallel_calls, self.deterministic)
 
     @property
     def epochs(self) -> Epochs | None:

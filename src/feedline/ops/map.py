@@ -33,8 +33,8 @@ class Map(RowWise):
 
     @property
     def parallel(self) -> Parallel | None:
-        """As the caller said."""
-        if self.num_parallel_calls is None:
+        """As the caller said; arithmetic is done sooner than it is handed over."""
+        if self.num_parallel_calls is None or self.function.arithmetic:
             return None
         return Parallel(self.num_parallel_calls, self.deterministic, self.workers)
 

@@ -59,6 +59,11 @@ class Function:
         return self._columns_ok is not None or self._columnar is not None
 
     @property
+    def arithmetic(self) -> bool:
+        """True when it is arithmetic on scalars and nothing else, which costs next to nothing per row."""
+        return self._columns_ok is not None
+
+    @property
     def takes_columns(self) -> bool:
         """True as long as `on_columns` may give something."""
         return self._columns_ok is not None or (self._columnar is not None and not self._columnar.given_up)
