@@ -5,7 +5,10 @@ namespace feedline {
 void register_crc32c(nanobind::module_& m);
 void register_example(nanobind::module_& m);
 void register_gather(nanobind::module_& m);
+void register_gif(nanobind::module_& m);
+void register_png(nanobind::module_& m);
 void register_random(nanobind::module_& m);
+void register_resize(nanobind::module_& m);
 void register_shuffle(nanobind::module_& m);
 void register_strings(nanobind::module_& m);
 void register_tfrecord(nanobind::module_& m);
@@ -16,7 +19,10 @@ NB_MODULE(_native, m) {
   feedline::register_crc32c(m);
   feedline::register_example(m);
   feedline::register_gather(m);
+  feedline::register_gif(m);
+  feedline::register_png(m);
   feedline::register_random(m);
+  feedline::register_resize(m);
   feedline::register_shuffle(m);
   feedline::register_strings(m);
   feedline::register_tfrecord(m);

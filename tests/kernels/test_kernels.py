@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 from feedline import kernels
-from feedline.kernels import reference
+from feedline.kernels import reference, reference_image
 
 PACKAGE = Path(kernels.__file__).parent
 NAMES = sorted(set(kernels.__all__) - {"NATIVE"})
+REFERENCES = [reference, reference_image]
 
 
 def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -21,8 +22,9 @@ def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_kernel_has_a_reference() -> None:
     for name in NAMES:
-        assert inspect.isfunction(getattr(reference, name))
-        assert inspect.getdoc(getattr(reference, name))
+        found = [getattr(module, name) for module in REFERENCES if hasattr(module, name)]
+        assert len(found) == 1 and inspect.isfunction(found[0])
+        assert inspect.getdoc(found[0])
 
 
 def test_the_stub_has_the_signatures_of_the_reference() -> None:
@@ -30,8 +32,9 @@ def test_the_stub_has_the_signatures_of_the_reference() -> None:
         functions = (node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef))
         return {f.name: [a.arg for a in f.args.args] for f in functions if not f.name.startswith("_")}
 
-    assert arguments(PACKAGE / "_native.pyi") == arguments(PACKAGE / "reference.py")
-    assert sorted(arguments(PACKAGE / "reference.py")) == NAMES
+    said = {name: a for module in REFERENCES for name, a in arguments(Path(str(module.__file__))).items()}
+    assert arguments(PACKAGE / "_native.pyi") == said
+    assert sorted(said) == NAMES
 
 
 def test_the_environment_chooses_the_reference_silently() -> None:

@@ -5,6 +5,17 @@ from __future__ import annotations
 from feedline.io.csv.decode import decode_csv
 from feedline.io.files import matching_files, read_file, write_file
 from feedline.io.fixed import decode_raw
+from feedline.io.image.decode import (
+    decode_and_crop_jpeg,
+    decode_bmp,
+    decode_gif,
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    extract_jpeg_shape,
+    is_jpeg,
+)
+from feedline.io.image.encode import encode_jpeg, encode_png
 from feedline.io.parsing.example import parse_example, parse_single_example
 from feedline.io.parsing.features import (
     FixedLenFeature,
@@ -25,8 +36,18 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_and_crop_jpeg",
+    "decode_bmp",
     "decode_csv",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
     "decode_raw",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "is_jpeg",
     "matching_files",
     "parse_example",
     "parse_sequence_example",
