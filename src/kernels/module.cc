@@ -4,6 +4,7 @@
 namespace feedline {
 void register_crc32c(nanobind::module_& m);
 void register_example(nanobind::module_& m);
+void register_example_write(nanobind::module_& m);
 void register_gather(nanobind::module_& m);
 void register_gif(nanobind::module_& m);
 void register_png(nanobind::module_& m);
@@ -19,6 +20,7 @@ NB_MODULE(_native, m) {
   m.doc() = "feedline's kernels in C++. feedline/kernels/reference.py says in NumPy what each one does.";
   feedline::register_crc32c(m);
   feedline::register_example(m);
+  feedline::register_example_write(m);
   feedline::register_gather(m);
   feedline::register_gif(m);
   feedline::register_png(m);

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from feedline import kernels
-from feedline.kernels import reference, reference_image
+from feedline.kernels import reference, reference_example, reference_image
 
 PACKAGE = Path(kernels.__file__).parent
 NAMES = sorted(set(kernels.__all__) - {"NATIVE"})
-REFERENCES = [reference, reference_image]
+REFERENCES = [reference, reference_example, reference_image]
 
 
 def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -22,9 +22,9 @@ def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_kernel_has_a_reference() -> None:
     for name in NAMES:
-        found = [getattr(module, name) for module in REFERENCES if hasattr(module, name)]
-        assert len(found) == 1 and inspect.isfunction(found[0])
-        assert inspect.getdoc(found[0])
+        (found,) = {getattr(module, name) for module in REFERENCES if hasattr(module, name)}
+        assert inspect.isfunction(found)
+        assert inspect.getdoc(found)
 
 
 def test_the_stub_has_the_signatures_of_the_reference() -> None:

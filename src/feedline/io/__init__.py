@@ -26,6 +26,7 @@ from feedline.io.parsing.features import (
 )
 from feedline.io.parsing.sequence import parse_sequence_example, parse_single_sequence_example
 from feedline.io.tensor import parse_tensor, serialize_tensor
+from feedline.io.tfrecord.examples import write_examples
 from feedline.io.tfrecord.writer import TFRecordOptions, TFRecordWriter
 
 __all__ = [
@@ -56,5 +57,6 @@ __all__ = [
     "parse_tensor",
     "read_file",
     "serialize_tensor",
+    "write_examples",
     "write_file",
 ]

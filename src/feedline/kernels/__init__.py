@@ -29,12 +29,14 @@ if TYPE_CHECKING or not NATIVE:
         tfrecord_framed,
         tfrecord_frames,
     )
+    from feedline.kernels.reference_example import framed_examples
     from feedline.kernels.reference_image import gif_pixels, png_rows, resize_bilinear
 else:
     from feedline.kernels._native import (
         bytes_rows,
         crc32c,
         fisher_yates,
+        framed_examples,
         gather_rows,
         gif_pixels,
         parse_examples,
@@ -63,6 +65,7 @@ __all__ = [
     "bytes_rows",
     "crc32c",
     "fisher_yates",
+    "framed_examples",
     "gather_rows",
     "gif_pixels",
     "parse_examples",

@@ -39,3 +39,11 @@ def png_rows(
     data: bytes | bytearray | memoryview | NDArray[Any], rows: int, size: int, step: int
 ) -> NDArray[np.uint8]: ...
 def resize_bilinear(images: NDArray[Any], height: int, width: int) -> NDArray[np.float32]: ...
+def framed_examples(
+    keys: list[bytes],
+    kinds: NDArray[np.uint8],
+    values: list[Any],
+    sizes: NDArray[np.int64],
+    splits: list[NDArray[np.int64] | None],
+    rows: int,
+) -> bytes: ...
