@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from feedline.io.codecs import decode_base64, decode_compressed, encode_base64
 from feedline.io.csv.decode import decode_csv
 from feedline.io.files import matching_files, read_file, write_file
 from feedline.io.fixed import decode_raw
@@ -24,6 +25,7 @@ from feedline.io.parsing.features import (
     SparseFeature,
     VarLenFeature,
 )
+from feedline.io.parsing.json import decode_json_example
 from feedline.io.parsing.sequence import parse_sequence_example, parse_single_sequence_example
 from feedline.io.tensor import parse_tensor, serialize_tensor
 from feedline.io.tfrecord.examples import write_examples
@@ -38,13 +40,17 @@ __all__ = [
     "TFRecordWriter",
     "VarLenFeature",
     "decode_and_crop_jpeg",
+    "decode_base64",
     "decode_bmp",
+    "decode_compressed",
     "decode_csv",
     "decode_gif",
     "decode_image",
     "decode_jpeg",
+    "decode_json_example",
     "decode_png",
     "decode_raw",
+    "encode_base64",
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",
