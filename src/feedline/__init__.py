@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from feedline import data, errors, io, random, train
+from feedline import data, errors, image, io, random, train
 from feedline.data import experimental
 from feedline.data.dataset import Dataset
 from feedline.data.iterator import Iterator, NumpyIterator
@@ -88,6 +88,7 @@ __all__ = [
     "float32",
     "float64",
     "half",
+    "image",
     "int8",
     "int16",
     "int32",

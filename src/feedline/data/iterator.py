@@ -101,7 +101,7 @@ class Iterator(Generic[T]):
     def report(self) -> Report:
         """Who works and who waits so far, and what AUTOTUNE has chosen, and why. Prints as a table.
 
-        >>> with iter(fl.Dataset.range(100).map(lambda x: x + 1, num_parallel_calls=fl.AUTOTUNE)) as it:
+        >>> with iter(fl.Dataset.range(100).map(str, num_parallel_calls=fl.AUTOTUNE)) as it:
         ...     _ = next(it)
         ...     report = it.report()
         >>> report.stages[0].key

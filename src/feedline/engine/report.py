@@ -29,7 +29,7 @@ class Stage(NamedTuple):
 class Report:
     """Where the time of an iterator goes and what AUTOTUNE chose, as `Iterator.report` gives it.
 
-    >>> it = iter(fl.Dataset.range(3).map(lambda x: x + 1, num_parallel_calls=fl.AUTOTUNE).prefetch(1))
+    >>> it = iter(fl.Dataset.range(3).map(str, num_parallel_calls=fl.AUTOTUNE).prefetch(1))
     >>> report = it.report()
     >>> [stage.key for stage in report.stages]
     ['3 prefetch', '2 map']

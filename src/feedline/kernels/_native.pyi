@@ -64,3 +64,18 @@ def csv_records(
     wanted: NDArray[np.uint8],
     rest: bool,
 ) -> tuple[list[NDArray[Any]], NDArray[np.int64], int, int, bytes, int]: ...
+def gif_pixels(
+    data: bytes | bytearray | memoryview | NDArray[Any], bits: int, size: int
+) -> tuple[NDArray[np.uint8], int]: ...
+def png_rows(
+    data: bytes | bytearray | memoryview | NDArray[Any], rows: int, size: int, step: int
+) -> NDArray[np.uint8]: ...
+def resize_bilinear(images: NDArray[Any], height: int, width: int) -> NDArray[np.float32]: ...
+def framed_examples(
+    keys: list[bytes],
+    kinds: NDArray[np.uint8],
+    values: list[Any],
+    sizes: NDArray[np.int64],
+    splits: list[NDArray[np.int64] | None],
+    rows: int,
+) -> bytes: ...

@@ -13,6 +13,7 @@ from feedline.train.example import (
     FloatList,
     Int64List,
     SequenceExample,
+    example,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "FloatList",
     "Int64List",
     "SequenceExample",
+    "example",
 ]

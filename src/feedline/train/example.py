@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidTypeError
+from feedline.kernels.sealed import (
+    SealedBytesList,
+    SealedExample,
+    SealedFeature,
+    SealedFeatures,
+    SealedFloatList,
+    SealedInt64List,
+)
+from feedline.structure.dense import dense
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
 from feedline.train.containers import BYTES, FLOAT, INT64
 from feedline.train.message import Map, Message, Messages, Repeated, Sub
 
 
-class BytesList(Message):
+class BytesList(SealedBytesList, Message):
     """A list of byte strings.
 
     >>> fl.train.BytesList(value=[b"a", b"b"]).value
@@ -17,7 +34,7 @@ class BytesList(Message):
     value = Repeated(1, BYTES)
 
 
-class FloatList(Message):
+class FloatList(SealedFloatList, Message):
     """A list of float32 numbers.
 
     >>> fl.train.FloatList(value=[0.5, 1]).value
@@ -28,7 +45,7 @@ class FloatList(Message):
     value = Repeated(1, FLOAT)
 
 
-class Int64List(Message):
+class Int64List(SealedInt64List, Message):
     """A list of int64 numbers.
 
     >>> fl.train.Int64List(value=range(3)).value
@@ -39,7 +56,7 @@ class Int64List(Message):
     value = Repeated(1, INT64)
 
 
-class Feature(Message):
+class Feature(SealedFeature, Message):
     """A list of one of three kinds: strings, floats or integers.
 
     >>> feature = fl.train.Feature(float_list=fl.train.FloatList(value=[0.5]))
@@ -54,7 +71,7 @@ class Feature(Message):
     int64_list = Sub(3, Int64List)
 
 
-class Features(Message):
+class Features(SealedFeatures, Message):
     """Features under their names.
 
     >>> features = fl.train.Features()
@@ -67,7 +84,7 @@ class Features(Message):
     feature = Map(1, Feature)
 
 
-class Example(Message):
+class Example(SealedExample, Message):
     """One example: features under their names.
 
     >>> from feedline.train import BytesList, Example, Feature, Features
@@ -120,3 +137,45 @@ class SequenceExample(Message):
     __slots__ = ()
     context = Sub(1, Features)
     feature_lists = Sub(2, FeatureLists)
+
+
+def example(features: Mapping[str, Any]) -> Example:
+    """An `Example` from plain values: numbers, strings, lists and arrays under their names.
+
+    >>> made = fl.train.example({"age": 7, "name": "Ada", "scores": np.array([[0.5, 1.0]])})
+    >>> {name: feature.WhichOneof("kind") for name, feature in made.features.feature.items()}
+    {'age': 'int64_list', 'name': 'bytes_list', 'scores': 'float_list'}
+
+    Integers and bools become an int64_list, floats a float_list, which is float32, and str and bytes a bytes_list.
+    Arrays are flattened. `io.write_examples` writes whole columns, much faster than one example after another.
+    """
+    return Example(features=Features(feature={name: _feature(name, value) for name, value in features.items()}))
+
+
+def _feature(name: str, value: Any) -> Feature:
+    kind = type(value)
+    if kind is bool or (kind is int and -(1 << 63) <= value < 1 << 63):
+        return Feature(int64_list=Int64List(value=[int(value)]))
+    if kind is float:
+        return Feature(float_list=FloatList(value=[value]))
+    if kind is bytes or kind is str:
+        return Feature(bytes_list=BytesList(value=[value.encode() if kind is str else value]))
+    if isinstance(value, (RaggedTensor, SparseTensor)):
+        raise InvalidTypeError(f"example: the feature {name!r} is a {kind.__name__}; give its values, as an array")
+    try:
+        array = dense(value).ravel()
+    except (TypeError, ValueError) as e:
+        raise InvalidTypeError(f"example: the feature {name!r} cannot be written: {e}") from None
+    if array.dtype.kind == "O":
+        return Feature(bytes_list=BytesList(value=array.tolist()))
+    if array.dtype.kind in "biu":
+        wide = array.astype(np.int64)
+        if array.dtype == np.uint64 and (wide < 0).any():
+            raise InvalidTypeError(f"example: the feature {name!r} has the number {array.max()}, too large for int64")
+        return Feature(int64_list=Int64List(value=wide))
+    if array.dtype.kind in "fV":
+        with np.errstate(over="ignore"):
+            return Feature(float_list=FloatList(value=array.astype(np.float32)))
+    raise InvalidTypeError(
+        f"example: the feature {name!r} is {array.dtype}; an Example holds integers, float32 and strings"
+    )

@@ -6,6 +6,9 @@ A class lists its fields, each of which is one of
     Sub       one message inside another
     Messages  a list of messages
     Map       messages under string keys
+
+A message that was made in one go, and that nobody has looked into since, may be nothing but its bytes (`sealed`). It is
+opened by the first that asks for one of its other slots, which are not there until then.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import Any, ClassVar, Self
 
 from feedline import wire
 from feedline.errors import InvalidArgumentError
+from feedline.kernels.sealed import Sealed
 from feedline.train.containers import MessageList, MessageMap, Scalar, Values, escaped
 from feedline.wire import DELIMITED, WireError
 
@@ -186,7 +190,7 @@ def _utf8(key: bytes) -> str:
         raise WireError(f"the key {key!r} is no UTF-8") from None
 
 
-class Message:
+class Message(Sealed):
     """The base of the message classes; the methods are protobuf's.
 
     >>> feature = fl.train.Feature()
@@ -210,11 +214,25 @@ class Message:
     _oneof: ClassVar[str] = ""
     """The name under which all fields of the class exclude each other."""
 
-    def __init__(self, **values: Any) -> None:
-        self._held: dict[str, Any] = {}
-        self._present = True
-        self._unknown = b""
-        self._changed: Callable[[], None] | None = None
+    _held: dict[str, Any]
+    _present: bool
+    _unknown: bytes
+    _changed: Callable[[], None] | None
+
+    def _empty(self) -> None:
+        self._held, self._present, self._unknown, self._changed = {}, True, b"", None
+
+    def __getattr__(self, name: str) -> Any:
+        data = self.sealed
+        if data is None or name not in Message.__slots__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.sealed = None
+        self._empty()
+        self._parse(data, 0, len(data))
+        return getattr(self, name)
+
+    def _build(self, **values: Any) -> None:
+        self._empty()
         for name, value in values.items():
             field = self._field(name)
             if value is None:
@@ -308,6 +326,8 @@ class Message:
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
         """The message in protobuf's format. Equal messages give equal bytes, with or without `deterministic`."""
+        if self.sealed is not None:
+            return self.sealed
         return b"".join([*(field.serialize(held) for field, held in self._set_fields()), self._unknown])
 
     SerializePartialToString = SerializeToString

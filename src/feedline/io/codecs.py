@@ -1,0 +1,118 @@
+"""Strings in other forms: compressed, and in the 64 letters that may stand in a URL."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from isal import isal_zlib
+
+from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError
+from feedline.structure.dense import dense
+
+_NO_ZLIB: Any = isal_zlib.error  # a class, which its stub calls an instance
+_WINDOW = {"ZLIB": 15, "GZIP": 31}
+_LETTERS = re.compile(rb"[A-Za-z0-9_-]*={0,2}\Z")
+
+
+def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Any:
+    """Strings as they were before they were compressed, with "GZIP", "ZLIB", "ZSTD", or "" for not at all.
+
+    >>> import gzip
+    >>> fl.io.decode_compressed(gzip.compress(b"hello"), "GZIP")
+    b'hello'
+
+    A string that is cut off or damaged raises DataLossError. ZSTD needs `feedline[zstd]`.
+    """
+    unpack = {"": lambda s: s, "ZSTD": _unzstd}.get(compression_type)
+    if compression_type in _WINDOW:
+        unpack = _inflate(compression_type)
+    if unpack is None:
+        raise InvalidArgumentError(
+            f'decode_compressed: compression_type must be "GZIP", "ZLIB", "ZSTD" or "", got {compression_type!r}'
+        )
+    return _each(bytes, "decode_compressed", unpack)
+
+
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
+    """Strings in base64 as it may stand in a URL: with `-` and `_`, and `=` at the end only if `pad`.
+
+    >>> fl.io.encode_base64(b"\\xff\\xfe"), fl.io.encode_base64([b"a", b"abc"], pad=True)
+    (b'__4', array([b'YQ==', b'YWJj'], dtype=object))
+    """
+
+    def encode(string: Any) -> Any:
+        coded = base64.urlsafe_b64encode(string)
+        return coded if pad else coded.rstrip(b"=")
+
+    return _each(input, "encode_base64", encode)
+
+
+def decode_base64(input: Any, name: str | None = None) -> Any:
+    """The strings that `encode_base64` made, with `=` at the end or without.
+
+    >>> fl.io.decode_base64([b"YQ==", b"YWI"])
+    array([b'a', b'ab'], dtype=object)
+    """
+    return _each(input, "decode_base64", _unbase64)
+
+
+def _each(strings: Any, op: str, change: Callable[[Any], Any]) -> Any:
+    """Strings of any shape, each of them changed."""
+    array = dense(strings)
+    if array.dtype != object:
+        raise InvalidTypeError(f"{op} takes strings, got {array.dtype}")
+    out = np.empty(array.size, object)
+    for i, string in enumerate(array.ravel().tolist()):
+        try:
+            out[i] = change(string)
+        except (DataLossError, InvalidArgumentError) as e:
+            where = f"string {i}: " if array.ndim else ""
+            raise type(e)(f"{op}: {where}{e}") from None
+    return out.reshape(array.shape)[()]
+
+
+def _inflate(kind: str) -> Callable[[Any], Any]:
+    def inflate(string: Any) -> Any:
+        parts, rest = [], string
+        while rest:
+            unpacker = isal_zlib.decompressobj(_WINDOW[kind])
+            try:
+                parts.append(unpacker.decompress(rest))
+            except _NO_ZLIB as e:
+                raise DataLossError(f"{len(string)} bytes that are no {kind} data, or damaged: {e}") from None
+            if not unpacker.eof:
+                raise DataLossError(f"{kind} data that are cut off, after {len(string)} bytes")
+            rest = unpacker.unused_data if kind == "GZIP" else b""  # a file may be several, one after another
+        return b"".join(parts)
+
+    return inflate
+
+
+def _unzstd(string: Any) -> Any:
+    try:
+        import zstandard
+    except ImportError as e:
+        raise ImportError("ZSTD needs zstandard, which is not installed: pip install 'feedline[zstd]'") from e
+    rest, parts = string, []
+    while rest:
+        unpacker = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            parts.append(unpacker.decompress(rest))
+        except zstandard.ZstdError as e:
+            raise DataLossError(f"{len(string)} bytes that are no ZSTD data, or damaged: {e}") from None
+        if not unpacker.eof:
+            raise DataLossError(f"ZSTD data that are cut off, after {len(string)} bytes")
+        rest = unpacker.unused_data
+    return b"".join(parts)
+
+
+def _unbase64(string: Any) -> Any:
+    if len(string) % 4 == 1:
+        raise InvalidArgumentError(f"{len(string)} letters are no base64: their number must not be 1 more than 4 n")
+    if not _LETTERS.match(string) or (string.endswith(b"=") and (len(string) % 4 or string.startswith(b"="))):
+        raise InvalidArgumentError(f"a letter or a = that has no place in base64 for URLs: {string[:40]!r}")
+    return base64.urlsafe_b64decode(string + b"=" * (-len(string) % 4))

@@ -1,0 +1,242 @@
+"""From the bytes of a picture to an array of pixels. The first bytes tell the format, as in TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.image import bmp, gif, jpeg, png, webp
+from feedline.io.image.dtype import convert_image_dtype
+from feedline.structure import types
+from feedline.structure.dense import dense
+from feedline.structure.types import as_dtype
+
+Array = np.ndarray[Any, Any]
+
+
+def decode_jpeg(
+    contents: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Array:
+    """The pixels of a JPEG file, uint8 [height, width, channels].
+
+    >>> image = np.full((4, 6, 3), 128, np.uint8)
+    >>> fl.io.decode_jpeg(fl.io.encode_jpeg(image)).shape
+    (4, 6, 3)
+
+    `channels` is 1 for gray, 3 for colours, 0 for what the file has. `ratio` (1, 2, 4 or 8) shrinks the picture while
+    decoding, which is faster than afterwards. `dct_method` is "INTEGER_FAST" (also the default) or "INTEGER_ACCURATE".
+    `try_recover_truncated` gives a file that is cut off with gray in place of what is missing.
+
+    Pixels are those of TensorFlow, as long as both use libjpeg-turbo with the same method. Needs `feedline[images]`.
+    """
+    data = _bytes(contents, "decode_jpeg")
+    if data[:3] == jpeg.MAGIC:
+        return jpeg.decode(data, channels, ratio, fancy_upscaling, try_recover_truncated, dct_method)
+    return _single(_decoded(data, channels, "decode_jpeg"), "decode_jpeg")
+
+
+def decode_and_crop_jpeg(
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Array:
+    """Part of the pixels of a JPEG file; `crop_window` is its top, left, height and width. Else as `decode_jpeg`.
+
+    >>> data = fl.io.encode_jpeg(np.full((8, 9, 3), 128, np.uint8))
+    >>> fl.io.decode_and_crop_jpeg(data, [1, 2, 3, 4]).shape
+    (3, 4, 3)
+
+    The pixels are those of `decode_jpeg`. TensorFlow's differ a little along the sides of the window where a file keeps
+    fewer colours than pixels.
+    """
+    data = _bytes(contents, "decode_and_crop_jpeg")
+    window = dense(crop_window)
+    if window.shape != (4,) or window.dtype.kind not in "iu":
+        raise InvalidArgumentError(f"crop_window must be 4 integers: top, left, height, width; got {crop_window!r}")
+    if data[:3] != jpeg.MAGIC:
+        raise InvalidArgumentError(f"decode_and_crop_jpeg takes JPEG files only, this is {_format(data)}")
+    pixels = jpeg.decode(data, channels, ratio, fancy_upscaling, try_recover_truncated, dct_method)
+    top, left, height, width = window.tolist()
+    if min(top, left) < 0 or min(height, width) < 1 or top + height > pixels.shape[0] or left + width > pixels.shape[1]:
+        raise InvalidArgumentError(
+            f"the crop_window of {height} x {width} pixels from row {top} and column {left} on is not inside a picture "
+            f"of {pixels.shape[0]} x {pixels.shape[1]}"
+        )
+    return pixels[top : top + height, left : left + width].copy()
+
+
+def decode_png(contents: Any, channels: int = 0, dtype: Any = types.uint8, name: str | None = None) -> Array:
+    """The pixels of a PNG file, uint8 or uint16 [height, width, channels].
+
+    >>> data = fl.io.encode_png(np.array([[[1], [2]]], np.uint8))
+    >>> fl.io.decode_png(data, channels=3)
+    array([[[1, 1, 1],
+            [2, 2, 2]]], dtype=uint8)
+
+    `channels` is 1 for gray, 3 for colours, 4 for colours and opacity, 0 for what the file has. A file of 8 bits per
+    channel read as uint16 is scaled to its range. Pixels are those of TensorFlow, also its weights of colours in gray.
+    """
+    kind = as_dtype(dtype)
+    if kind not in (types.uint8, types.uint16):
+        raise InvalidArgumentError(f"decode_png: dtype must be uint8 or uint16, got {kind.name}")
+    data = _bytes(contents, "decode_png")
+    return _single(_decoded(data, channels, "decode_png", kind), "decode_png")
+
+
+def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Array:
+    """The pixels of a BMP file, uint8 [height, width, channels]; of 8 bits per pixel these are taken as gray.
+
+    >>> sizes = np.array([54, 40, 1, 1], "<i4").tobytes() + b"\\1\\0\\x18\\0"
+    >>> fl.io.decode_bmp(b"BM" + bytes(8) + sizes + bytes(24) + b"\\3\\2\\1\\0")
+    array([[[1, 2, 3]]], dtype=uint8)
+    """
+    data = _bytes(contents, "decode_bmp")
+    _check(channels)
+    found = _format(data)
+    if found != "BMP":
+        raise InvalidArgumentError(f"decode_bmp takes BMP files only, this is {found}; use decode_image")
+    return bmp.decode(data, channels)
+
+
+def decode_gif(contents: Any, name: str | None = None) -> Array:
+    """The frames of a GIF file, uint8 [frames, height, width, 3]; each is painted over the one before.
+
+    >>> data = b"GIF89a\\1\\0\\1\\0\\x80\\0\\0\\1\\2\\3\\4\\5\\6,\\0\\0\\0\\0\\1\\0\\1\\0\\0\\2\\2\\x4c\\1\\0;"
+    >>> fl.io.decode_gif(data)
+    array([[[[4, 5, 6]]]], dtype=uint8)
+    """
+    pixels = _decoded(_bytes(contents, "decode_gif"), 3, "decode_gif")
+    return pixels if pixels.ndim == 4 else pixels[None]
+
+
+def decode_image(
+    contents: Any,
+    channels: int | None = None,
+    dtype: Any = types.uint8,
+    name: str | None = None,
+    expand_animations: bool = True,
+) -> Array:
+    """The pixels of a JPEG, PNG, BMP, GIF or WebP file: [height, width, channels], of GIF and WebP
+    [frames, height, width, channels] unless `expand_animations` is False, which gives the first frame only.
+
+    >>> data = fl.io.encode_png(np.array([[[0], [255]]], np.uint8))
+    >>> fl.io.decode_image(data, dtype=fl.float32)
+    array([[[0.],
+            [1.]]], dtype=float32)
+    """
+    kind = as_dtype(dtype)
+    plain = kind if kind in (types.uint8, types.uint16, types.float32) else types.uint16
+    pixels = _decoded(_bytes(contents, "decode_image"), channels or 0, "decode_image", plain)
+    if pixels.ndim == 4 and not expand_animations:
+        pixels = pixels[0]
+    return pixels if plain == kind else convert_image_dtype(pixels, kind)
+
+
+def is_jpeg(contents: Any, name: str | None = None) -> Any:
+    """True where a string begins as a JPEG file does.
+
+    >>> fl.io.is_jpeg(b"\\xff\\xd8\\xff\\xe0"), fl.io.is_jpeg(b"GIF89a")
+    (np.True_, np.False_)
+    """
+    strings = dense(contents)
+    if strings.dtype != object:
+        raise InvalidArgumentError(f"is_jpeg takes strings, got {strings.dtype}")
+    found = np.array([s[:3] == jpeg.MAGIC for s in strings.ravel().tolist()], bool)
+    return found.reshape(strings.shape)[()]
+
+
+def extract_jpeg_shape(contents: Any, output_type: Any = types.int32, name: str | None = None) -> Array:
+    """Height, width and channels of a JPEG file, without decoding it.
+
+    >>> fl.io.extract_jpeg_shape(fl.io.encode_jpeg(np.zeros((4, 6, 1), np.uint8)))
+    array([4, 6, 1], dtype=int32)
+    """
+    kind = as_dtype(output_type)
+    if kind not in (types.int32, types.int64):
+        raise InvalidArgumentError(f"extract_jpeg_shape: output_type must be int32 or int64, got {kind.name}")
+    return np.array(jpeg.shape(_bytes(contents, "extract_jpeg_shape")), kind.dtype)
+
+
+def _bytes(contents: Any, op: str) -> bytes:
+    if type(contents) is bytes:
+        return contents
+    array = dense(contents)
+    if array.ndim or array.dtype != object:
+        raise InvalidArgumentError(f"{op} takes one string, the bytes of a file; got {array.dtype} {list(array.shape)}")
+    found: bytes = array.item()
+    return found
+
+
+def _format(data: bytes) -> str:
+    """The name of the format that the first bytes show."""
+    if data.startswith(jpeg.MAGIC):
+        return "JPEG"
+    if data.startswith(png.MAGIC):
+        return "PNG"
+    if data.startswith(b"GIF8"):
+        return "GIF"
+    if data.startswith(b"BM"):
+        return "BMP"
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "WebP"
+    if not data:
+        raise InvalidArgumentError("an empty string is no picture")
+    raise InvalidArgumentError(
+        f"this is no JPEG, PNG, GIF, BMP or WebP file; its {len(data)} bytes begin with {data[:8]!r}"
+    )
+
+
+def _check(channels: int) -> None:
+    if channels not in (0, 1, 3, 4):
+        raise InvalidArgumentError(f"channels must be 0, 1, 3 or 4, got {channels}")
+
+
+def _decoded(data: bytes, channels: int, op: str, kind: types.DType = types.uint8) -> Array:
+    """The pixels of a file of any format, of uint8, uint16 or float32."""
+    _check(channels)
+    found = _format(data)
+    if found == "PNG":
+        pixels = png.decode(data, channels, sixteen=kind != types.uint8)
+        return pixels * np.float32(1 / 65535) if kind == types.float32 else pixels
+    if found == "WebP":
+        if kind != types.uint8:
+            raise InvalidArgumentError(f"{op}: a WebP file is decoded to uint8 only, got {kind.name}")
+        return webp.decode(data, channels)
+    if found == "GIF":
+        if channels not in (0, 3):
+            raise InvalidArgumentError(f"a GIF file has 3 channels, got {channels}")
+        pixels = gif.decode(data)
+    elif found == "BMP":
+        if op not in ("decode_image", "decode_bmp"):
+            raise InvalidArgumentError(f"{op} does not take BMP files; use decode_bmp or decode_image")
+        pixels = bmp.decode(data, channels)
+    else:
+        pixels = jpeg.decode(data, channels)
+    if kind == types.uint16:
+        return pixels.astype(np.uint16) * np.uint16(256)
+    return pixels * np.float32(1 / 255) if kind == types.float32 else pixels
+
+
+def _single(pixels: Array, op: str) -> Array:
+    """One picture, also where it comes as a list of one frame."""
+    if pixels.ndim == 3:
+        return pixels
+    if len(pixels) != 1:
+        raise InvalidArgumentError(f"{op}: a picture of {len(pixels)} frames is for decode_gif or decode_image")
+    single: Array = pixels[0]
+    return single

@@ -1,0 +1,55 @@
+"""Pixel values in other dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.structure.dense import dense
+from feedline.structure.types import DType, as_dtype
+
+Array = np.ndarray[Any, Any]
+
+
+def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Array:
+    """Pixel values in another dtype, scaled so that they mean the same: floats go from 0 to 1, integers to their
+    largest number.
+
+    >>> fl.image.convert_image_dtype(np.array([0, 128, 255], np.uint8), fl.float32)
+    array([0.       , 0.5019608, 1.       ], dtype=float32)
+    >>> fl.image.convert_image_dtype(np.array([0.0, 0.5, 1.0], np.float32), fl.uint8)
+    array([  0, 127, 255], dtype=uint8)
+
+    `saturate` keeps what is out of range at the end of it.
+
+    >>> fl.image.convert_image_dtype(np.array([-0.5, 1.5], np.float32), fl.uint8, saturate=True)
+    array([  0, 255], dtype=uint8)
+    """
+    pixels, target = dense(image), as_dtype(dtype)
+    source = as_dtype(pixels.dtype)
+    for what, kind in (("dtype", target), ("the image's dtype", source)):
+        if not kind.is_floating and not kind.is_integer:
+            raise AttributeError(f"convert_image_dtype: {what} must be of floats or integers, got {kind.name}")
+    if source == target:
+        return pixels
+    if source.is_integer and target.is_integer:
+        if source.max > target.max:
+            return _cast(pixels // pixels.dtype.type((source.max + 1) // (target.max + 1)), target, saturate)
+        larger: Array = _cast(pixels, target, saturate) * target.dtype.type((target.max + 1) // (source.max + 1))
+        return larger
+    if target.is_floating:
+        cast = pixels.astype(target.dtype)
+        return cast if source.is_floating else cast * target.dtype.type(1.0 / source.max)
+    return _cast(pixels * pixels.dtype.type(target.max + 0.5), target, saturate)
+
+
+def _cast(pixels: Array, target: DType, saturate: bool) -> Array:
+    if saturate:
+        own = as_dtype(pixels.dtype)
+        low, high = (pixels.dtype.type(n) for n in (max(target.min, own.min), min(target.max, own.max)))
+        if float(high) > target.max:  # rounded up: a float32 has no 2**31 - 1
+            high = np.nextafter(high, pixels.dtype.type(0))
+        pixels = np.clip(pixels, low, high)
+    with np.errstate(invalid="ignore"):
+        return pixels.astype(target.dtype)

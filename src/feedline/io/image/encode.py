@@ -1,0 +1,93 @@
+"""From an array of pixels to the bytes of a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.image import jpeg, png
+from feedline.structure.dense import dense
+
+Array = np.ndarray[Any, Any]
+
+_CHANNELS_OF = {"": (1, 3), "grayscale": (1,), "rgb": (3,)}
+_LARGEST = 65535
+
+
+def encode_jpeg(
+    image: Any,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
+) -> bytes:
+    """A JPEG file of the pixels uint8 [height, width, 1 or 3].
+
+    >>> data = fl.io.encode_jpeg(np.zeros((2, 3, 3), np.uint8), quality=80)
+    >>> fl.io.decode_jpeg(data).shape
+    (2, 3, 3)
+
+    `quality` goes from 0 to 100; `format` may say "grayscale" or "rgb". Needs `feedline[images]`.
+    """
+    pixels = _pixels(image, "encode_jpeg", (np.uint8,))
+    if format not in _CHANNELS_OF:
+        raise InvalidArgumentError(f"encode_jpeg: format must be '', 'grayscale' or 'rgb', got {format!r}")
+    if pixels.shape[2] not in _CHANNELS_OF[format]:
+        raise InvalidArgumentError(
+            f"encode_jpeg: an image of format {format!r} has {' or '.join(map(str, _CHANNELS_OF[format]))} channels, "
+            f"got shape {list(pixels.shape)}"
+        )
+    if not 0 <= quality <= 100:
+        raise InvalidArgumentError(f"encode_jpeg: quality must be from 0 to 100, got {quality}")
+    if density_unit not in ("in", "cm"):
+        raise InvalidArgumentError(f"encode_jpeg: density_unit must be 'in' or 'cm', got {density_unit!r}")
+    if not all(0 <= n <= _LARGEST for n in (x_density, y_density)):
+        raise InvalidArgumentError(f"encode_jpeg: densities go from 0 to {_LARGEST}, got {x_density} and {y_density}")
+    if max(pixels.shape) > _LARGEST:
+        raise InvalidArgumentError(f"encode_jpeg: a side may have {_LARGEST} pixels, got shape {list(pixels.shape)}")
+    density = (1 if density_unit == "in" else 2, x_density, y_density)
+    xmp = xmp_metadata.encode() if isinstance(xmp_metadata, str) else bytes(xmp_metadata)
+    return jpeg.encode(pixels, quality, progressive, optimize_size, chroma_downsampling, density, xmp)
+
+
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Any:
+    """A PNG file of the pixels uint8 or uint16 [height, width, 1 to 4]; of more dimensions one file for each image.
+
+    >>> data = fl.io.encode_png(np.array([[[1, 2, 3]]], np.uint16))
+    >>> fl.io.decode_png(data, dtype=fl.uint16)
+    array([[[1, 2, 3]]], dtype=uint16)
+
+    `compression` is from 0, none, to 9, smallest; -1 lies between.
+    """
+    pixels = _pixels(image, "encode_png", (np.uint8, np.uint16), more=True)
+    if not 1 <= pixels.shape[-1] <= 4:
+        raise InvalidArgumentError(f"encode_png: an image has 1 to 4 channels, got shape {list(pixels.shape)}")
+    if not -1 <= compression <= 9:
+        raise InvalidArgumentError(f"encode_png: compression must be from -1 to 9, got {compression}")
+    if pixels.ndim == 3:
+        return png.encode(pixels, compression)
+    flat = pixels.reshape(-1, *pixels.shape[-3:])
+    out = np.empty(len(flat), object)
+    for i, one in enumerate(flat):
+        out[i] = png.encode(one, compression)
+    return out.reshape(pixels.shape[:-3])
+
+
+def _pixels(image: Any, op: str, dtypes: tuple[type[Any], ...], more: bool = False) -> Array:
+    pixels = dense(image)
+    if pixels.dtype not in dtypes:
+        names = " or ".join(np.dtype(d).name for d in dtypes)
+        raise InvalidArgumentError(f"{op}: the image must be {names}, got {pixels.dtype}; see convert_image_dtype")
+    if pixels.ndim < 3 or (pixels.ndim > 3 and not more):
+        raise InvalidArgumentError(f"{op}: the image must be [height, width, channels], got shape {list(pixels.shape)}")
+    if not pixels[..., 0].size:
+        raise InvalidArgumentError(f"{op}: the image has no pixels: shape {list(pixels.shape)}")
+    return pixels

@@ -1,0 +1,101 @@
+"""JPEG files, through libjpeg-turbo, which is also what TensorFlow uses."""
+
+from __future__ import annotations
+
+import struct
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.image.extra import needed
+
+Array = np.ndarray[Any, Any]
+
+MAGIC = b"\xff\xd8\xff"
+
+_METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
+_ADOBE = b"\xff\xee\x00\x0eAdobe"
+
+
+def decode(
+    data: bytes, channels: int, ratio: int = 1, fancy: bool = True, recover: bool = False, dct: str = ""
+) -> Array:
+    """The pixels [height, width, channels]; 0 channels means 1 for a gray file, else 3. See `io.decode_jpeg`."""
+    if ratio not in (1, 2, 4, 8):
+        raise InvalidArgumentError(f"ratio must be 1, 2, 4 or 8, got {ratio}")
+    if dct not in _METHODS:
+        raise InvalidArgumentError(f"dct_method must be one of {', '.join(map(repr, _METHODS))}, got {dct!r}")
+    if channels not in (0, 1, 3):
+        raise InvalidArgumentError(f"a JPEG file has 1 or 3 channels, or give 0 for what is there; got {channels}")
+    height, width, space = _header(data)
+    four = space in ("CMYK", "YCCK")
+    if four and channels == 1:
+        raise InvalidArgumentError("a JPEG file of four colours cannot become gray; decode it with 3 channels")
+    target = "CMYK" if four else "GRAY" if channels == 1 or (channels == 0 and space == "Gray") else "RGB"
+    options: dict[str, Any] = {"fastdct": dct != "INTEGER_ACCURATE", "fastupsample": not fancy}
+    if ratio > 1:
+        options |= {"min_factor": ratio, "min_height": -(-height // ratio), "min_width": -(-width // ratio)}
+    pixels = _pixels(data, target, recover, options)
+    return _from_four(pixels, _ADOBE in data) if four else pixels
+
+
+def shape(data: bytes) -> tuple[int, int, int]:
+    """Height, width and number of channels, from the header alone."""
+    height, width, space = _header(data)
+    return height, width, {"Gray": 1, "CMYK": 4, "YCCK": 4}.get(space, 3)
+
+
+def _header(data: bytes) -> tuple[int, int, str]:
+    try:
+        height, width, space, _ = needed("simplejpeg").decode_jpeg_header(data)
+    except ValueError as e:
+        raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
+    return height, width, space
+
+
+def _pixels(data: bytes, space: str, recover: bool, options: dict[str, Any]) -> Array:
+    decode_jpeg = needed("simplejpeg").decode_jpeg
+    try:
+        pixels: Array = decode_jpeg(data, space, **options)
+        return pixels
+    except ValueError as e:
+        # As in TensorFlow, damage that leaves wrong pixels is passed over and a missing end is not.
+        if not recover and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
+            raise InvalidArgumentError(
+                f"a JPEG file of {len(data)} bytes is cut off ({e}); try_recover_truncated=True gives what is there"
+            ) from None
+    try:
+        pixels = decode_jpeg(data, space, strict=False, **options)
+        return pixels
+    except ValueError as e:
+        raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
+
+
+def _from_four(pixels: Array, inverted: bool) -> Array:
+    """Red, green and blue of cyan, magenta, yellow and black, which Adobe's programs write the other way round."""
+    ink = pixels.astype(np.uint16) if inverted else 255 - pixels.astype(np.uint16)
+    return (ink[..., :3] * ink[..., 3:] // 255).astype(np.uint8)
+
+
+def encode(
+    pixels: Array,
+    quality: int,
+    progressive: bool,
+    optimize: bool,
+    subsample: bool,
+    density: tuple[int, int, int],
+    xmp: bytes,
+) -> bytes:
+    """A file of pixels [height, width, 1 or 3]; density is its unit, 1 inches or 2 centimetres, and two numbers."""
+    image = needed("PIL.Image", "pillow").fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+    file = BytesIO()
+    image.save(
+        file, "JPEG", quality=quality, progressive=progressive, optimize=optimize, subsampling=2 if subsample else 0
+    )
+    data = file.getvalue()
+    # The first part is always JFIF's, at this place: marker, length, name, version, then the density.
+    head = data[:13] + struct.pack(">BHH", *density) + data[18:20]
+    note = b"http://ns.adobe.com/xap/1.0/\0" + xmp
+    return head + (b"\xff\xe1" + struct.pack(">H", len(note) + 2) + note if xmp else b"") + data[20:]

@@ -1,0 +1,32 @@
+"""WebP files, through Pillow."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.image.extra import needed
+
+Array = np.ndarray[Any, Any]
+
+
+def decode(data: bytes, channels: int) -> Array:
+    """All frames [frames, height, width, channels]; 0 channels means 4 for a file with transparency, else 3."""
+    if channels not in (0, 3, 4):
+        raise InvalidArgumentError(f"a WebP file has 3 or 4 channels, or give 0 for what is there; got {channels}")
+    image_module = needed("PIL.Image", "pillow")
+    try:
+        image = image_module.open(BytesIO(data), formats=["WEBP"])
+        frames = []
+        for i in range(getattr(image, "n_frames", 1)):
+            image.seek(i)
+            frames.append(np.asarray(image.convert("RGBA" if image.mode == "RGBA" else "RGB")))
+    except (OSError, ValueError, image_module.DecompressionBombError) as e:
+        raise InvalidArgumentError(f"this is no valid WebP file, of {len(data)} bytes: {e}") from None
+    found = frames[0].shape[2]
+    if channels not in (0, found):
+        raise InvalidArgumentError(f"a WebP file has {found} channels, and {channels} are asked for")
+    return np.stack(frames)

@@ -1,0 +1,177 @@
+"""Examples written as JSON, in protobuf's way."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+
+from feedline import wire
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.structure.dense import dense
+
+_FLOAT_MAX = float(np.finfo(np.float32).max)
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?\Z")
+_NOT_FINITE = {"nan", "inf", "-inf", "NaN", "Infinity", "-Infinity"}
+
+
+def decode_json_example(json_examples: Any, name: str | None = None) -> Any:
+    """`Example` messages in protobuf's binary form, from the same as JSON.
+
+    >>> text = '{"features": {"feature": {"age": {"int64List": {"value": [7]}}}}}'
+    >>> data = fl.io.decode_json_example(text)
+    >>> fl.io.parse_single_example(data, {"age": fl.io.FixedLenFeature([], fl.int64)})
+    {'age': np.int64(7)}
+
+    Names may be written as `int64List` or `int64_list`, strings are base64, and numbers may stand in quotes.
+    """
+    array = dense(json_examples)
+    if array.dtype != object:
+        raise InvalidTypeError(f"decode_json_example takes strings, got {array.dtype}")
+    out = np.empty(array.size, object)
+    for i, text in enumerate(array.ravel().tolist()):
+        try:
+            out[i] = _example(_loaded(text))
+        except _Wrong as e:
+            where = f"string {i}: " if array.ndim else ""
+            raise InvalidArgumentError(f"decode_json_example: {where}{e}") from None
+    return out.reshape(array.shape)[()]
+
+
+class _Wrong(Exception):
+    """What is wrong with a text."""
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with its keys in order."""
+
+
+def _loaded(text: bytes) -> Any:
+    def no_constant(name: str) -> Any:
+        raise _Wrong(f"{name} must stand in quotes")
+
+    try:
+        return json.loads(text, object_pairs_hook=_Pairs, parse_float=Decimal, parse_constant=no_constant)
+    except (ValueError, RecursionError) as e:  # also what is no UTF-8
+        raise _Wrong(f"this is no JSON: {e}") from None
+
+
+def _fields(value: Any, known: dict[str, int], path: str) -> list[tuple[int, str, Any]]:
+    """The fields of a message that are there: number, path and value."""
+    if not isinstance(value, _Pairs):
+        raise _Wrong(f"{path} must be an object, got {_shown(value)}")
+    found: list[tuple[int, str, Any]] = []
+    for key, inner in value:
+        if key not in known:
+            raise _Wrong(f"{path} has no field {key!r}; it may have {', '.join(known)}")
+        if any(known[key] == number for number, _, _ in found):
+            raise _Wrong(f"{path}.{key} is there twice")
+        if inner is not None:
+            found.append((known[key], f"{path}.{key}", inner))
+    return found
+
+
+def _example(value: Any) -> bytes:
+    found = _fields(value, {"features": 1}, "$")
+    return b"".join(wire.delimited(1, _features(inner, path)) for _, path, inner in found)
+
+
+def _features(value: Any, path: str) -> bytes:
+    entries: dict[bytes, bytes] = {}
+    for _, inner_path, feature in _fields(value, {"feature": 1}, path):
+        if not isinstance(feature, _Pairs):
+            raise _Wrong(f"{inner_path} must be an object, got {_shown(feature)}")
+        for name, one in feature:
+            try:
+                key = name.encode()
+            except UnicodeEncodeError:
+                raise _Wrong(f"{inner_path} has the name {name!r}, which is no text") from None
+            if key in entries:
+                raise _Wrong(f"{inner_path}.{name} is there twice")
+            entries[key] = b"" if one is None else _feature(one, f"{inner_path}.{name}")
+    pairs = (wire.delimited(1, key) + wire.delimited(2, entries[key]) for key in sorted(entries))
+    return b"".join(wire.delimited(1, pair) for pair in pairs)
+
+
+_KINDS = {"bytesList": 1, "bytes_list": 1, "floatList": 2, "float_list": 2, "int64List": 3, "int64_list": 3}
+
+
+def _feature(value: Any, path: str) -> bytes:
+    found = _fields(value, _KINDS, path)
+    if len(found) > 1:
+        raise _Wrong(f"{path} has two lists; a feature is one of bytesList, floatList and int64List")
+    return b"".join(wire.delimited(number, _list(number, inner, inner_path)) for number, inner_path, inner in found)
+
+
+def _list(number: int, value: Any, path: str) -> bytes:
+    out = b""
+    for _, inner_path, items in _fields(value, {"value": 1}, path):
+        listed = items if isinstance(items, list) and not isinstance(items, _Pairs) else [items]
+        read: Callable[[Any], Any] = {1: _string, 2: _float, 3: _int}[number]
+        values = []
+        for i, item in enumerate(listed):
+            try:
+                values.append(read(item))
+            except _Wrong as e:
+                raise _Wrong(f"{inner_path}[{i}] {e}") from None
+        if number == 1:
+            out += b"".join(wire.delimited(1, v) for v in values)
+        elif values:
+            packed = np.array(values, "<f4").tobytes() if number == 2 else wire.packed(values)
+            out += wire.delimited(1, packed)
+    return out
+
+
+def _number(item: Any) -> Decimal:
+    if isinstance(item, str):
+        if not _NUMBER.match(item):
+            raise _Wrong(f"must be a number, got {_shown(item)}")
+        try:
+            return Decimal(item)
+        except InvalidOperation:
+            raise _Wrong(f"must be a number, got {_shown(item)}") from None
+    if isinstance(item, bool) or not isinstance(item, (int, Decimal)):
+        raise _Wrong(f"must be a number, got {_shown(item)}")
+    return Decimal(item)
+
+
+def _int(item: Any) -> int:
+    number = _number(0 if item is None else item)
+    if number.adjusted() > 18 or not -(1 << 63) <= number < 1 << 63:
+        raise _Wrong(f"does not fit int64: {_shown(item)}")
+    whole = int(number)
+    if whole != number:
+        raise _Wrong(f"must be an integer, got {_shown(item)}")
+    return whole
+
+
+def _float(item: Any) -> float:
+    if isinstance(item, str) and item in _NOT_FINITE:
+        return float(item)
+    number = float(_number(0 if item is None else item))
+    if abs(number) > _FLOAT_MAX:
+        raise _Wrong(f"does not fit float32: {_shown(item)}")
+    return number
+
+
+def _string(item: Any) -> bytes:
+    if item is None:
+        return b""
+    if not isinstance(item, str):
+        raise _Wrong(f"must be a string of base64, got {_shown(item)}")
+    letters = item.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raise _Wrong(f"must be base64, got {_shown(item)}") from None
+
+
+def _shown(value: Any) -> str:
+    text = str(value) if isinstance(value, Decimal) else "an object" if isinstance(value, _Pairs) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,144 @@
+"""The kernels for pictures in plain NumPy; `reference` says what that is for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from feedline.kernels.reference import Buffer
+
+Float32 = NDArray[np.float32]
+
+
+def resize_bilinear(images: NDArray[Any], height: int, width: int) -> Float32:
+    """An image [h, w, channels] of uint8 or float32, or several [n, h, w, channels], scaled to height x width, as
+    float32.
+
+    A value lies in the middle of its pixel. An output pixel is mixed from the four input pixels around its place:
+    first across, then down, in single precision, which gives TensorFlow's numbers bit by bit.
+
+    >>> fl.kernels.resize_bilinear(np.array([[[0], [8]]], np.uint8), 1, 4).ravel()
+    array([0., 2., 6., 8.], dtype=float32)
+    """
+    if images.dtype not in (np.uint8, np.float32):
+        raise TypeError("images must be uint8 or float32")
+    if images.ndim not in (3, 4) or not images.flags.c_contiguous:
+        raise TypeError("images must be a C-contiguous array of 3 or 4 dimensions")
+    if height < 1 or width < 1:
+        raise ValueError("height and width must be positive")
+    if not images.shape[-3] or not images.shape[-2]:
+        raise ValueError("an image without pixels cannot be scaled")
+    low, high, weight = _taps(images.shape[-2], width)
+    left, right = (images[..., i, :].astype(np.float32) for i in (low, high))
+    lines = left + (right - left) * weight[:, None]
+    low, high, weight = _taps(images.shape[-3], height)
+    top, bottom = lines[..., low, :, :], lines[..., high, :, :]
+    mixed: Float32 = top + (bottom - top) * weight[:, None, None]
+    return mixed
+
+
+def _taps(size: int, out: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Float32]:
+    """Between which two input positions each output position lies, and how far it is from the first to the second."""
+    half = np.float32(0.5)
+    at = (np.arange(out, dtype=np.float32) + half) * (np.float32(size) / np.float32(out)) - half
+    floor = np.floor(at)
+    low, high = (np.clip(x.astype(np.int64), 0, size - 1) for x in (floor, np.ceil(at)))
+    return low, high, at - floor
+
+
+def png_rows(data: Buffer, rows: int, size: int, step: int) -> NDArray[np.uint8]:
+    """The rows of `size` bytes of a PNG picture, from unpacked data in which each begins with the number of its filter.
+
+    A filter says what was subtracted from each byte: 0 nothing, 1 the one to the left, 2 the one above, 3 the mean of
+    these, 4 the one of left, above and above left that is nearest to left + above - above left. `step` is how many
+    bytes to the left the same part of the next pixel is.
+
+    >>> fl.kernels.png_rows(b"\\1\\5\\1\\1" + b"\\2\\1\\1\\1", 2, 3, 1)
+    array([[5, 6, 7],
+           [6, 7, 8]], dtype=uint8)
+    """
+    for name, n in (("rows", rows), ("size", size), ("step", step)):
+        if n < 0:
+            raise ValueError(f"{name} must not be negative, got {n}")
+    if not step:
+        raise ValueError("step must be positive")
+    raw: Any = data
+    view = memoryview(raw).cast("B")
+    if len(view) < rows * (size + 1):
+        raise ValueError("the data are shorter than their rows")
+    out = np.zeros((rows + 1, size + step), np.uint8)  # with zeros above and to the left
+    for y in range(rows):
+        at = y * (size + 1)
+        kind, line, above = view[at], out[y + 1], out[y]
+        line[step:] = np.frombuffer(view[at + 1 : at + 1 + size], np.uint8)
+        if kind == 1:
+            for part in range(step):
+                line[part::step] = np.add.accumulate(line[part::step], dtype=np.uint8)
+        elif kind == 2:
+            line += above
+        elif kind in (3, 4):
+            _mix(line, above, step, kind)
+        elif kind:
+            raise ValueError(f"there is no filter {kind}")
+    return out[1:, step:].copy()
+
+
+def _mix(line: NDArray[np.uint8], above: NDArray[np.uint8], step: int, kind: int) -> None:
+    values, up = line.tolist(), above.tolist()
+    for i in range(step, len(values)):
+        left, top, corner = values[i - step], up[i], up[i - step]
+        far = abs(left + top - 2 * corner)
+        _, _, near = min((abs(top - corner), 0, left), (abs(left - corner), 1, top), (far, 2, corner))
+        values[i] = (values[i] + ((left + top) // 2 if kind == 3 else near)) & 0xFF
+    line[:] = values
+
+
+def gif_pixels(data: Buffer, bits: int, size: int) -> tuple[NDArray[np.uint8], int]:
+    """The indices of colours of a GIF frame, from data packed with LZW codes that begin with bits + 1 bits each.
+
+    Returns `size` of them and how many there really were; the rest is 0.
+
+    >>> fl.kernels.gif_pixels(b"\\x4c\\x01", 2, 1)
+    (array([1], dtype=uint8), 1)
+    """
+    if not 1 <= bits <= 11:
+        raise ValueError("bits must be from 1 to 11")
+    if size < 0:
+        raise ValueError(f"size must not be negative, got {size}")
+    raw: Any = data
+    packed = bytes(memoryview(raw).cast("B"))
+    clear = 1 << bits
+    strings: list[bytes] = []
+    out = bytearray()
+    previous = b""
+    buffer = held = at = 0
+    width = bits + 1
+    while len(out) < size:
+        while held < width and at < len(packed):
+            buffer |= packed[at] << held
+            held, at = held + 8, at + 1
+        if held < width:
+            break
+        code = buffer & ((1 << width) - 1)
+        buffer, held = buffer >> width, held - width
+        if code == clear:
+            strings = [bytes([i & 0xFF]) for i in range(clear)] + [b"", b""]
+            previous, width = b"", bits + 1
+            continue
+        if not strings:  # no code to clear the table at the start
+            strings = [bytes([i & 0xFF]) for i in range(clear)] + [b"", b""]
+        if code == clear + 1 or code > len(strings) or (not previous and code > clear):
+            break
+        if previous and len(strings) < 4096:
+            first = (previous if code == len(strings) else strings[code])[:1]
+            strings.append(previous + first)
+            if len(strings) == 1 << width and width < 12:
+                width += 1
+        previous = strings[code]
+        out += previous
+    count = min(len(out), size)
+    pixels = np.zeros(size, np.uint8)
+    pixels[:count] = np.frombuffer(bytes(out[:count]), np.uint8)
+    return pixels, count

@@ -1,0 +1,151 @@
+// Images scaled by bilinear interpolation.
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "array.h"
+
+namespace feedline {
+namespace {
+
+// Between which two input positions an output position lies, and how far it is from the first to the second.
+struct Tap {
+  size_t low, high;
+  float weight;
+};
+
+// Pixels are squares and their values lie in the middle of them. This is single precision as in TensorFlow: in double
+// precision the weights would be others.
+std::vector<Tap> taps(size_t in, size_t out) {
+  const float scale = static_cast<float>(in) / static_cast<float>(out);
+  std::vector<Tap> all(out);
+  for (size_t i = 0; i < out; ++i) {
+    const float at = (static_cast<float>(i) + 0.5f) * scale - 0.5f, floor = std::floor(at);
+    const auto inside = [in](float x) {
+      return x <= 0 ? 0 : x >= static_cast<float>(in - 1) ? in - 1 : static_cast<size_t>(x);
+    };
+    all[i] = {inside(floor), inside(std::ceil(at)), at - floor};
+  }
+  return all;
+}
+
+inline void pixel(const float* row, const Tap& tap, size_t channels, float* out) {
+  const float *low = row + tap.low * channels, *high = row + tap.high * channels;
+  for (size_t c = 0; c < channels; ++c) out[c] = low[c] + (high[c] - low[c]) * tap.weight;
+}
+
+template <size_t Channels>
+void few_across(const float* row, const Tap* columns, size_t n, float* out) {
+  for (size_t x = 0; x < n; ++x) pixel(row, columns[x], Channels, out + x * Channels);
+}
+
+#if defined(__GNUC__)
+// Four lanes hold a pixel. Of three channels the fourth lane reads and writes one value too far, which the next pixel
+// overwrites.
+template <size_t Channels>
+void lanes_across(const float* row, const Tap* columns, size_t n, float* out) {
+  typedef float Lanes __attribute__((vector_size(16)));
+  for (size_t x = 0; x < n; ++x) {
+    Lanes low, high;
+    std::memcpy(&low, row + columns[x].low * Channels, sizeof low);
+    std::memcpy(&high, row + columns[x].high * Channels, sizeof high);
+    const Lanes mixed = low + (high - low) * columns[x].weight;
+    std::memcpy(out + x * Channels, &mixed, sizeof mixed);
+  }
+}
+#else
+template <size_t Channels>
+void lanes_across(const float* row, const Tap* columns, size_t n, float* out) {
+  few_across<Channels>(row, columns, n, out);
+}
+#endif
+
+void across(const float* row, const std::vector<Tap>& columns, size_t width, size_t channels, float* out) {
+  const Tap* taps = columns.data();
+  const size_t n = columns.size();
+  if (channels == 1) return few_across<1>(row, taps, n, out);
+  if (channels == 4) return lanes_across<4>(row, taps, n, out);
+  size_t done = 0;
+  if (channels == 3) {  // not where the fourth lane is beyond the row or the output
+    done = n - 1;
+    while (done > 0 && taps[done - 1].high == width - 1) --done;
+    lanes_across<3>(row, taps, done, out);
+  }
+  for (; done < n; ++done) pixel(row, taps[done], channels, out + done * channels);
+}
+
+FEEDLINE_WIDE void down(const float* top, const float* bottom, float weight, size_t n, float* out) {
+  for (size_t i = 0; i < n; ++i) out[i] = top[i] + (bottom[i] - top[i]) * weight;
+}
+
+FEEDLINE_WIDE void widen(const uint8_t* row, size_t n, float* out) {
+  for (size_t i = 0; i < n; ++i) out[i] = static_cast<float>(row[i]);
+}
+
+const float* floats(const uint8_t* row, std::vector<float>& scratch) {
+  widen(row, scratch.size(), scratch.data());
+  return scratch.data();
+}
+const float* floats(const float* row, std::vector<float>&) { return row; }
+
+// Rows are scaled across first. Two of them are kept, since the lower one is often the upper one of the next.
+template <typename T>
+void scale(const T* image, size_t height, size_t width, size_t channels, const std::vector<Tap>& rows,
+           const std::vector<Tap>& columns, float* out) {
+  const size_t in = width * channels, wide = columns.size() * channels;
+  std::vector<float> lines[2] = {std::vector<float>(wide), std::vector<float>(wide)}, scratch(in);
+  size_t held[2] = {height, height};  // no row has that number
+  const auto line = [&](size_t y, int slot) {
+    if (held[slot] == y) return;
+    across(floats(image + y * in, scratch), columns, width, channels, lines[slot].data());
+    held[slot] = y;
+  };
+  for (const Tap& tap : rows) {
+    if (held[1] == tap.low && held[0] != tap.low) std::swap(held[0], held[1]), lines[0].swap(lines[1]);
+    line(tap.low, 0);
+    line(tap.high, 1);
+    down(lines[0].data(), lines[1].data(), tap.weight, wide, out);
+    out += wide;
+  }
+}
+
+using Images = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+nb::object resize_bilinear(Images images, int64_t height, int64_t width) {
+  const bool bytes = images.dtype() == nb::dtype<uint8_t>();
+  if (!bytes && images.dtype() != nb::dtype<float>()) throw nb::type_error("images must be uint8 or float32");
+  if (height < 1 || width < 1) throw std::invalid_argument("height and width must be positive");
+  const size_t many = images.ndim() - 3;  // 1 for a batch, 0 for a single image
+  if (images.ndim() < 3 || many > 1) throw nb::type_error("images must have 3 or 4 dimensions");
+  const size_t n = many ? images.shape(0) : 1;
+  const size_t h = images.shape(many), w = images.shape(many + 1), c = images.shape(many + 2);
+  if (h == 0 || w == 0) throw std::invalid_argument("an image without pixels cannot be scaled");
+  const size_t tall = static_cast<size_t>(height), wide = static_cast<size_t>(width);
+  nb::object result =
+      empty(many ? nb::make_tuple(n, tall, wide, c) : nb::make_tuple(tall, wide, c), nb::str("float32"));
+  const Bytes out(result, true);
+  if (n == 0 || c == 0) return result;
+  float* at = reinterpret_cast<float*>(out.data());
+  {
+    nb::gil_scoped_release release;
+    const std::vector<Tap> rows = taps(h, tall), columns = taps(w, wide);
+    for (size_t i = 0; i < n; ++i) {
+      if (bytes)
+        scale(static_cast<const uint8_t*>(images.data()) + i * h * w * c, h, w, c, rows, columns, at);
+      else
+        scale(static_cast<const float*>(images.data()) + i * h * w * c, h, w, c, rows, columns, at);
+      at += tall * wide * c;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void register_resize(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("resize_bilinear", &resize_bilinear, "images"_a.noconvert(), "height"_a, "width"_a);
+}
+
+}  // namespace feedline

@@ -1,0 +1,147 @@
+"""Pictures of every format, kind and depth, whole, damaged and cut, against what TensorFlow makes of them."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.io.image.record import RECORD, calls, summary
+
+import feedline as fl
+
+RECORDED = json.loads(RECORD.read_text())
+FILES = {name: base64.b64decode(text) for name, text in RECORDED["files"].items()}
+CALLS = calls()
+
+# TensorFlow says that the pixels of a file of fewer than 8 bits per pixel are almost transparent; here they are opaque.
+FEW_BITS = {"a7_g1.png", *(f"ct{kind}_{bits}.png" for kind in (0, 3) for bits in (1, 2, 4))}
+# Of a file that is cut off TensorFlow gives a window that lies before the cut. Where colours are subsampled it mixes
+# those at the sides of the window from what lies inside alone.
+OTHER_CROPS = {"cut.jpg", "no_end.jpg", "damaged.jpg", "prog.jpg", "rgb_ss1.jpg", "rgb_ss2.jpg"}
+
+
+def differs(name: str, function: str, arguments: dict[str, Any]) -> bool:
+    """True where feedline means to differ."""
+    if function == "decode_and_crop_jpeg" and name in OTHER_CROPS:
+        return True
+    if name == "x.webp":  # a list of frames from any function, also as "BMP"
+        return function not in ("decode_image", "decode_gif")
+    return name in FEW_BITS and arguments.get("channels") == 4
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_decoded_as_by_tensorflow(name: str) -> None:
+    for (function, arguments), wanted in zip(CALLS, RECORDED["results"][name], strict=True):
+        if differs(name, function, arguments):
+            continue
+        try:
+            got: Any = summary(getattr(fl.io, function)(FILES[name], **arguments))
+        except fl.errors.OpError as e:
+            got = type(e).__name__
+        assert got == wanted, f"{function} of {name} with {arguments}"
+
+
+@pytest.mark.parametrize("name", sorted(FEW_BITS))
+def test_few_bits_per_pixel_are_opaque(name: str) -> None:
+    pixels = fl.io.decode_png(FILES[name], channels=4)
+    assert (pixels[..., 3] == 255).all()
+    assert np.array_equal(pixels[..., :3], fl.io.decode_png(FILES[name], channels=3))
+
+
+@pytest.mark.parametrize("name", ["prog.jpg", "rgb_ss1.jpg", "rgb_ss2.jpg", "gray.jpg", "cmyk.jpg"])
+def test_a_window_has_the_pixels_of_the_whole(name: str) -> None:
+    window = fl.io.decode_and_crop_jpeg(FILES[name], [3, 5, 9, 11])
+    assert np.array_equal(window, fl.io.decode_jpeg(FILES[name])[3:12, 5:16])
+    assert window.flags.owndata
+
+
+def test_webp_frames() -> None:
+    assert fl.io.decode_image(FILES["x.webp"]).shape == (1, 37, 53, 3)
+    assert fl.io.decode_jpeg(FILES["x.webp"]).shape == (37, 53, 3)
+    with pytest.raises(fl.errors.InvalidArgumentError, match="no valid WebP"):
+        fl.io.decode_image(FILES["x.webp"][:100])
+
+
+def test_a_cut_jpeg_is_recovered_on_demand() -> None:
+    whole = fl.io.decode_jpeg(FILES["rgb_ss2.jpg"])
+    cut = FILES["rgb_ss2.jpg"][:1500]
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"1500 bytes is cut off .*try_recover_truncated"):
+        fl.io.decode_jpeg(cut)
+    got = fl.io.decode_jpeg(cut, try_recover_truncated=True)
+    assert got.shape == whole.shape
+    assert np.array_equal(got[:8], whole[:8])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda d: fl.io.decode_jpeg(d, channels=4), "1 or 3 channels.*got 4"),
+        (lambda d: fl.io.decode_jpeg(d, ratio=3), "ratio must be 1, 2, 4 or 8, got 3"),
+        (lambda d: fl.io.decode_jpeg(d, dct_method="FLOAT"), "dct_method must be one of .*got 'FLOAT'"),
+        (lambda d: fl.io.decode_jpeg([d, d]), r"takes one string.*object \[2\]"),
+        (lambda d: fl.io.decode_jpeg(3), "takes one string"),
+        (lambda d: fl.io.decode_png(d, dtype=fl.float32), "uint8 or uint16, got float32"),
+        (lambda d: fl.io.decode_image(d, channels=2), "channels must be 0, 1, 3 or 4, got 2"),
+        (lambda d: fl.io.decode_and_crop_jpeg(d, [30, 0, 10, 10]), "10 x 10 pixels from row 30 .* 37 x 53"),
+        (lambda d: fl.io.decode_and_crop_jpeg(d, [0, 0, 10]), "4 integers"),
+        (lambda d: fl.io.decode_bmp(d), "BMP files only, this is JPEG"),
+        (lambda d: fl.io.extract_jpeg_shape(d, fl.float32), "int32 or int64, got float32"),
+        (lambda d: fl.io.decode_image(b"?" * 9), r"no JPEG, PNG, GIF, BMP or WebP file; its 9 bytes begin with b'\?"),
+    ],
+)
+def test_errors_say_what_is_wrong(call: Any, said: str) -> None:
+    with pytest.raises(fl.errors.InvalidArgumentError, match=said):
+        call(FILES["rgb_ss2.jpg"])
+
+
+def test_other_dtypes_are_scaled() -> None:
+    data = fl.io.encode_png(np.array([[[0], [128], [255]]], np.uint8))
+    assert fl.io.decode_image(data, dtype=fl.float64).ravel() == pytest.approx([0, 128 / 255, 1])
+    assert fl.io.decode_image(data, dtype=fl.int32).ravel().tolist() == [0, 32896 << 15, 65535 << 15]
+
+
+def test_strings_in_arrays() -> None:
+    data = FILES["gray.jpg"]
+    assert fl.io.decode_jpeg(np.array(data, object)).shape == (37, 53, 1)
+    assert fl.io.is_jpeg([[data, b""], [b"\xff\xd8", data]]).tolist() == [[True, False], [False, True]]
+    assert fl.io.extract_jpeg_shape(data, fl.int64).tolist() == [37, 53, 1]
+    with pytest.raises(fl.errors.InvalidArgumentError, match="is_jpeg takes strings"):
+        fl.io.is_jpeg(3)
+
+
+@pytest.mark.parametrize("name", ["ct2_8.png", "ct3_8_trns.png", "a7_rgb.png", "delta.gif", "prog.jpg", "rgb.bmp"])
+def test_hostile_bytes_raise_or_give_pixels(name: str) -> None:
+    """A byte changed or the end cut off, anywhere: never anything but an array or an InvalidArgumentError."""
+    data, random = FILES[name], np.random.default_rng(5)
+    for _ in range(300):
+        at = int(random.integers(len(data)))
+        bad = data[:at] + bytes([int(random.integers(256))]) + data[at + 1 :] if random.integers(2) else data[:at]
+        with contextlib.suppress(fl.errors.InvalidArgumentError):
+            assert fl.io.decode_image(bad).dtype == np.uint8
+
+
+def test_many_threads() -> None:
+    data = FILES["rgb_ss2.jpg"]
+    wanted = fl.io.decode_jpeg(data)
+    with ThreadPoolExecutor(4) as pool:
+        for got in pool.map(fl.io.decode_jpeg, [data] * 100):
+            assert np.array_equal(got, wanted)
+
+
+def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from feedline.io.image import extra
+
+    with pytest.raises(ImportError, match=r"needs no_such_thing.*pip install 'feedline\[images\]'"):
+        extra.needed("no_such_thing")
+
+
+def test_in_a_pipeline() -> None:
+    images = [np.full((4, 5, 3), i * 20, np.uint8) for i in range(6)]
+    records = [fl.io.encode_png(image) for image in images]
+    ds = fl.Dataset.from_tensor_slices(records).map(fl.io.decode_png, num_parallel_calls=2).batch(3)
+    assert np.array_equal(np.concatenate(list(ds.as_numpy_iterator())), np.stack(images))
