@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from feedline.errors import FailedPreconditionError
+from feedline.structure.memory import keeper
 
 PATIENCE = 0.5
 """How many seconds closing waits for threads that are in the middle of something."""
@@ -211,6 +212,7 @@ class Crew:
         for pool in pools:
             pool.close()
         wait_for(threads)
+        keeper.trim()
 
 
 def wait_for(threads: list[threading.Thread]) -> None:

@@ -87,7 +87,7 @@ class Map(RowWise):
         if block.n > FEW and self.function.takes_columns:
             return self._in_halves(block)  # a bad row costs no more than those near it
         results, error = self.function.on_rows(block)
-        done = self.function.block_of(results) if results else None
+        done = self.function.block_of(results, ours=block.n == 1) if results else None
         if error is not None:
             raise RowFailed(len(results), done, error)
         return done if done is not None else block

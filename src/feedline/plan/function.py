@@ -17,7 +17,7 @@ from feedline.plan.elementwise import elementwise
 from feedline.plan.node import RowFailed
 from feedline.random.element import Epochs
 from feedline.random.seeds import function_scope
-from feedline.structure.block import Array, Block, concat, pack, rows_of, slice_column, spec_of_column
+from feedline.structure.block import Array, Block, concat, pack, pack_one, rows_of, slice_column, spec_of_column
 from feedline.structure.nest import LEAF, Tree, flatten, is_structure, map_structure
 from feedline.structure.spec import TensorSpec, TypeSpec, general, type_spec_from_value
 from feedline.structure.types import as_dtype
@@ -83,12 +83,12 @@ class Function:
         results: list[Any] = []
         add, call = results.append, self.call
         unpack = block.tree.kind is tuple
-        own = None if block.n == 1 else {id(_owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
+        own = set() if block.n == 1 else {id(_owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
         with function_scope(results) as scope:
             try:
                 for row in block.rows():
                     result = call(*row) if unpack else call(row)
-                    add(result if own is None or type(result) in _VALUES else _kept(result, own))
+                    add(result if type(result) in _VALUES else _kept(result, own))
                     if scope.used:
                         scope.restart()
             except Exception as e:
@@ -130,12 +130,15 @@ class Function:
             seen.add(id(leaf))
         return self._checked(Block(columns, n, tree))
 
-    def block_of(self, results: list[Any]) -> Block:
-        """Packs results into a block. Raises `RowFailed` for the first that is no element, or not like the others."""
+    def block_of(self, results: list[Any], ours: bool = False) -> Block:
+        """Packs results into a block. Raises `RowFailed` for the first that is no element, or not like the others. With
+        `ours` a single result's arrays, which `on_rows` has seen to belong to nobody else, are not copied.
+        """
         try:
             if type(results[0]) is list:
                 results = [tuple(r) if type(r) is list else r for r in results]
-            block = _pack(results, self._signature[0] if self._signature else None)
+            tree = self._signature[0] if self._signature else None
+            block = _pack(results, tree, pack_one if ours and len(results) == 1 else pack)
         except Exception as error:
             return self._one_by_one(results, error)
         return self._checked(block)
@@ -279,7 +282,7 @@ def _innermost(f: Any) -> Any:
     return getattr(f, "__func__", f)
 
 
-def _pack(results: Sequence[Any], tree: Tree | None) -> Block:
+def _pack(results: Sequence[Any], tree: Tree | None, pack: Callable[[Sequence[Any]], Any] = pack) -> Block:
     if tree is None:
         _, tree = flatten(results[0])
     if tree is LEAF or tree.is_leaf:

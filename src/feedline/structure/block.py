@@ -17,6 +17,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError, OpError
 from feedline.structure import ragged, sparse, types
+from feedline.structure.memory import concatenate
 from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
@@ -190,6 +191,16 @@ def pack(values: Sequence[Any]) -> Column:
     return Objects(leaves, merged_spec(leaves))
 
 
+def pack_one(values: Sequence[Any]) -> Column:
+    """A column from one leaf value that nobody else will ever use: an array becomes it as it is."""
+    (value,) = values
+    if type(value) is np.ndarray and value.ndim and value.dtype.kind in "biufc" and value.dtype.isnative:
+        flags = value.flags
+        if flags.owndata and flags.writeable and flags.c_contiguous:
+            return value.reshape(1, *value.shape)
+    return pack(values)
+
+
 def _pack_arrays(values: Sequence[Array]) -> Column:
     first = values[0]
     if first.ndim == 0 or first.dtype.kind not in "biufc" or not first.dtype.isnative:
@@ -201,7 +212,7 @@ def _pack_arrays(values: Sequence[Array]) -> Column:
     for v in values:
         if v.shape != shape or v.dtype != dtype:
             return Objects([_owned(v) for v in values], merged_spec(values))
-    return np.concatenate(values).reshape(len(values), *shape)
+    return concatenate(values).reshape(len(values), *shape)
 
 
 def _owned(value: Array) -> Array:
@@ -252,7 +263,7 @@ def concat_columns(columns: list[Column]) -> Column:
     """The columns' rows one after another."""
     first = columns[0]
     if all(isinstance(c, np.ndarray) and c.shape[1:] == first.shape[1:] and c.dtype == first.dtype for c in columns):
-        return np.concatenate(columns)
+        return concatenate(columns)
     filled = [c for c in columns if len(c)]
     if not filled:
         return first

@@ -1,0 +1,80 @@
+"""Memory for large arrays that is used again: the system clears every page it hands out, which for a batch of images
+takes longer than filling it.
+
+An array made here is a view of a buffer that is kept. Once nobody holds the array, or any view of it, only the keeper
+refers to the buffer, and the next array of the same size gets it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+LARGE = 1 << 20
+"""Arrays of fewer bytes are left to the allocator."""
+KEPT = 1 << 30
+"""How many bytes are kept in all. What is in use counts; what does not fit is made and forgotten as usual."""
+
+
+class Keeper:
+    """Buffers by their size."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, list[Array]] = {}
+        self._total = 0
+        self._lock = threading.Lock()
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """As `np.empty`, in memory that may have been used before."""
+        size = int(np.prod(shape)) * dtype.itemsize
+        if size < LARGE:
+            return np.empty(shape, dtype)
+        with self._lock:
+            buffer = next((b for b in self._kept.get(size, ()) if sys.getrefcount(b) <= _UNUSED), None)
+            if buffer is None:
+                buffer = np.empty(size, np.uint8)
+                if self._total + size <= KEPT:
+                    self._kept.setdefault(size, []).append(buffer)
+                    self._total += size
+            return buffer.view(dtype).reshape(shape)
+
+    def trim(self) -> None:
+        """Frees what nobody uses."""
+        with self._lock:
+            for size, buffers in list(self._kept.items()):
+                used = [b for b in buffers if sys.getrefcount(b) > _UNUSED]
+                self._total -= size * (len(buffers) - len(used))
+                self._kept[size] = used
+                if not used:
+                    del self._kept[size]
+
+    @property
+    def held(self) -> int:
+        """How many bytes are kept, in use or not."""
+        return self._total
+
+
+def _unused() -> int:
+    """How many references `empty` sees on a buffer that only the keeper holds."""
+    kept = [np.empty(1, np.uint8)]
+    return next(sys.getrefcount(b) for b in kept)
+
+
+_UNUSED = _unused()
+keeper = Keeper()
+
+
+def concatenate(arrays: Sequence[Array]) -> Array:
+    """As `np.concatenate` for arrays of one dtype and equal shapes but for the first dimension."""
+    first = arrays[0]
+    rows = sum(len(a) for a in arrays)
+    if first.dtype.hasobject or rows * first[:1].nbytes < LARGE:
+        return np.concatenate(arrays)
+    out = keeper.empty((rows, *first.shape[1:]), first.dtype)
+    return np.concatenate(arrays, out=out)

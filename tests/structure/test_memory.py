@@ -1,0 +1,46 @@
+"""Large arrays in memory that is used again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from feedline.structure.memory import LARGE, Keeper, concatenate, keeper
+
+
+def test_memory_is_used_again_once_nobody_holds_it() -> None:
+    mine = Keeper()
+    shape, dtype = (LARGE // 4, 2), np.dtype(np.float32)
+    first = mine.empty(shape, dtype)
+    place = first.ctypes.data
+    row = first[3]
+    del first
+    assert mine.empty(shape, dtype).ctypes.data != place, "a view of it is still there"
+    del row
+    second = [mine.empty(shape, dtype) for _ in range(2)]
+    assert place in [a.ctypes.data for a in second]
+    assert len({a.ctypes.data for a in second}) == 2
+
+
+def test_trim_frees_what_nobody_uses() -> None:
+    mine = Keeper()
+    kept = mine.empty((LARGE,), np.dtype(np.uint8))
+    mine.empty((2 * LARGE,), np.dtype(np.uint8))
+    assert mine.held == 3 * LARGE
+    mine.trim()
+    assert mine.held == LARGE
+    assert kept.flags.writeable
+
+
+def test_small_arrays_are_left_alone() -> None:
+    mine = Keeper()
+    assert mine.empty((3,), np.dtype(np.int64)).shape == (3,)
+    assert mine.held == 0
+
+
+def test_concatenate() -> None:
+    parts = [np.full((3, LARGE // 4), i, np.float32) for i in range(3)]
+    joined = concatenate(parts)
+    np.testing.assert_array_equal(joined, np.concatenate(parts))
+    assert joined.flags.writeable
+    del joined
+    keeper.trim()
