@@ -14,6 +14,7 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 BUCKET = "bucket"
+CUT = -1
 KEYS = {"key": "feedline", "secret": "not a secret"}
 
 
@@ -28,7 +29,9 @@ class Request(NamedTuple):
 
 
 class Server:
-    """The server. `fail` is asked for each request and gives a status to answer with, or 0."""
+    """The server. `fail` is asked for each request and gives a status to answer with, 0, or CUT, which makes it hang up
+    in the middle of the answer.
+    """
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -46,13 +49,16 @@ class Server:
         began = time.monotonic()
         time.sleep(self.delay_s)
         status = self.fail(environ)
-        if status:
+        if status > 0:
             code = {403: "AccessDenied", 503: "ServiceUnavailable"}.get(status, "InternalError")
             text = f"<Error><Code>{code}</Code><Message>as told</Message></Error>".encode()
             answer: Iterable[bytes] = [] if environ["REQUEST_METHOD"] == "HEAD" else [text]
             start_response(f"{status} as told", [("Content-Type", "text/xml")])
         else:
             answer = self._app(environ, start_response)
+            if status == CUT:
+                whole = b"".join(answer)
+                answer = [whole[: len(whole) // 2]]
         ended = time.monotonic()
         span = environ.get("HTTP_RANGE", "")
         with self._lock:
