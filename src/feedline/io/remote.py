@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import random
 import tempfile
@@ -54,6 +55,8 @@ PATIENCE_S = 10.0
 """After an error that may pass, a call is made again, once after each pause, unless so much time has gone by: file
 systems have a patience of their own.
 """
+
+IO_BUFFER = 1 << 16
 
 REQUEST_S = 120.0
 """A range that is not there by then counts as failed."""
@@ -227,6 +230,15 @@ def write(name: bytes, data: bytes) -> None:
     """Writes a file anew, all of it or nothing."""
     fs, path = filesystem(name)
     asked(name, lambda: fs.pipe_file(path, data))
+
+
+def modified_ns(name: bytes) -> int:
+    """When a file was changed last, in nanoseconds since 1970; 0 where its file system does not tell."""
+    fs, path = filesystem(name)
+    try:
+        return int(fs.modified(path).timestamp() * 1_000_000) * 1000
+    except Exception:  # each file system has its own way to say that it does not know
+        return 0
 
 
 def send(file: str | bytes, name: bytes) -> None:
@@ -413,6 +425,10 @@ class RemoteFile:
             pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def as_io(self) -> io.BufferedReader:
+        """The same file as Python's own are; closing that one closes this one."""
+        return io.BufferedReader(_Io(self), IO_BUFFER)
+
     def close(self) -> None:
         """Calls off what is on its way."""
         while self._window:
@@ -472,6 +488,33 @@ class RemoteFile:
         if "_window" in self.__dict__:
             with contextlib.suppress(Exception):  # the interpreter may be on its way out
                 self.close()
+
+
+class _Io(io.RawIOBase):
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.size() is not None
+
+    def readinto(self, view: Any) -> int:
+        return self._file.readinto(view)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        size = self._file.size()
+        if size is None:
+            raise io.UnsupportedOperation(f"{os.fsdecode(self._file.name)} is read from its beginning to its end")
+        return self._file.seek(offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._file.tell(), io.SEEK_END: size}[whence])
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 # Writing.
