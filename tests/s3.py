@@ -112,3 +112,9 @@ def serving() -> Iterator[Server]:
         if before is not None:
             fsspec.config.conf["s3"] = before
         server.stop()
+
+
+def put(url: str, data: bytes) -> bytes:
+    fs, path = fsspec.core.url_to_fs(url)
+    fs.pipe_file(path, data)
+    return url.encode()
