@@ -11,9 +11,11 @@ from feedline.data.dataset import Dataset
 from feedline.data.iterator import Iterator, NumpyIterator
 from feedline.data.options import Options, ThreadingOptions
 from feedline.data.readers import (
+    ArrayRecordDataset,
     ArrowDataset,
     FixedLengthRecordDataset,
     ParquetDataset,
+    TarDataset,
     TextLineDataset,
     TFRecordDataset,
 )
@@ -62,6 +64,7 @@ __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
+    "ArrayRecordDataset",
     "ArrowDataset",
     "DType",
     "Dataset",
@@ -79,6 +82,7 @@ __all__ = [
     "SparseTensor",
     "SparseTensorSpec",
     "TFRecordDataset",
+    "TarDataset",
     "TensorShape",
     "TensorSpec",
     "TextLineDataset",

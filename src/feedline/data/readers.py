@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from feedline.data.dataset import Dataset
+from feedline.ops.sources import array_record_dataset as _array_record_dataset
 from feedline.ops.sources import arrow_dataset as _arrow_dataset
 from feedline.ops.sources import csv_dataset as _csv_dataset
 from feedline.ops.sources import fixed_length_record_dataset as _fixed_length_record_dataset
 from feedline.ops.sources import parquet_dataset as _parquet_dataset
 from feedline.ops.sources import sql_dataset as _sql_dataset
+from feedline.ops.sources import tar_dataset as _tar_dataset
 from feedline.ops.sources import text_line_dataset as _text_line_dataset
 from feedline.ops.sources import tfrecord_dataset as _tfrecord_dataset
 
@@ -50,3 +52,13 @@ class ParquetDataset(Dataset[Any]):
 class ArrowDataset(Dataset[Any]):
     __doc__ = _arrow_dataset.arrow_dataset.__doc__
     __init__ = _arrow_dataset.arrow_dataset
+
+
+class TarDataset(Dataset[dict[str, bytes]]):
+    __doc__ = _tar_dataset.tar_dataset.__doc__
+    __init__ = _tar_dataset.tar_dataset
+
+
+class ArrayRecordDataset(Dataset[bytes]):
+    __doc__ = _array_record_dataset.array_record_dataset.__doc__
+    __init__ = _array_record_dataset.array_record_dataset

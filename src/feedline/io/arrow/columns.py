@@ -51,8 +51,8 @@ class Leaf(NamedTuple):
 class Form(NamedTuple):
     """The columns that are wanted of a table, in their structure."""
 
-    tree: Tree
-    leaves: tuple[Leaf, ...]
+    tree: Tree = Tree(dict)
+    leaves: tuple[Leaf, ...] = ()
 
     def spec(self) -> Any:
         """The spec of a row."""

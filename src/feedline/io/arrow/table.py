@@ -13,7 +13,7 @@ from feedline.errors import DataLossError, InvalidArgumentError, OpError
 from feedline.io.arrow import needed
 from feedline.io.arrow.columns import Form, Problem, Rows, form_of, rows_of
 from feedline.io.files import as_op_error, shown, system_path
-from feedline.io.reader import END, Place, Read, Reader
+from feedline.io.reader import END, CountedReader, Place, Read
 from feedline.io.remote import RemoteFile
 from feedline.structure.block import Array, Block, concat
 
@@ -21,7 +21,7 @@ KEEP = 1 << 26
 """Bytes of parts of a table that stay in memory for random access."""
 
 
-class TableReader(Reader):
+class TableReader(CountedReader):
     """An open file of rows in parts. A place is the number of a row. Subclasses say what the parts are."""
 
     kind = "table"
@@ -73,6 +73,11 @@ class TableReader(Reader):
         raise TypeError(f"{type(self).__name__} has no parts")
 
     # What they all do.
+
+    @property
+    def count(self) -> int | None:
+        """As the parts say."""
+        return None if self.starts is None else int(self.starts[-1])
 
     def read(self, place: Place, want: int) -> Read:
         """The rows that follow, as far as they are decoded, up to one with a null."""
