@@ -8,7 +8,6 @@ Members that are no files, and names without a dot or with one in front, belong 
 from __future__ import annotations
 
 import re
-import tarfile
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,8 +23,10 @@ MOST_NAME = 1 << 20
 """A name, or what else is said of a file before it, that says it is longer is not believed."""
 
 _PARTS = re.compile(rb"((?:.*/)?[^./]+)\.([^/]+)", re.DOTALL)
-_FILES = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
-_ABOUT_NEXT = (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE)
+_FILES = (b"0", b"\0", b"7")
+_LONG_NAME, _LONG_LINK, _SPARSE = b"L", b"K", b"S"  # GNU's
+_EXTENDED, _EXTENDED_FOR_ALL = (b"x", b"X"), b"g"
+_ABOUT_NEXT = (_LONG_NAME, *_EXTENDED)
 
 
 class Form(NamedTuple):
@@ -178,6 +179,8 @@ def _scan(data: bytes, at: int) -> Sample | None:
 
 def _member(data: bytes, at: int) -> tuple[Member | None, int]:
     """The next file, and the place after it; None, and the place of the end, where there is no other."""
+    import tarfile  # takes longer than the rest of this module
+
     name: bytes | None = None
     size: int | None = None
     while True:
@@ -195,7 +198,7 @@ def _member(data: bytes, at: int) -> tuple[Member | None, int]:
         if length < 0:
             raise Damage("a file of less than no bytes")
         after = at + -(-length // BLOCK) * BLOCK
-        if header.type == tarfile.GNUTYPE_SPARSE:
+        if header.type == _SPARSE:
             raise Damage("files with holes are not supported; write it with another tar")
         if header.type not in _FILES:
             if header.type in _ABOUT_NEXT:
@@ -203,13 +206,13 @@ def _member(data: bytes, at: int) -> tuple[Member | None, int]:
                     raise Damage(f"a name of {length} bytes")
                 if len(data) < after:
                     raise More(after)
-                if header.type == tarfile.GNUTYPE_LONGNAME:
+                if header.type == _LONG_NAME:
                     name = data[at : at + length].rstrip(b"\0")
                 else:
                     said = _extended(data[at : at + length])
                     name = said.get(b"path", name)
                     size = int(said.get(b"size", b"-1")) if b"size" in said else size
-            elif header.type not in (tarfile.GNUTYPE_LONGLINK, tarfile.XGLTYPE):
+            elif header.type not in (_LONG_LINK, _EXTENDED_FOR_ALL):
                 name = size = None  # a folder, a link: what was said of it was not said of the next file
             at = after
             continue

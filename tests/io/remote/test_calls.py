@@ -15,6 +15,7 @@ from feedline.errors import (
     NotFoundError,
     UnimplementedError,
 )
+from feedline.io.remote import RemoteFile
 
 
 def test_patterns(s3: Server, memory: Any) -> None:
@@ -65,6 +66,8 @@ def test_file_urls_are_paths(tmp_path: Path) -> None:
 
 def test_a_server_that_knows_no_ranges(tmp_path: Path, s3: Server) -> None:
     (tmp_path / "lines").write_bytes(b"a\nb\nc\n")
+    large = bytes(range(256)) * 20_000
+    (tmp_path / "large").write_bytes(large)
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args: Any) -> None:
@@ -86,6 +89,10 @@ def test_a_server_that_knows_no_ranges(tmp_path: Path, s3: Server) -> None:
             with iter(ds) as it:
                 it.restore(state)
                 assert list(it) == [b"b", b"c"]
+            assert fl.io.read_file(f"{url}/large") == large
+            assert fl.io.gfile.GFile(f"{url}/large", "rb").read() == large
+            with pytest.raises(UnimplementedError, match=r"/large: its server gives it from the beginning"):
+                RemoteFile(f"{url}/large".encode()).seek(100)
             with pytest.raises(NotFoundError, match=f"{url}/nope"):
                 list(fl.TextLineDataset(f"{url}/nope"))
             with pytest.raises(UnimplementedError, match=url):

@@ -57,6 +57,8 @@ class GFile:
 
     def size(self) -> int:
         """The size of the file."""
+        if system_path(self._path) is None:
+            return int(remote.info(self._path).get("size") or 0)
         return stat(self._name).length
 
     def read(self, n: int = -1) -> Any:

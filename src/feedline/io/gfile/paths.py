@@ -197,7 +197,7 @@ def stat(path: Any) -> FileStatistics:
     here = system_path(name)
     if here is None:
         about = remote.info(name)
-        return FileStatistics(about.get("size") or 0, remote.modified_ns(name), about["type"] == "directory")
+        return FileStatistics(about.get("size") or 0, remote.modified_ns(name, about), about["type"] == "directory")
     try:
         found = os.stat(here)
     except OSError as e:

@@ -102,11 +102,12 @@ def write(name: bytes, data: bytes) -> None:
     asked(name, lambda: fs.pipe_file(path, data))
 
 
-def modified_ns(name: bytes) -> int:
-    """When a file was changed last, in nanoseconds since 1970; 0 where its file system does not tell."""
+def modified_ns(name: bytes, about: dict[str, Any]) -> int:
+    """When a file was changed last, in nanoseconds since 1970, of which `info` has told; 0 where nobody knows."""
     fs, path = filesystem(name)
     try:
-        return int(fs.modified(path).timestamp() * 1_000_000) * 1000
+        when = about.get("LastModified") or fs.modified(path)
+        return int(when.timestamp() * 1_000_000) * 1000
     except Exception:  # each file system has its own way to say that it does not know
         return 0
 

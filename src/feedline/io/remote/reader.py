@@ -124,9 +124,11 @@ class RemoteFile:
             raise FailedPreconditionError(f"{os.fsdecode(name)}: Is a directory")
         self._fs, self._path = filesystem(name)
         self._size: int | None = about.get("size")
-        if self._size is None or about.get("partial") is False:  # a server that knows no ranges
+        web = _is_web(self._fs)
+        if self._size is None or not about.get("partial", not web):  # a server that knows no ranges
             self._size = None
-            self._whole = asked(name, lambda: self._fs.open(self._path, "rb"))
+            how = {"block_size": 0} if web else {}  # by which fsspec means: as it comes
+            self._whole = asked(name, lambda: self._fs.open(self._path, "rb", **how))
 
     def size(self) -> int | None:
         """The size of the file; None where nobody knows it."""
@@ -239,6 +241,12 @@ class RemoteFile:
         if "_whole" in self.__dict__:
             with contextlib.suppress(Exception):  # the interpreter may be on its way out
                 self.close()
+
+
+def _is_web(fs: Any) -> bool:
+    """True for plain HTTP, where ranges are an offer that not every server makes."""
+    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+    return "http" in protocols or "https" in protocols
 
 
 class _Io(io.RawIOBase):
