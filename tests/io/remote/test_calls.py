@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import threading
 from pathlib import Path
@@ -91,6 +92,9 @@ def test_a_server_that_knows_no_ranges(tmp_path: Path, s3: Server) -> None:
                 assert list(it) == [b"b", b"c"]
             assert fl.io.read_file(f"{url}/large") == large
             assert fl.io.gfile.GFile(f"{url}/large", "rb").read() == large
+            with contextlib.closing(RemoteFile(f"{url}/large".encode())) as file:
+                assert file.ahead(5) == large[:5] == file.ahead(3) and not file.seekable
+                assert file.read(2) + file.read(2) + file.read_all() == large
             with pytest.raises(UnimplementedError, match=r"/large: its server gives it from the beginning"):
                 RemoteFile(f"{url}/large".encode()).seek(100)
             with pytest.raises(NotFoundError, match=f"{url}/nope"):

@@ -116,6 +116,7 @@ class RemoteFile:
         self.name = name
         self._window: deque[_Range] = deque()
         self._at = 0
+        self._peeked = b""
         self._step, self._depth = FIRST, 0
         self._current: _Range | None = None
         self._whole: Any = None
@@ -134,6 +135,11 @@ class RemoteFile:
         """The size of the file; None where nobody knows it."""
         return self._size
 
+    @property
+    def seekable(self) -> bool:
+        """True where it can be read from any position."""
+        return self._size is not None
+
     def tell(self) -> int:
         """The position."""
         return self._at
@@ -151,7 +157,8 @@ class RemoteFile:
     def read(self, size: int) -> bytes:
         """The next bytes, at most `size`, none at the end of the file."""
         if self._size is None:
-            piece = self._read_on(size)
+            piece, self._peeked = self._peeked[:size], self._peeked[size:]
+            piece = piece or self._read_on(size)
         elif size <= 0 or self._at >= self._size:
             return b""
         else:
@@ -159,6 +166,27 @@ class RemoteFile:
             piece = found.data()[self._at - found.start : self._at - found.start + size]
         self._at += len(piece)
         return piece
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """The bytes at a position, fewer where the file ends. The file stays where it is, with what is on its way."""
+        assert self._size is not None
+        stop = min(position + size, self._size)
+        if position >= stop:
+            return b""
+        held = next((r for r in self._window if r.start <= position and stop <= r.stop), None)
+        if held is not None:
+            return held.data()[position - held.start : stop - held.start]
+        return _Range(self.name, self._fs, self._path, position, stop).data()
+
+    def ahead(self, size: int) -> bytes:
+        """The next bytes, which stay to be read; fewer where the file ends."""
+        if self._size is not None:
+            if self._at < self._size:
+                self._range()  # which will be read next
+            return self.read_at(self._at, size)
+        while len(self._peeked) < size and (piece := self._read_on(size - len(self._peeked))):
+            self._peeked += piece
+        return self._peeked
 
     def readinto(self, view: memoryview) -> int:
         """Fills a buffer with the next bytes; how many there were."""
@@ -257,7 +285,7 @@ class _Io(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        return self._file.size() is not None
+        return self._file.seekable
 
     def readinto(self, view: Any) -> int:
         return self._file.readinto(view)
