@@ -54,10 +54,9 @@ def test_a_look_at_another_place(s3: Server) -> None:
     name = put("s3://bucket/large", DATA)
     file = RemoteFile(name)
     assert file.seekable and file.ahead(10) == DATA[:10] and file.tell() == 0
-    s3.again()
     assert file.read(5) == DATA[:5]
-    assert file.read_at(3, 100) == DATA[3:103] and not s3.gets()  # it is there already
-    assert file.read_at(15 * MB, 7) == DATA[15 * MB : 15 * MB + 7] and len(s3.gets()) == 1
+    assert file.read_at(3, 100) == DATA[3:103] and file.read_at(15 * MB, 7) == DATA[15 * MB : 15 * MB + 7]
+    assert [_length(r.span) for r in s3.gets() if _length(r.span) < MB] == [7]  # the others were there already
     assert file.read_at(len(DATA) - 3, 100) == DATA[-3:] and file.read_at(len(DATA), 5) == b""
     assert file.tell() == 5 and file.read(5) == DATA[5:10]
     file.close()
