@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("array_record", "asyncio", "concurrent.futures", "fsspec", "ml_dtypes", "pyarrow", "s3fs", "tarfile")
+HEAVY = ("array_record", "asyncio", "fsspec", "ml_dtypes", "pyarrow", "s3fs", "tarfile")
 
 
 def test_nothing_heavy_is_imported() -> None:

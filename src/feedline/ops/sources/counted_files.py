@@ -86,6 +86,11 @@ class CountedFiles(Files):
         """Where the number of rows is known."""
         return self.cardinality() >= 0
 
+    @property
+    def obstacle(self) -> str:
+        """What keeps rows from being had by number."""
+        return "" if self.indexable else "one of its files cannot be read, or does not say how many rows it has"
+
     def rows(self, index: Array) -> Block:
         """The rows with these numbers. Files read more than them, row groups for instance, and keep the last ones."""
         if not self.indexable or not len(index):
