@@ -10,7 +10,15 @@ from feedline.data import experimental
 from feedline.data.dataset import Dataset
 from feedline.data.iterator import Iterator, NumpyIterator
 from feedline.data.options import Options, ThreadingOptions
-from feedline.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from feedline.data.readers import (
+    ArrayRecordDataset,
+    ArrowDataset,
+    FixedLengthRecordDataset,
+    ParquetDataset,
+    TarDataset,
+    TextLineDataset,
+    TFRecordDataset,
+)
 from feedline.ops.sources.from_source import Source
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
@@ -56,6 +64,8 @@ __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
+    "ArrayRecordDataset",
+    "ArrowDataset",
     "DType",
     "Dataset",
     "DatasetSpec",
@@ -65,12 +75,14 @@ __all__ = [
     "NumpyIterator",
     "OptionalSpec",
     "Options",
+    "ParquetDataset",
     "RaggedTensor",
     "RaggedTensorSpec",
     "Source",
     "SparseTensor",
     "SparseTensorSpec",
     "TFRecordDataset",
+    "TarDataset",
     "TensorShape",
     "TensorSpec",
     "TextLineDataset",

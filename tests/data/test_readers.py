@@ -15,6 +15,10 @@ CLASSES = [
     fl.TFRecordDataset,
     fl.TextLineDataset,
     fl.FixedLengthRecordDataset,
+    fl.ArrayRecordDataset,
+    fl.ArrowDataset,
+    fl.ParquetDataset,
+    fl.TarDataset,
     fl.experimental.CsvDataset,
     fl.experimental.SqlDataset,
 ]

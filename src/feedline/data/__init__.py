@@ -6,7 +6,15 @@ from feedline.data import experimental
 from feedline.data.dataset import Dataset
 from feedline.data.iterator import Iterator, NumpyIterator
 from feedline.data.options import Options, ThreadingOptions
-from feedline.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from feedline.data.readers import (
+    ArrayRecordDataset,
+    ArrowDataset,
+    FixedLengthRecordDataset,
+    ParquetDataset,
+    TarDataset,
+    TextLineDataset,
+    TFRecordDataset,
+)
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from feedline.structure.spec import DatasetSpec, IteratorSpec
@@ -15,6 +23,8 @@ __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
+    "ArrayRecordDataset",
+    "ArrowDataset",
     "Dataset",
     "DatasetSpec",
     "FixedLengthRecordDataset",
@@ -22,7 +32,9 @@ __all__ = [
     "IteratorSpec",
     "NumpyIterator",
     "Options",
+    "ParquetDataset",
     "TFRecordDataset",
+    "TarDataset",
     "TextLineDataset",
     "ThreadingOptions",
     "experimental",

@@ -8,9 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from feedline.data.dataset import Dataset
+from feedline.ops.sources import array_record_dataset as _array_record_dataset
+from feedline.ops.sources import arrow_dataset as _arrow_dataset
 from feedline.ops.sources import csv_dataset as _csv_dataset
 from feedline.ops.sources import fixed_length_record_dataset as _fixed_length_record_dataset
+from feedline.ops.sources import parquet_dataset as _parquet_dataset
 from feedline.ops.sources import sql_dataset as _sql_dataset
+from feedline.ops.sources import tar_dataset as _tar_dataset
 from feedline.ops.sources import text_line_dataset as _text_line_dataset
 from feedline.ops.sources import tfrecord_dataset as _tfrecord_dataset
 
@@ -38,3 +42,23 @@ class CsvDataset(Dataset[Any]):
 class FixedLengthRecordDataset(Dataset[bytes]):
     __doc__ = _fixed_length_record_dataset.fixed_length_record_dataset.__doc__
     __init__ = _fixed_length_record_dataset.fixed_length_record_dataset
+
+
+class ParquetDataset(Dataset[Any]):
+    __doc__ = _parquet_dataset.parquet_dataset.__doc__
+    __init__ = _parquet_dataset.parquet_dataset
+
+
+class ArrowDataset(Dataset[Any]):
+    __doc__ = _arrow_dataset.arrow_dataset.__doc__
+    __init__ = _arrow_dataset.arrow_dataset
+
+
+class TarDataset(Dataset[dict[str, bytes]]):
+    __doc__ = _tar_dataset.tar_dataset.__doc__
+    __init__ = _tar_dataset.tar_dataset
+
+
+class ArrayRecordDataset(Dataset[bytes]):
+    __doc__ = _array_record_dataset.array_record_dataset.__doc__
+    __init__ = _array_record_dataset.array_record_dataset

@@ -8,7 +8,7 @@ import secrets
 from typing import Any
 
 from feedline.errors import InvalidTypeError, OpError
-from feedline.io.files import as_op_error, as_path
+from feedline.io.files import as_op_error, as_path, system_path
 from feedline.io.tfrecord.writer import TFRecordOptions
 from feedline.io.tfrecord.writer import TFRecordWriter as RecordWriter
 from feedline.plan.arguments import plan_of
@@ -42,12 +42,14 @@ class TFRecordWriter:
                 f"TFRecordWriter.write: the elements must be strings, scalars of them, got {plan.element_spec!r}; "
                 "map them, for instance with fl.io.serialize_tensor"
             )
-        draft = self._path + f".{secrets.token_hex(4)}.part".encode()
+        here = system_path(self._path)
+        if here is None:
+            self._write(self._path, dataset)
+            return
+        draft = here + f".{secrets.token_hex(4)}.part".encode()
         try:
-            with RecordWriter(draft, self._options) as writer, iter(dataset) as records:
-                for record in records:
-                    writer.write(record)
-            os.replace(draft, self._path)
+            self._write(draft, dataset)
+            os.replace(draft, here)
         except OSError as e:
             if isinstance(e, OpError):
                 raise
@@ -55,3 +57,8 @@ class TFRecordWriter:
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(draft)
+
+    def _write(self, path: bytes, dataset: Any) -> None:
+        with RecordWriter(path, self._options) as writer, iter(dataset) as records:
+            for record in records:
+                writer.write(record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from feedline.io import gfile
 from feedline.io.codecs import decode_base64, decode_compressed, encode_base64
 from feedline.io.csv.decode import decode_csv
 from feedline.io.files import matching_files, read_file, write_file
@@ -55,6 +56,7 @@ __all__ = [
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",
+    "gfile",
     "is_jpeg",
     "matching_files",
     "parse_example",

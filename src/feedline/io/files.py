@@ -1,10 +1,13 @@
-"""Files by name: patterns, whole contents, and TensorFlow's errors for what the system reports."""
+"""Files by name: patterns, whole contents, and TensorFlow's errors for what the system reports.
+
+A name is a path of the system's, which `file://` may stand before, or a URL, which `remote` takes.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,12 +21,15 @@ from feedline.errors import (
     PermissionDeniedError,
     UnknownError,
 )
+from feedline.io import remote
 
 Array = np.ndarray[Any, Any]
 
 INDEX_SUFFIX = ".feedline-index"
 """What the names of files that feedline keeps beside data end in. They are no data, so no pattern matches them."""
 
+_URL = re.compile(rb"(?:[\w+.-]+::)*[A-Za-z][\w+.-]*://")
+_FILE = b"file://"
 _MAGIC = re.compile(r"[*?\[\\]")
 _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
     (FileNotFoundError, NotFoundError),
@@ -60,8 +66,34 @@ def shown(path: bytes) -> str:
     return os.fsdecode(path)
 
 
-def as_op_error(error: OSError, path: bytes) -> OpError:
+def system_path(path: bytes) -> bytes | None:
+    """What the system calls a file; None for a URL, whose file is elsewhere."""
+    if path.startswith(_FILE):
+        return path[len(_FILE) :]
+    return None if _URL.match(path) else path
+
+
+def exists(path: bytes) -> bool:
+    """True for a file or folder that is there."""
+    here = system_path(path)
+    return remote.exists(path) if here is None else os.path.exists(here)
+
+
+def open_to_write(path: bytes, buffering: int = -1) -> Any:
+    """A file that is made anew, for bytes. One at a URL is there when it is closed."""
+    here = system_path(path)
+    if here is None:
+        return remote.RemoteWriter(path)
+    try:
+        return open(here, "wb", buffering=buffering)
+    except OSError as e:
+        raise as_op_error(e, path) from None
+
+
+def as_op_error(error: OSError | OpError, path: bytes) -> OpError:
     """What the system reported of a file, as TensorFlow's class for it."""
+    if isinstance(error, OpError):
+        return error
     kind = next((ours for theirs, ours in _ERRORS if isinstance(error, theirs)), UnknownError)
     return kind(f"{shown(path)}: {error.strerror or error}")
 
@@ -71,7 +103,7 @@ def matching_files(pattern: Any, name: str | None = None) -> Array:
 
     `*` stands for any characters but `/`, `?` for one of them, `[ab]` and `[!ab]` for one that is or is not in the set,
     and a backslash takes the meaning from the character after it. Folders and hidden files count. A file that matches
-    two patterns is there twice.
+    two patterns is there twice. Names and patterns may be URLs of anything that fsspec knows, as `s3://bucket/*.csv`.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -96,8 +128,11 @@ def read_file(filename: Any, name: str | None = None) -> bytes:
     b'hello'
     """
     path = as_path(filename)
+    here = system_path(path)
+    if here is None:
+        return remote.read(path)
     try:
-        with open(path, "rb") as file:
+        with open(here, "rb") as file:
             return file.read()
     except OSError as e:
         raise as_op_error(e, path) from None
@@ -107,39 +142,59 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     """Writes a file anew. Folders on the way that are not there are made. See `read_file`."""
     path = as_path(filename)
     data = contents.encode() if isinstance(contents, str) else bytes(contents)
+    here = system_path(path)
+    if here is None:
+        remote.write(path, data)
+        return
     try:
-        os.makedirs(os.path.dirname(path) or b".", exist_ok=True)
-        with open(path, "wb") as file:
+        os.makedirs(os.path.dirname(here) or b".", exist_ok=True)
+        with open(here, "wb") as file:
             file.write(data)
     except OSError as e:
         raise as_op_error(e, path) from None
 
 
 def _matches(pattern: str) -> Iterator[str]:
+    if pattern.startswith("file://"):
+        yield from (f"file://{path}" for path in _matches(pattern[len("file://") :]))
+        return
+    path = os.fsencode(pattern)
     magic = _MAGIC.search(pattern)
     if magic is None:
-        if os.path.exists(pattern):
+        if exists(path):
             yield pattern
         return
-    folder, _, _ = pattern[: magic.start()].rpartition("/")
+    url = _URL.match(path)
+    root = "" if url is None else os.fsdecode(url[0])
+    folder, _, _ = pattern[len(root) : magic.start()].rpartition("/")
     rooted = pattern.startswith("/")
-    parts = [part for part in pattern[len(folder) :].split("/") if part]
-    yield from _inside(folder or ("" if rooted else "."), [re.compile(_as_regex(part), re.DOTALL) for part in parts])
+    parts = [part for part in pattern[len(root) + len(folder) :].split("/") if part]
+    names = [re.compile(_as_regex(part), re.DOTALL) for part in parts]
+    if url is None:
+        yield from _inside(folder or ("" if rooted else "."), names, _entries)
+    else:
+        yield from _inside(root + folder, names, lambda folder: remote.children(os.fsencode(folder)))
 
 
-def _inside(folder: str, parts: list[re.Pattern[str]]) -> Iterator[str]:
+def _inside(
+    folder: str, parts: list[re.Pattern[str]], entries: Callable[[str], Mapping[str, bool | None]]
+) -> Iterator[str]:
     """The paths below `folder` whose names match the parts one by one."""
-    try:
-        names = os.listdir(folder or "/")
-    except OSError:  # no folder, or none that may be read: nothing matches there
-        return
-    for name in names:
+    for name, is_folder in entries(folder).items():
         if parts[0].fullmatch(name) and not name.endswith(INDEX_SUFFIX):
-            path = f"{folder}/{name}"
+            path = f"{folder}{'' if folder.endswith('://') else '/'}{name}"
             if len(parts) == 1:
                 yield path
-            elif os.path.isdir(path):
-                yield from _inside(path, parts[1:])
+            elif os.path.isdir(path) if is_folder is None else is_folder:
+                yield from _inside(path, parts[1:], entries)
+
+
+def _entries(folder: str) -> dict[str, bool | None]:
+    """The names in a folder of the system's. Whether they are folders is asked of those that matter."""
+    try:
+        return dict.fromkeys(os.listdir(folder or "/"))
+    except OSError:  # no folder, or none that may be read: nothing matches there
+        return {}
 
 
 def _as_regex(part: str) -> str:

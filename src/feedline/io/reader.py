@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feedline.io.stream import Stream
-from feedline.structure.block import Block, Bytes
+from feedline.structure.block import Array, Block, Bytes
 from feedline.structure.nest import LEAF
 
 
@@ -61,3 +61,16 @@ class Reader:
     def close(self) -> None:
         """Closes the file."""
         self._stream.close()
+
+
+class CountedReader(Reader):
+    """An open file whose rows can be had by number."""
+
+    @property
+    def count(self) -> int | None:
+        """How many rows there are; None where the file does not say it."""
+        raise TypeError(f"{type(self).__name__} counts nothing")
+
+    def take(self, index: Array) -> Block:
+        """The rows with these numbers, in fresh memory."""
+        raise TypeError(f"{type(self).__name__} has no rows")

@@ -10,7 +10,8 @@ import zlib
 from typing import Any, BinaryIO, cast
 
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
-from feedline.io.files import as_op_error, shown
+from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.remote import RemoteFile
 
 CHUNK = 1 << 20
 INPUT = 1 << 16
@@ -43,7 +44,8 @@ class Stream:
         self.ended = False
         self.failure: OpError | None = None
         try:
-            raw = _Raw(self.name)
+            here = system_path(self.name)
+            raw = RemoteFile(self.name) if here is None else _Raw(here)
         except OSError as e:
             raise as_op_error(e, self.name) from None
         self._file = _OPENERS[self._compression](raw)
@@ -94,7 +96,7 @@ class Stream:
                 f"{reason}"
             )
             piece = b""
-        except OSError as e:
+        except (OSError, OpError) as e:
             self.failure = as_op_error(e, self.name)
             piece = b""
         self._position += len(piece)
@@ -111,10 +113,7 @@ class Stream:
 
     def size(self) -> int | None:
         """The size of the file; None for a compressed or endless one."""
-        if self._compression:
-            return None
-        status = os.fstat(self._file.fileno())
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
+        return None if self._compression else self._file.size()
 
     def close(self) -> None:
         """Closes the file."""
@@ -143,6 +142,10 @@ class _Raw:
 
     def tell(self) -> int:
         return os.lseek(self.fileno(), 0, os.SEEK_CUR)
+
+    def size(self) -> int | None:
+        status = os.fstat(self.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def close(self) -> None:
         number, self._number = self._number, None
@@ -250,9 +253,9 @@ def checked_compression(compression: Any) -> str:
 def _left(file: Any) -> int | None:
     """At most how many bytes a file object can still give; None where that is not known."""
     raw = getattr(file, "raw_file", file)
-    status = os.fstat(raw.fileno())
-    if not stat.S_ISREG(status.st_mode):
+    size = raw.size()
+    if size is None:
         return None
-    left = status.st_size - raw.tell()
+    left = size - raw.tell()
     # What the decompressor holds back comes from input that has been read: not more than its input buffer.
     return int(left) if raw is file else int(left + 2 * INPUT) * MOST_INFLATED

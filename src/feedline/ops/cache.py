@@ -12,6 +12,7 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundErro
 from feedline.io.elements.draft import Draft
 from feedline.io.elements.form import form_text, has_classes
 from feedline.io.elements.reader import ElementsReader
+from feedline.io.files import exists
 from feedline.ops.sources.load import Load
 from feedline.ops.written import Written
 from feedline.plan.face import F
@@ -217,7 +218,7 @@ class FileCache(Written):
     @property
     def quiet(self) -> bool:
         """Once the file is there, whatever made it."""
-        return self.input.quiet or os.path.exists(self.path)
+        return self.input.quiet or exists(os.fsencode(self.path))
 
     @property
     def indexable(self) -> bool:

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from typing import Any
 
 from feedline.errors import AlreadyExistsError, OpError
+from feedline.io import remote
 from feedline.io.elements.writer import ElementsWriter
-from feedline.io.files import as_op_error, shown
+from feedline.io.files import as_op_error, shown, system_path
 from feedline.structure.block import Block
 
 
 class Draft:
     """Writes `<path>.partial`, which `finish` moves into its place and `close` removes.
 
-    The file is locked. The lock of a program that died is gone, so what it left behind is written over.
+    The file is locked. The lock of a program that died is gone, so what it left behind is written over. A file at a URL
+    is written here and sent by `finish`: nothing is there before, and of two that are written at once one stays.
     """
 
     def __init__(self, path: bytes, fingerprint: str) -> None:
         self._path, self._partial = path, path + b".partial"
         self._owner = os.getpid()
         self._file: Any = None
+        here = system_path(path)
+        self._sent = here is None
         try:
-            self._file = self._locked()
-            self._file.truncate(0)
+            if here is None:
+                number, partial = tempfile.mkstemp(prefix="feedline-")
+                self._file, self._partial = os.fdopen(number, "wb", buffering=0), os.fsencode(partial)
+            else:
+                self._path, self._partial = here, here + b".partial"
+                self._file = self._locked()
+                self._file.truncate(0)
         except OSError as e:
             raise e if isinstance(e, OpError) else as_op_error(e, self._partial) from None
         self._writer = ElementsWriter(self._append, fingerprint=fingerprint)
@@ -36,6 +46,10 @@ class Draft:
     def finish(self, known: Any) -> None:
         """Completes the file and puts it into its place."""
         self._writer.finish(known)
+        if self._sent:
+            remote.send(self._partial, self._path)
+            self.close()
+            return
         try:
             os.replace(self._partial, self._path)
         except OSError as e:

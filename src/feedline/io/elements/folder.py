@@ -12,16 +12,18 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from feedline.errors import DataLossError, FailedPreconditionError, NotFoundError
+from feedline.io import remote
 from feedline.io.elements.draft import append
 from feedline.io.elements.form import Seen, described, form
 from feedline.io.elements.writer import ElementsWriter
-from feedline.io.files import as_op_error, shown
+from feedline.io.files import as_op_error, read_file, shown, system_path
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, frame, masked_crc
 from feedline.structure.block import Array, Block
 
@@ -49,12 +51,9 @@ def saved_in(path: bytes) -> Saved:
     """What the manifest of a folder says; `NotFoundError` where there is none."""
     name = os.path.join(path, MANIFEST)
     try:
-        with open(name, "rb") as file:
-            data = file.read()
-    except (FileNotFoundError, NotADirectoryError):
+        data = read_file(name)
+    except (NotFoundError, FailedPreconditionError):
         raise NotFoundError(f"there is no saved dataset in {shown(path)}: {shown(name)} was not found") from None
-    except OSError as e:
-        raise as_op_error(e, name) from None
     try:
         return _parsed(data, name)
     except FailedPreconditionError:
@@ -87,14 +86,17 @@ def _parsed(data: bytes, name: bytes) -> Saved:
 class FolderWriter:
     """Writes a dataset into a folder. Nothing changes there until `finish`, and nothing is left without it.
 
-    Shards that have nothing to write at the moment hold no open file: there may be many of them.
+    Shards that have nothing to write at the moment hold no open file: there may be many of them. For a folder at a URL
+    the files are written into one here, and sent when they are complete, the manifest last.
     """
 
     def __init__(self, path: bytes, compression: str) -> None:
-        self._path = path
+        here = system_path(path)
+        self._sent = here is None
+        self._path = path.rstrip(b"/") if here is None else here
         self._compression = compression
         self._run = secrets.token_hex(8)
-        self._folder = os.path.join(path, self._run.encode())
+        self._folder = os.path.join(self._path, self._run.encode())
         self._made: list[bytes] = []
         self._seen = Seen()
         self._shards: dict[int, ElementsWriter] = {}
@@ -130,16 +132,37 @@ class FolderWriter:
         if before is not None and not replace:
             self.close()
             return
+        manifest = frame(json.dumps(about).encode())
+        old = None if before is None else os.path.join(self._path, before.run.encode())
+        if self._sent:
+            self._send(manifest, old)
+            return
         draft = os.path.join(self._folder, MANIFEST)
         try:
             with open(draft, "wb") as file:
-                file.write(frame(json.dumps(about).encode()))
+                file.write(manifest)
             os.replace(draft, os.path.join(self._path, MANIFEST))
         except OSError as e:
             raise as_op_error(e, draft) from None
         self._over = True
-        if before is not None:
-            shutil.rmtree(os.path.join(self._path, before.run.encode()), ignore_errors=True)
+        if old is not None:
+            shutil.rmtree(old, ignore_errors=True)
+
+    def _send(self, manifest: bytes, old: bytes | None) -> None:
+        """Sends the files and then the manifest, which makes them the dataset. What fails before it leaves nothing."""
+        there = os.path.join(self._path, self._run.encode())
+        try:
+            remote.send_all(self._folder, there)
+            remote.write(os.path.join(self._path, MANIFEST), manifest)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                remote.remove_all(there)
+            raise
+        finally:
+            self.close()
+        if old is not None:
+            with contextlib.suppress(Exception):
+                remote.remove_all(old)
 
     def close(self) -> None:
         """Removes what was written, unless it was finished."""
@@ -179,6 +202,10 @@ class FolderWriter:
 
     def _make_folders(self) -> None:
         if self._made:
+            return
+        if self._sent:
+            self._folder = os.fsencode(tempfile.mkdtemp(prefix="feedline-"))
+            self._made = [self._folder]
             return
         if os.path.exists(self._path) and not os.path.isdir(self._path):
             raise FailedPreconditionError(f"{shown(self._path)} is a file; a dataset is saved in a folder")

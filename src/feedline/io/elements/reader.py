@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import DataLossError, FailedPreconditionError, OpError
+from feedline.errors import DataLossError, FailedPreconditionError, OpError, UnimplementedError
 from feedline.io.elements.columns import MOST_ROWS, decoded
 from feedline.io.elements.compression import decompressed
 from feedline.io.elements.form import form
 from feedline.io.elements.writer import END, FORMAT, VERSION
-from feedline.io.files import as_op_error, shown
+from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.remote import RemoteFile
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, masked_crc
 from feedline.structure.block import Array, Block, Objects, concat
 
@@ -194,12 +195,18 @@ class ElementsReader:
         return made.data
 
     def _size(self) -> int:
-        return os.fstat(self._open().fileno()).st_size
+        file = self._open()
+        size = file.size() if isinstance(file, RemoteFile) else os.fstat(file.fileno()).st_size
+        if size is None:
+            raise UnimplementedError(f"{shown(self.path)}: its server does not tell its size, so it cannot be read")
+        return size
 
     def _open(self) -> Any:
         if self._file is None:
+            here = system_path(self.path)
             try:
-                self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+                # Closed by close().
+                self._file = RemoteFile(self.path) if here is None else open(here, "rb", buffering=0)  # noqa: SIM115
             except OSError as e:
                 raise as_op_error(e, self.path) from e
         return self._file

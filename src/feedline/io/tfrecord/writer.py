@@ -6,7 +6,8 @@ import zlib
 from typing import Any
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
-from feedline.io.files import as_op_error, as_path
+from feedline.io.files import as_path, open_to_write
+from feedline.io.remote import RemoteWriter
 from feedline.io.tfrecord.framing import frame
 
 _TYPES = {None: "", 0: "", "": "", 1: "ZLIB", "ZLIB": "ZLIB", 2: "GZIP", "GZIP": "GZIP"}
@@ -83,6 +84,8 @@ class TFRecordWriter:
     ...         writer.write(f"record {i}")
     >>> list(fl.TFRecordDataset(path))
     [b'record 0', b'record 1', b'record 2']
+
+    A file at a URL is there when the writer is closed, and not at all where `with` ends in an exception.
     """
 
     def __init__(self, path: Any, options: Any = None) -> None:
@@ -91,10 +94,7 @@ class TFRecordWriter:
         self._file: Any = None
         self._path = as_path(path)
         self._compressor = options._compressor()
-        try:
-            self._file = open(self._path, "wb", buffering=_BUFFER)  # noqa: SIM115 - closed by close()
-        except OSError as e:
-            raise as_op_error(e, self._path) from None
+        self._file = open_to_write(self._path, _BUFFER)
 
     def write(self, record: Any) -> None:
         """Adds one record: bytes, or a str, which is written as UTF-8."""
@@ -115,8 +115,8 @@ class TFRecordWriter:
 
     def close(self) -> None:
         """Completes the file. Closing it again does nothing."""
-        if self._file is not None:
-            file, self._file = self._file, None
+        file, self._file = self.__dict__.get("_file"), None
+        if file is not None and not file.closed:
             with file:
                 if self._compressor is not None:
                     file.write(self._compressor.flush())
@@ -129,9 +129,11 @@ class TFRecordWriter:
     def __enter__(self) -> TFRecordWriter:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None and isinstance(self._file, RemoteWriter):
+            self._file.discard()
         self.close()
 
     def __del__(self) -> None:
-        if "_file" in self.__dict__:
+        if not isinstance(self.__dict__.get("_file"), RemoteWriter):  # which says that it was not closed
             self.close()

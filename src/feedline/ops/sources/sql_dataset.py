@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, UnimplementedError
+from feedline.io.files import system_path
 from feedline.io.sql import TYPES, SqlReader
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import Face
@@ -96,6 +98,11 @@ def sql_dataset(self: Face[Any], driver_name: str, data_source_name: str, query:
     """
     if driver_name != "sqlite":
         raise InvalidArgumentError(f'SqlDataset: driver_name must be "sqlite", got {driver_name!r}')
+    if system_path(os.fsencode(data_source_name)) is None:
+        raise UnimplementedError(
+            f"SqlDataset: {data_source_name} is not on this machine, and SQLite reads files that are; copy it here "
+            "first, with fl.io.gfile.copy"
+        )
     leaves, tree = flatten(output_types)
     dtypes = [as_dtype(leaf) for leaf in leaves]
     for dtype in dtypes:

@@ -1,0 +1,88 @@
+"""Records of ArrayRecord files, by number."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from feedline.errors import DataLossError, UnimplementedError
+from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.reader import END, CountedReader, Place, Read, strings
+from feedline.structure.block import Array, Block
+
+# Reading ahead is for one who reads on; here every call says what it wants.
+OPTIONS = "readahead_buffer_size:0"
+
+
+class ArrayRecordReader(CountedReader):
+    """An open ArrayRecord file. A place is the number of a record."""
+
+    def __init__(self, name: bytes) -> None:
+        self.name = name
+        library = needed()
+        here = system_path(name)
+        if here is None:
+            raise UnimplementedError(
+                f"{shown(name)} is not on this machine, and ArrayRecord files are read by number, in small parts; copy "
+                "it here first, with fl.io.gfile.copy"
+            )
+        try:
+            with open(here, "rb") as file:  # the library would not say what kind of error it was
+                file.read(0)
+        except OSError as e:
+            raise as_op_error(e, name) from None
+        self._file = library.ArrayRecordReader(shown(here), OPTIONS)
+        if not self._file.ok():
+            try:
+                self._file.read([0])
+                said = "it cannot be opened"
+            except RuntimeError as e:
+                said = str(e)
+            self.close()
+            raise DataLossError(f"{shown(name)}: it is no ArrayRecord file, or cut, or damaged: {said}")
+        self._count = int(self._file.num_records())
+
+    @property
+    def count(self) -> int:
+        """From the end of the file."""
+        return self._count
+
+    def read(self, place: Place, want: int) -> Read:
+        """The records that follow."""
+        start = place.number
+        stop = min(start + want, self._count)
+        if start >= stop:
+            return END
+        for end in (stop, start + 1):
+            try:
+                found = self._file.read(start, end)
+            except RuntimeError as e:  # one of them is damaged: those before it come out first, one by one
+                error = self._damaged(start, e)
+            else:
+                return Read(strings(found), Place(end, end))
+        return Read(None, Place(start + 1, start + 1), error)
+
+    def take(self, index: Array) -> Block:
+        """The records with these numbers."""
+        try:
+            return strings(self._file.read(index.tolist()))
+        except RuntimeError as e:
+            raise self._damaged(int(index[0]), e) from None
+
+    def close(self) -> None:
+        """Closes the file."""
+        with contextlib.suppress(RuntimeError):  # says again what was said when it was read
+            self._file.close()
+
+    def _damaged(self, number: int, e: Exception) -> DataLossError:
+        said = str(e).partition("\n")[0]
+        return DataLossError(f"{shown(self.name)}, record {number} cannot be read, the file is damaged: {said}")
+
+
+def needed() -> Any:
+    """The package array_record; an ImportError that says how to get it where it is missing."""
+    try:
+        from array_record.python import array_record_module
+    except ImportError as e:
+        raise ImportError("ArrayRecordDataset needs the package array_record: pip install array_record") from e
+    return array_record_module

@@ -1,0 +1,82 @@
+"""Reading Arrow's own files (Feather) and streams of record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from feedline.io.arrow import needed
+from feedline.io.arrow.table import TableReader, source
+from feedline.io.files import system_path
+from feedline.structure.block import Array
+
+MAGIC = b"ARROW1"
+
+
+class ArrowReader(TableReader):
+    """An open Arrow file, which has a footer, or stream, which has none and is read from its beginning."""
+
+    kind = "Arrow file or stream"
+
+    def open(self) -> Any:
+        """Looks at how the file begins."""
+        pa = needed("ArrowDataset")
+        self._file = file = source(self.name, mapped=True)
+        try:
+            self._batches: Any = None
+            self._stream: Any = None
+            if file.read(len(MAGIC)) == MAGIC:
+                self._batches = pa.ipc.open_file(file)
+                return self._batches.schema
+            file.seek(0)
+            self._stream = pa.ipc.open_stream(file)
+            return self._stream.schema
+        except BaseException:
+            self.close()
+            raise
+
+    @cached_property
+    def starts(self) -> Array | None:
+        """For a file that is here: elsewhere all batches would have to be read for it."""
+        if self._batches is None or system_path(self.name) is None:
+            return None
+        # Batches may be compressed, column by column: one column is enough to count rows.
+        one = self._only([0])
+        counts = [one.get_batch(i).num_rows for i in range(one.num_record_batches)]
+        return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+    def part(self, i: int) -> Any:
+        """A record batch."""
+        return self._wanted.get_batch(i)
+
+    def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:
+        """The record batches: all of them, unless it is known where they are."""
+        first = 0 if self.starts is None else int(np.searchsorted(self.starts[:-1], row, "right")) - 1
+        at = 0 if self.starts is None else int(self.starts[max(0, first)])
+        if self._batches is not None:
+            batches = (self.part(i) for i in range(max(0, first), self._batches.num_record_batches))
+        else:
+            batches = iter(self._again())
+        for batch in batches:
+            yield at, batch
+            at += batch.num_rows
+
+    @cached_property
+    def _wanted(self) -> Any:
+        """The file, of which the columns that are wanted are read."""
+        return self._only([self._batches.schema.get_field_index(name) for name in self.form.tree.keys])
+
+    def _only(self, columns: list[int]) -> Any:
+        pa = needed("ArrowDataset")
+        return pa.ipc.open_file(self._file, options=pa.ipc.IpcReadOptions(included_fields=sorted(columns)))
+
+    def _again(self) -> Any:
+        """The stream from its beginning."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            return stream
+        self._file.seek(0)
+        return needed("ArrowDataset").ipc.open_stream(self._file)

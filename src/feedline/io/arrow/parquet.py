@@ -1,0 +1,78 @@
+"""Reading Parquet files. Row groups are where reading can begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from feedline.io.arrow import needed
+from feedline.io.arrow.table import TableReader, source
+from feedline.structure.block import Array
+
+BATCH_BYTES = 4 << 20
+MOST_ROWS = 1 << 16
+
+
+class ParquetReader(TableReader):
+    """An open Parquet file."""
+
+    kind = "Parquet file"
+
+    def open(self) -> Any:
+        """Reads the footer."""
+        needed("ParquetDataset")
+        from pyarrow import parquet
+
+        file = source(self.name)
+        try:
+            self._table = parquet.ParquetFile(file)
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        return self._table.schema_arrow
+
+    @cached_property
+    def starts(self) -> Array:
+        """From the footer."""
+        about = self._table.metadata
+        counts = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+        return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+    def part(self, i: int) -> Any:
+        """A row group."""
+        return _one(self._table.read_row_group(i, columns=self._names))
+
+    def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:
+        """Pieces of row groups, small enough that they need not be there as a whole."""
+        starts = self.starts
+        if row >= starts[-1]:
+            return
+        first = int(np.searchsorted(starts, row, "right")) - 1
+        groups = list(range(first, len(starts) - 1))
+        at = int(starts[first])
+        for batch in self._table.iter_batches(self._batch_rows, row_groups=groups, columns=self._names):
+            yield at, batch
+            at += batch.num_rows
+
+    @property
+    def _names(self) -> list[str]:
+        return list(self.form.tree.keys)
+
+    @cached_property
+    def _batch_rows(self) -> int:
+        about = self._table.metadata
+        size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        return int(min(MOST_ROWS, max(64, BATCH_BYTES * about.num_rows // max(1, size))))
+
+
+def _one(table: Any) -> Any:
+    """A table as one record batch."""
+    pa = needed("ParquetDataset")
+    batches = table.combine_chunks().to_batches()
+    if len(batches) == 1:
+        return batches[0]
+    return pa.RecordBatch.from_arrays([c.combine_chunks() for c in table.columns], schema=table.schema)

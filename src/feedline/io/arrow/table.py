@@ -1,0 +1,207 @@
+"""What the readers of tables share: rows out of batches, nulls and errors in their place, random access."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import DataLossError, InvalidArgumentError, OpError
+from feedline.io.arrow import needed
+from feedline.io.arrow.columns import Form, Problem, Rows, form_of, rows_of
+from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.reader import END, CountedReader, Place, Read
+from feedline.io.remote import RemoteFile
+from feedline.structure.block import Array, Block, concat
+
+KEEP = 1 << 26
+"""Bytes of parts of a table that stay in memory for random access."""
+
+
+class TableReader(CountedReader):
+    """An open file of rows in parts. A place is the number of a row. Subclasses say what the parts are."""
+
+    kind = "table"
+
+    def __init__(
+        self,
+        name: bytes,
+        columns: Sequence[str] | None = None,
+        fill: Mapping[str, Any] | None = None,
+        form: Form | None = None,
+    ) -> None:
+        self.name = name
+        self._fill = fill or {}
+        self._file: Any = None
+        self._rows: Rows | None = None
+        self._first = 0
+        self._next: Iterator[tuple[int, Rows]] | None = None
+        self._failure: OpError | None = None
+        self._kept: OrderedDict[int, Rows] = OrderedDict()
+        with self._told():
+            schema = self.open()
+            try:
+                self.form = form_of(schema, columns if form is None else form.tree.keys)
+            except Problem as e:
+                self.close()
+                raise InvalidArgumentError(f"{shown(name)}: {e}") from None
+        if form is not None:
+            self._must_be(form)
+
+    # What a subclass does.
+
+    def open(self) -> Any:
+        """Opens the file as `_file`; gives its schema."""
+        raise TypeError(f"{type(self).__name__} opens nothing")
+
+    def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:
+        """Record batches from one with this row in it, or before it, on, and the number of the first row of each."""
+        raise TypeError(f"{type(self).__name__} reads nothing")
+
+    @property
+    def starts(self) -> Array | None:
+        """The numbers of the first rows of the parts that can be read by themselves, and the number of all rows; None
+        where there are none.
+        """
+        return None
+
+    def part(self, i: int) -> Any:
+        """Such a part, as a record batch."""
+        raise TypeError(f"{type(self).__name__} has no parts")
+
+    # What they all do.
+
+    @property
+    def count(self) -> int | None:
+        """As the parts say."""
+        return None if self.starts is None else int(self.starts[-1])
+
+    def read(self, place: Place, want: int) -> Read:
+        """The rows that follow, as far as they are decoded, up to one with a null."""
+        row = place.number
+        try:
+            if not self._at(row):
+                return END if self._failure is None else Read(None, None, self._failure)
+        except OpError as e:
+            return Read(None, None, e)
+        assert self._rows is not None
+        at = row - self._first
+        stop = min(at + want, self._rows.block.n)
+        bad = self._rows.first_bad(at)
+        if bad is not None and bad[0] == at:
+            return Read(None, Place(row + 1, row + 1), self._null(row, bad[1]))
+        if bad is not None:
+            stop = min(stop, bad[0])
+        return Read(self._rows.block.slice(at, stop), Place(self._first + stop, self._first + stop))
+
+    def take(self, index: Array) -> Block:
+        """The rows with these numbers, in fresh memory."""
+        starts = self.starts
+        assert starts is not None
+        which = np.searchsorted(starts, index, "right") - 1
+        blocks = []
+        for i in np.unique(which).tolist():
+            rows, wanted = self._whole(i), index[which == i] - starts[i]
+            for path, bad in rows.bad.items():
+                met = wanted[np.isin(wanted, bad)]
+                if len(met):
+                    raise self._null(int(starts[i] + met[0]), path)
+            blocks.append(rows.block.take(wanted))
+        back = np.argsort(np.argsort(which, kind="stable"), kind="stable")
+        return blocks[0] if len(blocks) == 1 else concat(blocks).take(back)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._next = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def _at(self, row: int) -> bool:
+        """Goes to the part with this row in it; False past the end."""
+        held = self._first <= row < self._first + (self._rows.block.n if self._rows is not None else 0)
+        if held:
+            return True
+        if self._next is None or self._rows is None or row != self._first + self._rows.block.n:
+            self._rows, self._failure = None, None
+            self._next = self._parts(row)
+        for first, rows in self._next:
+            self._first, self._rows = first, rows
+            if row < first + rows.block.n:
+                return True
+        self._rows, self._next = None, None
+        return False
+
+    def _parts(self, row: int) -> Iterator[tuple[int, Rows]]:
+        """The parts from a row on, as rows. What cannot be read ends them, and is told after what came before it."""
+        try:
+            with self._told():
+                for first, batch in self.parts_from(row):
+                    if first + batch.num_rows > row and batch.num_rows:
+                        yield first, rows_of(batch, self.form, self._fill)
+        except OpError as e:
+            self._failure = e
+
+    def _whole(self, i: int) -> Rows:
+        found = self._kept.get(i)
+        if found is None:
+            with self._told():
+                found = self._kept[i] = rows_of(self.part(i), self.form, self._fill)
+            while len(self._kept) > 1 and sum(r.block.nbytes for r in self._kept.values()) > KEEP:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(i)
+        return found
+
+    def _must_be(self, form: Form) -> None:
+        """The columns must be those of the first file."""
+        if self.form == form:
+            return
+        self.close()
+        ours, theirs = ({leaf.path: leaf for leaf in f.leaves} for f in (self.form, form))
+        path = next(p for p in {**theirs, **ours} if ours.get(p) != theirs.get(p))
+        got, want = (f[path].spec if path in f else "missing" for f in (ours, theirs))
+        raise InvalidArgumentError(
+            f"{shown(self.name)}: the column {path!r} is {got}, and in the first file {want}; leave it out, or read "
+            "the files by themselves"
+        )
+
+    def _null(self, row: int, path: str) -> InvalidArgumentError:
+        return InvalidArgumentError(
+            f"{shown(self.name)}, row {row}: the column {path!r} is null, and an array holds no nulls; give a value "
+            f"for it, fill_null={{{path!r}: ...}}"
+        )
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What Arrow, or the system, reports, as TensorFlow's class for it."""
+        pa = needed(type(self).__name__)
+        try:
+            yield
+        except OpError:
+            raise
+        except OSError as e:
+            if e.errno:
+                raise as_op_error(e, self.name) from None
+            raise self._damaged(e) from None
+        except (pa.ArrowException, EOFError) as e:
+            raise self._damaged(e) from None
+
+    def _damaged(self, e: BaseException) -> DataLossError:
+        said = str(e).partition("\n")[0].rstrip(".")
+        return DataLossError(f"{shown(self.name)}: it is no {self.kind}, or cut, or damaged: {said}")
+
+
+def source(name: bytes, mapped: bool = False) -> Any:
+    """A file for Arrow to read from: the system's own, or one elsewhere, which is read ahead."""
+    pa = needed("Arrow")
+    here = system_path(name)
+    if here is None:
+        return pa.PythonFile(RemoteFile(name).as_io(), mode="r")
+    path = shown(here)
+    with open(path, "rb") as file:  # Arrow does not say which error it was
+        file.seek(0, 2)
+        size = file.tell()
+    return pa.memory_map(path) if mapped and size else pa.OSFile(path)

@@ -1,0 +1,259 @@
+"""What is where: files and folders by their names."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import posixpath
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from feedline.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    NotFoundError,
+    OpError,
+)
+from feedline.io import files, remote
+from feedline.io.files import as_op_error, as_path, matching_files, shown, system_path
+
+
+class FileStatistics(NamedTuple):
+    """What `stat` tells: the size in bytes, when it was changed last, and whether it is a folder."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+def exists(path: Any) -> bool:
+    """True for a file or folder that is there.
+
+    >>> fl.io.gfile.exists("no/such/file")
+    False
+    """
+    name = as_path(path)
+    return files.exists(name.rstrip(b"/") or name)
+
+
+def isdir(path: Any) -> bool:
+    """True for a folder that is there.
+
+    >>> fl.io.gfile.isdir(".")
+    True
+    """
+    name = as_path(path)
+    here = system_path(name)
+    try:
+        return remote.isdir(name) if here is None else os.path.isdir(here)
+    except OpError:
+        return False
+
+
+def listdir(path: Any) -> list[str]:
+    """The names in a folder, in no particular order.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> fl.io.write_file(f"{folder}/a", "")
+    >>> fl.io.gfile.listdir(folder)
+    ['a']
+    """
+    return list(_entries(path))
+
+
+def _entries(path: Any) -> dict[str, bool]:
+    """The names in a folder, and which are folders."""
+    name = as_path(path)
+    if not isdir(path):
+        raise NotFoundError(f"{shown(name)}: there is no such folder")
+    here = system_path(name)
+    if here is None:
+        return remote.children(name)
+    try:
+        return {entry: os.path.isdir(os.path.join(os.fsdecode(here), entry)) for entry in os.listdir(os.fsdecode(here))}
+    except OSError as e:
+        raise as_op_error(e, name) from None
+
+
+def glob(pattern: Any) -> list[str]:
+    """The names of the files and folders that match a pattern, or each of several, as in `fl.io.matching_files`.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for name in ("a.txt", "b.txt", "c.log"):
+    ...     fl.io.write_file(f"{folder}/{name}", "")
+    >>> [os.path.basename(path) for path in fl.io.gfile.glob(f"{folder}/*.txt")]
+    ['a.txt', 'b.txt']
+    """
+    patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
+    return [shown(found) for one in patterns for found in matching_files(one)]
+
+
+def mkdir(path: Any) -> None:
+    """Makes a folder, in one that is there. It may be there itself.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp() + "/new"
+    >>> fl.io.gfile.mkdir(folder)
+    >>> fl.io.gfile.isdir(folder)
+    True
+    """
+    name = as_path(path)
+    here = system_path(name)
+    if here is None:
+        fs, there = remote.filesystem(name)
+        with contextlib.suppress(AlreadyExistsError):
+            remote.asked(name, lambda: fs.mkdir(there, create_parents=False))
+        return
+    try:
+        os.mkdir(here)
+    except FileExistsError:
+        return
+    except OSError as e:
+        raise as_op_error(e, name) from None
+
+
+def makedirs(path: Any) -> None:
+    """Makes a folder, and those on the way to it. They may be there.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> fl.io.gfile.makedirs(f"{folder}/a/b")
+    >>> [(below, files) for _, below, files in fl.io.gfile.walk(folder)]
+    [(['a'], []), (['b'], []), ([], [])]
+    """
+    name = as_path(path)
+    here = system_path(name)
+    if here is None:
+        fs, there = remote.filesystem(name)
+        remote.asked(name, lambda: fs.makedirs(there, exist_ok=True))
+        return
+    try:
+        os.makedirs(here, exist_ok=True)
+    except FileExistsError:
+        raise FailedPreconditionError(f"{shown(name)}: there is a file of that name") from None
+    except OSError as e:
+        raise as_op_error(e, name) from None
+
+
+def remove(path: Any) -> None:
+    """Removes a file.
+
+    >>> fl.io.gfile.remove("no/such/file")
+    Traceback (most recent call last):
+    feedline.errors.NotFoundError: no/such/file: No such file or directory
+    """
+    name = as_path(path)
+    here = system_path(name)
+    if here is None:
+        if stat(path).is_directory:
+            raise FailedPreconditionError(f"{shown(name)}: Is a directory")
+        fs, there = remote.filesystem(name)
+        remote.asked(name, lambda: fs.rm_file(there))
+        return
+    try:
+        os.unlink(here)
+    except OSError as e:
+        if os.path.isdir(here):
+            raise FailedPreconditionError(f"{shown(name)}: Is a directory") from None
+        raise as_op_error(e, name) from None
+
+
+def rmtree(path: Any) -> None:
+    """Removes a folder and everything in it.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> fl.io.gfile.makedirs(f"{folder}/a/b")
+    >>> fl.io.gfile.rmtree(f"{folder}/a")
+    >>> fl.io.gfile.listdir(folder)
+    []
+    """
+    name = as_path(path)
+    here = system_path(name)
+    if not exists(path):
+        raise NotFoundError(f"{shown(name)}: No such file or directory")
+    if here is None:
+        remote.remove_all(name)
+    elif os.path.isdir(here) and not os.path.islink(here):
+        try:
+            shutil.rmtree(here)
+        except OSError as e:
+            raise as_op_error(e, name) from None
+    else:
+        remove(path)
+
+
+def stat(path: Any) -> FileStatistics:
+    """The size of a file, when it was changed last, and whether it is a folder.
+
+    >>> import tempfile
+    >>> fl.io.gfile.stat(tempfile.mkdtemp()).is_directory
+    True
+    """
+    name = as_path(path)
+    here = system_path(name)
+    if here is None:
+        about = remote.info(name)
+        return FileStatistics(about.get("size") or 0, remote.modified_ns(name, about), about["type"] == "directory")
+    try:
+        found = os.stat(here)
+    except OSError as e:
+        raise as_op_error(e, name) from None
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(here))
+
+
+def walk(
+    top: Any, topdown: bool = True, onerror: Callable[[Any], Any] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """A folder and those below it: the name of each, the folders in it, and the files.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> fl.io.write_file(f"{folder}/a/b.txt", "")
+    >>> [(folders, files) for _, folders, files in fl.io.gfile.walk(folder)]
+    [(['a'], []), ([], ['b.txt'])]
+
+    A folder comes before those below it, or after them where `topdown` is False. `onerror` is called with the error for
+    a folder that is not there; without one such a folder is passed over.
+    """
+    name = shown(as_path(top))
+    try:
+        entries = _entries(top)
+    except NotFoundError as e:
+        if onerror is not None:
+            onerror(e)
+        return
+    folders = [entry for entry, is_folder in entries.items() if is_folder]
+    here = (name, folders, [entry for entry, is_folder in entries.items() if not is_folder])
+    if topdown:
+        yield here
+    for folder in folders:
+        yield from walk(join(name, folder), topdown, onerror)
+    if not topdown:
+        yield here
+
+
+def join(path: Any, *paths: Any) -> Any:
+    """One path from several parts, with `/` between those of a URL and what the system uses between others.
+
+    >>> fl.io.gfile.join("s3://bucket", "folder", "file")
+    's3://bucket/folder/file'
+    """
+    url = "://" in os.fsdecode(path)[1:]
+    return (posixpath if url else os.path).join(path, *paths)
+
+
+def get_registered_schemes() -> list[str]:
+    """The schemes that URLs may have; "" stands for plain paths.
+
+    >>> {"", "file", "memory", "s3"} <= set(fl.io.gfile.get_registered_schemes())
+    True
+
+    For some of them fsspec needs another package, which the error names when one is used.
+    """
+    import fsspec
+
+    return ["", *sorted(fsspec.available_protocols())]

@@ -1,0 +1,44 @@
+"""Files that are elsewhere: what a URL names, through fsspec, which is imported when the first one is met.
+
+    reader  reads ahead: large ranges, several on their way at a time
+    writer  writes a file here first, and sends it when it is closed
+    calls   everything else that a file system is asked for
+    errors  what goes wrong, in TensorFlow's classes, with the URL in the text
+
+Where an error may pass, all of them try again, a few times.
+"""
+
+from __future__ import annotations
+
+from feedline.io.remote.calls import (
+    asked,
+    children,
+    exists,
+    filesystem,
+    info,
+    isdir,
+    modified_ns,
+    remove_all,
+    send,
+    send_all,
+    write,
+)
+from feedline.io.remote.reader import RemoteFile, read
+from feedline.io.remote.writer import RemoteWriter
+
+__all__ = [
+    "RemoteFile",
+    "RemoteWriter",
+    "asked",
+    "children",
+    "exists",
+    "filesystem",
+    "info",
+    "isdir",
+    "modified_ns",
+    "read",
+    "remove_all",
+    "send",
+    "send_all",
+    "write",
+]

@@ -1,0 +1,133 @@
+"""What a file system is asked for, besides the contents of a file in parts."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from feedline.errors import FailedPreconditionError, NotFoundError, UnavailableError, UnimplementedError
+from feedline.io.remote.errors import as_op_error
+
+T = TypeVar("T")
+
+SENT_AT_ONCE = 4
+PAUSES_S = (0.1, 0.4, 1.6)
+PATIENCE_S = 10.0
+"""After an error that may pass, a call is made again, once after each pause, unless so much time has gone by: file
+systems have a patience of their own.
+"""
+
+
+def filesystem(name: bytes) -> tuple[Any, str]:
+    """The file system of a URL, and what it calls the file."""
+    import fsspec
+
+    try:
+        found: tuple[Any, str] = fsspec.core.url_to_fs(os.fsdecode(name))
+    except (ImportError, ValueError) as e:
+        raise UnimplementedError(
+            f"{os.fsdecode(name)}: there is no file system for it: {e}; install the package that gives fsspec one"
+        ) from e
+    except Exception as e:
+        raise as_op_error(e, name) from e
+    return found
+
+
+def asked(name: bytes, call: Callable[[], T]) -> T:
+    """What `call` gives. Where it fails in a way that may pass, it is called again, a few times."""
+    began = time.monotonic()
+    for pause in (*PAUSES_S, None):
+        try:
+            return call()
+        except Exception as e:
+            error = as_op_error(e, name)
+            passing = isinstance(error, UnavailableError) and time.monotonic() - began < PATIENCE_S
+            if pause is None or not passing:
+                if error is e:
+                    raise
+                raise error from e
+            time.sleep(pause * random.uniform(0.5, 1.0))
+    raise AssertionError  # the last turn returns or raises
+
+
+def info(name: bytes) -> dict[str, Any]:
+    """What the file system knows of a file or folder, as of now."""
+    fs, path = filesystem(name)
+    fs.invalidate_cache(path)
+    found: dict[str, Any] = asked(name, lambda: fs.info(path))
+    return found
+
+
+def exists(name: bytes) -> bool:
+    """True for a file or folder that is there."""
+    try:
+        return bool(info(name))
+    except NotFoundError:
+        return False
+
+
+def isdir(name: bytes) -> bool:
+    """True for a folder that is there."""
+    try:
+        return bool(info(name)["type"] == "directory")
+    except NotFoundError:
+        return False
+
+
+def children(name: bytes) -> dict[str, bool]:
+    """The names in a folder, and which of them are folders; none where there is no such folder."""
+    fs, path = filesystem(name)
+    fs.invalidate_cache()
+    try:
+        found = asked(name, lambda: fs.ls(path, detail=True))
+    except (NotFoundError, FailedPreconditionError):
+        return {}
+    itself = str(path).rstrip("/").rpartition("/")[2]
+    names = {}
+    for entry in found:
+        full = entry["name"].rstrip("/")
+        base = full.rpartition("/")[2]
+        # Stores that have no folders keep an object of no bytes for one. A file is listed as its own only content.
+        if base and not (base == itself and full.strip("/").endswith(str(path).strip("/"))):
+            names[base] = entry["type"] == "directory"
+    return names
+
+
+def write(name: bytes, data: bytes) -> None:
+    """Writes a file anew, all of it or nothing."""
+    fs, path = filesystem(name)
+    asked(name, lambda: fs.pipe_file(path, data))
+
+
+def modified_ns(name: bytes, about: dict[str, Any]) -> int:
+    """When a file was changed last, in nanoseconds since 1970, of which `info` has told; 0 where nobody knows."""
+    fs, path = filesystem(name)
+    try:
+        when = about.get("LastModified") or fs.modified(path)
+        return int(when.timestamp() * 1_000_000) * 1000
+    except Exception:  # each file system has its own way to say that it does not know
+        return 0
+
+
+def send(file: str | bytes, name: bytes) -> None:
+    """Writes a file anew with the contents of one that is here."""
+    fs, path = filesystem(name)
+    asked(name, lambda: fs.put_file(os.fsdecode(file), path))
+
+
+def send_all(folder: str | bytes, name: bytes) -> None:
+    """Sends the files of a folder that is here, several at a time."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    files = sorted(os.listdir(os.fsencode(folder)))
+    with ThreadPoolExecutor(SENT_AT_ONCE) as several:
+        list(several.map(lambda file: send(os.path.join(os.fsencode(folder), file), name + b"/" + file), files))
+
+
+def remove_all(name: bytes) -> None:
+    """Removes a file, or a folder with everything in it."""
+    fs, path = filesystem(name)
+    asked(name, lambda: fs.rm(path, recursive=True))

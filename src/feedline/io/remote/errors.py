@@ -1,0 +1,97 @@
+"""What file systems, and the libraries below them, report, in TensorFlow's classes."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from feedline.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    NotFoundError,
+    OpError,
+    OutOfRangeError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnauthenticatedError,
+    UnavailableError,
+    UnimplementedError,
+    UnknownError,
+)
+
+_CLASSES: tuple[tuple[type[BaseException], type[OpError]], ...] = (
+    (FileNotFoundError, NotFoundError),
+    (PermissionError, PermissionDeniedError),
+    (FileExistsError, AlreadyExistsError),
+    (IsADirectoryError, FailedPreconditionError),
+    (NotADirectoryError, FailedPreconditionError),
+    (TimeoutError, UnavailableError),
+    (ConnectionError, UnavailableError),
+    (NotImplementedError, UnimplementedError),
+    (MemoryError, ResourceExhaustedError),
+)
+_STATUSES: dict[int, type[OpError]] = {
+    401: UnauthenticatedError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    405: UnimplementedError,
+    408: UnavailableError,
+    409: UnavailableError,
+    410: NotFoundError,
+    416: OutOfRangeError,
+    429: UnavailableError,
+    501: UnimplementedError,
+}
+_NUMBERS: dict[int, type[OpError]] = {
+    errno.ENOTEMPTY: FailedPreconditionError,
+    errno.EPERM: PermissionDeniedError,
+    errno.ENOSPC: ResourceExhaustedError,
+    errno.ENOSYS: UnimplementedError,
+    **dict.fromkeys((errno.EBUSY, errno.EIO, errno.EPIPE, errno.ECONNRESET), UnavailableError),
+    **({errno.EREMOTEIO: UnavailableError} if hasattr(errno, "EREMOTEIO") else {}),
+}
+_PASSING = ("Connect", "Timeout", "Disconnect", "Payload", "IncompleteRead", "Protocol", "DNS", "HTTPClient")
+"""In the names of the classes by which HTTP libraries say that a connection failed."""
+
+
+def as_op_error(error: BaseException, name: bytes) -> OpError:
+    """What a file system, or the library below it, reported of a URL, as TensorFlow's class for it."""
+    if isinstance(error, OpError):
+        return error
+    return _class_for(error)(f"{os.fsdecode(name)}: {_words(error)}")
+
+
+def _class_for(error: BaseException) -> type[OpError]:
+    for theirs, ours in _CLASSES:
+        if isinstance(error, theirs):
+            return ours
+    status = _status(error)
+    if status is not None:
+        return _STATUSES.get(status, UnavailableError if status >= 500 else UnknownError)
+    if isinstance(error, OSError) and error.errno in _NUMBERS:
+        return _NUMBERS[error.errno]
+    names = [c.__name__ for c in type(error).__mro__]
+    if any("Credentials" in n for n in names):
+        return UnauthenticatedError
+    if any(word in n for n in names for word in _PASSING):
+        return UnavailableError
+    return UnknownError
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status that an error of one of several libraries carries."""
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    elif response is not None:
+        status = getattr(response, "status_code", None)
+    else:
+        status = error.status if hasattr(error, "status") else getattr(error, "code", None)
+    return status if isinstance(status, int) and 400 <= status < 600 else None
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "No such file or directory"
+    said = getattr(error, "strerror", None) or str(error)
+    return str(said) if said else type(error).__name__

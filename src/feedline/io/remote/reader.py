@@ -1,0 +1,310 @@
+"""Reading ahead: the next parts of a file are on their way while the last one is in use."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import threading
+from collections import deque
+from typing import Any
+
+from feedline.errors import DataLossError, FailedPreconditionError, UnavailableError, UnimplementedError
+from feedline.io.remote.calls import asked, filesystem, info
+from feedline.io.remote.errors import as_op_error
+
+FIRST = 1 << 20
+RANGE = 8 << 20
+GROWTH = 4
+"""Ranges grow from `FIRST` to `RANGE` while a file is read on: what is read in places, or left early, costs little."""
+
+DEPTH = 4
+"""At most so many ranges of a file are read ahead."""
+
+AHEAD_BYTES = 256 << 20
+"""What all open files together may read ahead. Beyond it a file gets the range that it needs, and no more."""
+
+IO_BUFFER = 1 << 16
+
+REQUEST_S = 120.0
+"""A range that is not there by then counts as failed."""
+
+
+_held: dict[int, int] = {}
+"""How much each open file has read or asked for, by its id. Each changes its own number alone, so there is no lock,
+which a file that is dropped while another one holds it would wait for in vain.
+"""
+
+
+class _Range:
+    """Bytes start to stop of a file, on their way."""
+
+    __slots__ = ("_data", "_fs", "_future", "_name", "_path", "start", "stop")
+
+    def __init__(self, name: bytes, fs: Any, path: str, start: int, stop: int) -> None:
+        self._name, self._fs, self._path = name, fs, path
+        self.start, self.stop = start, stop
+        self._data: bytes | None = None
+        self._future: Any = None
+        self._request()
+
+    def _request(self) -> None:
+        from concurrent.futures import Future
+
+        from fsspec.asyn import AsyncFileSystem
+
+        fs, path, span = self._fs, self._path, {"start": self.start, "end": self.stop}
+        if isinstance(fs, AsyncFileSystem):
+            import asyncio
+
+            self._future = asyncio.run_coroutine_threadsafe(fs._cat_file(path, **span), fs.loop)
+            return
+        self._future = future = Future[bytes]()
+        # It knows the request alone: a file that nobody refers to any more must not live on in it.
+        threading.Thread(target=_fetch, args=(future, fs, path, span), name="feedline read-ahead", daemon=True).start()
+
+    def data(self) -> bytes:
+        """The bytes, once they are there."""
+        if self._data is None:
+            self._data = asked(self._name, self._wait)
+            self._future = None
+        return self._data
+
+    def _wait(self) -> bytes:
+        from concurrent.futures import CancelledError
+
+        if self._future is None:
+            self._request()
+        future, self._future = self._future, None  # the next call asks anew
+        try:
+            data: bytes = future.result(REQUEST_S)
+        except CancelledError:
+            raise UnavailableError(f"{os.fsdecode(self._name)}: the request was cancelled") from None
+        finally:
+            future.cancel()
+        if len(data) != self.stop - self.start:
+            raise DataLossError(
+                f"{os.fsdecode(self._name)}: {len(data)} bytes came instead of the {self.stop - self.start} from byte "
+                f"{self.start} on; was it changed while it was read?"
+            )
+        return data
+
+    def drop(self) -> None:
+        """It is not needed any more."""
+        if self._future is not None:
+            self._future.cancel()
+            self._future = None
+
+
+def _fetch(future: Any, fs: Any, path: str, span: dict[str, int]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(fs.cat_file(path, **span))
+    except BaseException as e:
+        future.set_exception(e)
+
+
+class RemoteFile:
+    """A file at a URL, open for reading from any position.
+
+    Where it is read on from the last position, the next ranges are on their way already. The range before stays too:
+    readers look back a little. A file whose size nobody knows is read from its beginning to its end.
+    """
+
+    def __init__(self, name: bytes) -> None:
+        self.name = name
+        self._window: deque[_Range] = deque()
+        self._at = 0
+        self._peeked = b""
+        self._step, self._depth = FIRST, 0
+        self._current: _Range | None = None
+        self._whole: Any = None
+        about = info(name)
+        if about["type"] == "directory":
+            raise FailedPreconditionError(f"{os.fsdecode(name)}: Is a directory")
+        self._fs, self._path = filesystem(name)
+        self._size: int | None = about.get("size")
+        web = _is_web(self._fs)
+        if self._size is None or not about.get("partial", not web):  # a server that knows no ranges
+            self._size = None
+            how = {"block_size": 0} if web else {}  # by which fsspec means: as it comes
+            self._whole = asked(name, lambda: self._fs.open(self._path, "rb", **how))
+
+    def size(self) -> int | None:
+        """The size of the file; None where nobody knows it."""
+        return self._size
+
+    @property
+    def seekable(self) -> bool:
+        """True where it can be read from any position."""
+        return self._size is not None
+
+    def tell(self) -> int:
+        """The position."""
+        return self._at
+
+    def seek(self, position: int) -> int:
+        """Goes to a position."""
+        if self._size is None and position != self._at:
+            raise UnimplementedError(
+                f"{os.fsdecode(self.name)}: its server gives it from the beginning to the end, and not from byte "
+                f"{position} on; copy it to where it can be read in parts"
+            )
+        self._at = position
+        return position
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most `size`, none at the end of the file."""
+        if self._size is None:
+            piece, self._peeked = self._peeked[:size], self._peeked[size:]
+            piece = piece or self._read_on(size)
+        elif size <= 0 or self._at >= self._size:
+            return b""
+        else:
+            found = self._range()
+            piece = found.data()[self._at - found.start : self._at - found.start + size]
+        self._at += len(piece)
+        return piece
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """The bytes at a position, fewer where the file ends. The file stays where it is, with what is on its way."""
+        assert self._size is not None
+        stop = min(position + size, self._size)
+        if position >= stop:
+            return b""
+        held = next((r for r in self._window if r.start <= position and stop <= r.stop), None)
+        if held is not None:
+            return held.data()[position - held.start : stop - held.start]
+        return _Range(self.name, self._fs, self._path, position, stop).data()
+
+    def ahead(self, size: int) -> bytes:
+        """The next bytes, which stay to be read; fewer where the file ends."""
+        if self._size is not None:
+            if self._at < self._size:
+                self._range()  # which will be read next
+            return self.read_at(self._at, size)
+        while len(self._peeked) < size and (piece := self._read_on(size - len(self._peeked))):
+            self._peeked += piece
+        return self._peeked
+
+    def readinto(self, view: memoryview) -> int:
+        """Fills a buffer with the next bytes; how many there were."""
+        piece = self.read(len(view))
+        view[: len(piece)] = piece
+        return len(piece)
+
+    def read_all(self) -> bytes:
+        """Everything from the position on."""
+        pieces = []
+        while piece := self.read(RANGE):
+            pieces.append(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def as_io(self) -> io.BufferedReader:
+        """The same file as Python's own are; closing that one closes this one."""
+        return io.BufferedReader(_Io(self), IO_BUFFER)
+
+    def close(self) -> None:
+        """Calls off what is on its way."""
+        while self._window:
+            self._window.pop().drop()
+        self._weigh()
+        self._current = None
+        whole, self._whole = self._whole, None
+        if whole is not None:
+            whole.close()
+
+    def _read_on(self, size: int) -> bytes:
+        if self._whole is None:
+            raise ValueError("the file is closed")
+        try:
+            piece: bytes = self._whole.read(size)
+        except Exception as e:
+            raise as_op_error(e, self.name) from e
+        return piece
+
+    def _range(self) -> _Range:
+        """The range with the position in it; those that are next are sent for."""
+        window = self._window
+        found = next((r for r in window if r.start <= self._at < r.stop), None)
+        if found is None:
+            if not window or window[-1].stop != self._at:
+                self.close()
+                self._step, self._depth = FIRST, 0
+            self._send_for(self._at, must=True)
+            found = window[-1]
+        if found is not self._current:
+            self._current, self._depth = found, min(DEPTH, self._depth + 1)
+            while len(window) > 1 and window[1] is not found and window[0] is not found:
+                window.popleft().drop()
+            self._weigh()
+        after = sum(r.start > self._at for r in window)
+        while after < self._depth and self._send_for(window[-1].stop, must=False):
+            after += 1
+        return found
+
+    def _send_for(self, start: int, must: bool) -> bool:
+        """Asks for the range that begins there; False at the end, or where nothing more may be read ahead."""
+        assert self._size is not None
+        if start >= self._size:
+            return False
+        stop = start + self._step
+        if self._size - stop < self._step // 2:  # not worth a request of its own
+            stop = self._size
+        if not must and sum(list(_held.values())) + stop - start > AHEAD_BYTES:
+            return False
+        self._window.append(_Range(self.name, self._fs, self._path, start, stop))
+        self._weigh()
+        self._step = min(RANGE, self._step * GROWTH)
+        return True
+
+    def _weigh(self) -> None:
+        if self._window:
+            _held[id(self)] = sum(r.stop - r.start for r in self._window)
+        else:
+            _held.pop(id(self), None)
+
+    def __del__(self) -> None:
+        if "_whole" in self.__dict__:
+            with contextlib.suppress(Exception):  # the interpreter may be on its way out
+                self.close()
+
+
+def _is_web(fs: Any) -> bool:
+    """True for plain HTTP, where ranges are an offer that not every server makes."""
+    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+    return "http" in protocols or "https" in protocols
+
+
+class _Io(io.RawIOBase):
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable
+
+    def readinto(self, view: Any) -> int:
+        return self._file.readinto(view)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        size = self._file.size()
+        if size is None:
+            raise io.UnsupportedOperation(f"{os.fsdecode(self._file.name)} is read from its beginning to its end")
+        return self._file.seek(offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._file.tell(), io.SEEK_END: size}[whence])
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def read(name: bytes) -> bytes:
+    """The contents of a file."""
+    with contextlib.closing(RemoteFile(name)) as file:
+        return file.read_all()

@@ -1,0 +1,87 @@
+"""Writing files that appear as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import warnings
+from typing import Any
+
+from feedline.errors import FailedPreconditionError
+from feedline.io.remote.calls import exists, filesystem, send
+from feedline.io.remote.reader import read
+
+
+class RemoteWriter:
+    """A file that will be at a URL. It is written here, and is there, as a whole, when it is closed.
+
+    `discard` leaves what is there as it is, and so does an exception inside `with`.
+    """
+
+    def __init__(self, name: bytes, append: bool = False) -> None:
+        self.name = name
+        self._file: Any = None
+        filesystem(name)  # what cannot be written to at all is refused before the work is done
+        before = read(name) if append and exists(name) else b""
+        number, self._here = tempfile.mkstemp(prefix="feedline-")
+        self._file = os.fdopen(number, "wb", buffering=1 << 18)
+        self._file.write(before)
+
+    @property
+    def closed(self) -> bool:
+        """True when it is sent, or discarded."""
+        return self._file is None
+
+    def write(self, data: Any) -> int:
+        """Adds bytes."""
+        written: int = self._open().write(data)
+        return written
+
+    def tell(self) -> int:
+        """How many bytes there are."""
+        position: int = self._open().tell()
+        return position
+
+    def flush(self) -> None:
+        """Keeps what is written here; nothing is sent."""
+        self._open().flush()
+
+    def close(self) -> None:
+        """Sends the file. Closing it again does nothing."""
+        if self._file is None:
+            return
+        try:
+            self._file.close()
+            send(self._here, self.name)
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Forgets what was written."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+            with contextlib.suppress(OSError):
+                os.unlink(self._here)
+
+    def _open(self) -> Any:
+        if self._file is None:
+            raise FailedPreconditionError(f"{os.fsdecode(self.name)} is closed; open it again to write more")
+        return self._file
+
+    def __enter__(self) -> RemoteWriter:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def __del__(self) -> None:
+        if self.__dict__.get("_file") is not None:
+            self.discard()
+            warnings.warn(
+                f"{os.fsdecode(self.name)} was not closed, so nothing was written to it", ResourceWarning, stacklevel=2
+            )

@@ -1,0 +1,264 @@
+"""Samples in tar files, as WebDataset keeps them: files that follow each other and differ after the first dot.
+
+    dog.jpg  dog.cls  cat.jpg  cat.cls     two samples, `dog` and `cat`, of a `jpg` and a `cls` each
+
+Members that are no files, and names without a dot or with one in front, belong to no sample.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from feedline.errors import DataLossError, InvalidArgumentError, OpError
+from feedline.io.files import shown
+from feedline.io.reader import END, Place, Read, Reader, strings
+from feedline.structure.block import Block
+from feedline.structure.nest import LEAF, Tree
+
+KEY = "__key__"
+BLOCK = 512
+MOST_NAME = 1 << 20
+"""A name, or what else is said of a file before it, that says it is longer is not believed."""
+
+_PARTS = re.compile(rb"((?:.*/)?[^./]+)\.([^/]+)", re.DOTALL)
+_FILES = (b"0", b"\0", b"7")
+_LONG_NAME, _LONG_LINK, _SPARSE = b"L", b"K", b"S"  # GNU's
+_EXTENDED, _EXTENDED_FOR_ALL = (b"x", b"X"), b"g"
+_ABOUT_NEXT = (_LONG_NAME, *_EXTENDED)
+
+
+class Form(NamedTuple):
+    """The files of a sample: their extensions; whether others may be there too; what stands for one that is missing."""
+
+    extensions: tuple[str, ...]
+    others: bool = True
+    missing: bytes | None = None
+
+    @property
+    def tree(self) -> Tree:
+        """The structure of a sample."""
+        return Tree(dict, (KEY, *self.extensions), (LEAF,) * (1 + len(self.extensions)))
+
+
+class Member(NamedTuple):
+    """A file: its name, and where its data begin and end in what has been read."""
+
+    name: bytes
+    start: int
+    stop: int
+
+
+class Sample(NamedTuple):
+    """A key, its files by extension, the place after it, and what is wrong with it."""
+
+    key: bytes
+    files: dict[str, Member]
+    after: int
+    problem: str = ""
+
+
+class More(Exception):
+    """So many bytes are needed to go on."""
+
+    def __init__(self, need: int) -> None:
+        super().__init__(need)
+        self.need = need
+
+
+class Damage(ValueError):
+    """What is wrong with a tar file."""
+
+
+class TarReader(Reader):
+    """An open tar file. A place is where the first file of a sample begins."""
+
+    def __init__(
+        self, name: bytes, form: Form | None = None, compression: str = "", buffer_size: int | None = None
+    ) -> None:
+        super().__init__(name, compression, buffer_size)
+        self._form = form
+
+    def read(self, place: Place, want: int) -> Read:
+        """The samples that follow, as far as they have been read ahead, up to one that is not as it should be."""
+        assert self._form is not None
+        rows: list[list[bytes | memoryview]] = []
+        at = place.offset
+        while len(rows) < want:
+            found, data = self._sample(at, more=not rows)
+            if isinstance(found, OpError):
+                if rows:
+                    break
+                return Read(None, None, found)
+            if found is None:
+                break
+            row = self._row(found, data)
+            if isinstance(row, str):
+                if rows:
+                    break
+                where = f"{shown(self._stream.name)}, sample {shown(found.key)!r} (byte {at})"
+                return Read(None, Place(found.after, place.number + 1), InvalidArgumentError(f"{where}: {row}"))
+            rows.append(row)
+            at = found.after
+        if not rows:
+            return END
+        columns = [strings(column).columns[0] for column in zip(*rows, strict=True)]
+        return Read(Block(columns, len(rows), self._form.tree), Place(at, place.number + len(rows)))
+
+    def first(self) -> tuple[str, ...]:
+        """The extensions of the first sample; none where there is no sample."""
+        found, _ = self._sample(0, more=True)
+        if isinstance(found, OpError):
+            raise found
+        return () if found is None else tuple(found.files)
+
+    def _row(self, sample: Sample, data: bytes) -> list[bytes | memoryview] | str:
+        """The files of a sample, or what is wrong with it."""
+        assert self._form is not None
+        if sample.problem:
+            return sample.problem
+        extensions, others, missing = self._form
+        strange = [] if others else [e for e in sample.files if e not in extensions]
+        if strange:
+            return f"it has a file {strange[0]!r}, which the first sample has not; name the extensions to read"
+        lacking = [e for e in extensions if e not in sample.files]
+        if lacking and missing is None:
+            return f"it has no file {lacking[0]!r} but {list(sample.files)}; missing=b'' stands in for one"
+        view = memoryview(data)
+        files = (sample.files.get(e) for e in extensions)
+        return [sample.key, *(missing or b"" if f is None else view[f.start : f.stop] for f in files)]
+
+    def _sample(self, at: int, more: bool) -> tuple[Sample | OpError | None, bytes]:
+        """The sample at a place, None at the end of the file, or an error; and what it is part of. Without `more`,
+        None also where the sample has not been read ahead.
+        """
+        need = BLOCK
+        while True:
+            data, start = self._stream.window(at, need)
+            try:
+                found = _scan(data, min(start, len(data)))
+                return found and found._replace(after=found.after - start + at), data
+            except More as e:
+                if self._stream.ended:
+                    return self._stream.failure or self._damaged(at, "the file ends in it"), data
+                if not more:
+                    return None, data
+                need = max(e.need - start, 2 * need)
+                if e.need - start > self._stream.at_most(at):
+                    return self._damaged(at, "it says it is longer than the file"), data
+            except Damage as e:
+                return self._damaged(at, str(e)), data
+
+    def _damaged(self, at: int, why: str) -> DataLossError:
+        where = f"{shown(self._stream.name)}, byte {at}"
+        return DataLossError(f"{where}: what begins there is no part of a tar file, or cut, or damaged: {why}")
+
+
+def _scan(data: bytes, at: int) -> Sample | None:
+    """The sample at `at`, None at the end; `More` where the data end too early to tell."""
+    key: bytes | None = None
+    files: dict[str, Member] = {}
+    problem = ""
+    while True:
+        here = at
+        member, at = _member(data, at)
+        if member is None:
+            return None if key is None else Sample(key, files, here, problem)
+        parts = _PARTS.fullmatch(member.name)
+        if parts is None:
+            continue
+        if key is not None and parts[1] != key:
+            return Sample(key, files, here, problem)
+        key = parts[1]
+        extension = parts[2].decode(errors="replace").lower()
+        if extension in files:
+            problem = f"the file {extension!r} is there twice"
+        files[extension] = member
+
+
+def _member(data: bytes, at: int) -> tuple[Member | None, int]:
+    """The next file, and the place after it; None, and the place of the end, where there is no other."""
+    import tarfile  # takes longer than the rest of this module
+
+    name: bytes | None = None
+    size: int | None = None
+    while True:
+        here = at
+        if len(data) < at + BLOCK:
+            raise More(at + BLOCK)
+        try:
+            header = tarfile.TarInfo.frombuf(data[at : at + BLOCK], "utf-8", "surrogateescape")
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            return None, here
+        except tarfile.HeaderError as e:
+            raise Damage(str(e)) from None
+        at += BLOCK
+        length = header.size if size is None or header.type in _ABOUT_NEXT else size
+        if length < 0:
+            raise Damage("a file of less than no bytes")
+        after = at + -(-length // BLOCK) * BLOCK
+        if header.type == _SPARSE:
+            raise Damage("files with holes are not supported; write it with another tar")
+        if header.type not in _FILES:
+            if header.type in _ABOUT_NEXT:
+                if length > MOST_NAME:
+                    raise Damage(f"a name of {length} bytes")
+                if len(data) < after:
+                    raise More(after)
+                if header.type == _LONG_NAME:
+                    name = data[at : at + length].rstrip(b"\0")
+                else:
+                    said = _extended(data[at : at + length])
+                    name = said.get(b"path", name)
+                    size = int(said.get(b"size", b"-1")) if b"size" in said else size
+            elif header.type not in (_LONG_LINK, _EXTENDED_FOR_ALL):
+                name = size = None  # a folder, a link: what was said of it was not said of the next file
+            at = after
+            continue
+        if len(data) < after:
+            raise More(after)
+        own = header.name.encode("utf-8", "surrogateescape")
+        return Member(own if name is None else name, at, at + length), after
+
+
+def _extended(text: bytes) -> dict[bytes, bytes]:
+    """The records of an extended header: each its own length, a space, a name, `=`, a value, a line end."""
+    said = {}
+    at = 0
+    while at < len(text) and text[at : at + 1] != b"\0":
+        digits, _, _ = text[at : at + 20].partition(b" ")
+        if not digits.isdigit() or int(digits) <= len(digits) + 1 or at + int(digits) > len(text):
+            raise Damage("an extended header that cannot be read")
+        name, found, value = text[at + len(digits) + 1 : at + int(digits) - 1].partition(b"=")
+        if not found or (name == b"size" and not value.isdigit()):
+            raise Damage("an extended header that cannot be read")
+        said[name] = value
+        at += int(digits)
+    return said
+
+
+def compression_of(name: bytes, compression: str | None) -> str:
+    """The compression that was given, or that the name tells of."""
+    if compression is not None:
+        return compression
+    return "GZIP" if name.endswith((b".gz", b".tgz")) else ""
+
+
+def extensions_of(name: bytes, compression: str | None) -> tuple[str, ...]:
+    """The extensions of the first sample in a file."""
+    reader = TarReader(name, None, compression_of(name, compression))
+    try:
+        return reader.first()
+    finally:
+        reader.close()
+
+
+def checked_extensions(extensions: Sequence[str], op: str) -> tuple[str, ...]:
+    """Extensions without the dot before them, in lower case."""
+    if isinstance(extensions, str) or not all(isinstance(e, str) for e in extensions) or not len(extensions):
+        raise InvalidArgumentError(f"{op}: extensions must be a list of names, at least one, got {extensions!r}")
+    names = tuple(e.removeprefix(".").lower() for e in extensions)
+    if len(set(names)) != len(names) or not all(names):
+        raise InvalidArgumentError(f"{op}: extensions must differ, and not be empty, got {list(extensions)}")
+    return names

@@ -1,0 +1,49 @@
+"""`ArrayRecordDataset`: the records of ArrayRecord files."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from feedline.errors import InvalidTypeError
+from feedline.io.array_record import ArrayRecordReader, needed
+from feedline.io.reader import Reader
+from feedline.ops.sources.counted_files import CountedFiles
+from feedline.ops.sources.files import names_plan
+from feedline.plan.face import Face
+from feedline.plan.node import node
+
+
+@node
+class ArrayRecords(CountedFiles):
+    """Records of ArrayRecord files, as strings."""
+
+    op: ClassVar[str] = "ArrayRecordDataset"
+
+    def open_file(self, name: bytes) -> Reader:
+        """A reader of one file."""
+        return ArrayRecordReader(name)
+
+
+def array_record_dataset(self: Face[Any], filenames: Any, name: str | None = None) -> None:
+    """The records of one or more ArrayRecord files, as `bytes`.
+
+    >>> import tempfile
+    >>> from array_record.python.array_record_module import ArrayRecordWriter
+    >>> path = f"{tempfile.mkdtemp()}/words.array_record"
+    >>> writer = ArrayRecordWriter(path, "group_size:1")
+    >>> for word in (b"one", b"two", b"three"):
+    ...     _ = writer.write(word)
+    >>> writer.close()
+    >>> ds = fl.ArrayRecordDataset(path)
+    >>> list(ds), int(ds.cardinality()), fl.experimental.at(ds, 2)
+    ([b'one', b'two', b'three'], 3, b'three')
+
+    `filenames` is a name or a list of names. The number of records is known, and they can be had in any order, with
+    `global_shuffle` and `experimental.at`; that is quick where the files were written with a small `group_size`. A
+    damaged record raises `DataLossError` with its file and number, and iteration can go on after it. Needs the package
+    array_record, which reads files on this machine alone.
+    """
+    needed()
+    if isinstance(filenames, Face):
+        raise InvalidTypeError("ArrayRecordDataset: filenames must be names, got a dataset; use interleave for those")
+    self._plan = ArrayRecords(names_plan(filenames, "ArrayRecordDataset"), 1)

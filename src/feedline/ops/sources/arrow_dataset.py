@@ -1,0 +1,43 @@
+"""`ArrowDataset`: the rows of Arrow files and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from feedline.io.arrow.ipc import ArrowReader
+from feedline.ops.sources.tables import Table, table
+from feedline.plan.face import Face
+from feedline.plan.node import node
+
+
+@node
+class ArrowRows(Table):
+    """Rows of Arrow files and streams."""
+
+    op: ClassVar[str] = "ArrowDataset"
+    opener: ClassVar[Any] = ArrowReader
+
+
+def arrow_dataset(
+    self: Face[Any],
+    filenames: Any,
+    columns: Sequence[str] | None = None,
+    batch_size: int | None = None,
+    drop_remainder: bool = False,
+    fill_null: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> None:
+    """The rows of one or more files in Arrow's IPC format, which Feather files are in too, as dicts.
+
+    >>> import pyarrow.feather, tempfile
+    >>> path = f"{tempfile.mkdtemp()}/pets.arrow"
+    >>> pyarrow.feather.write_feather(pyarrow.table({"name": ["Ada", "Bob"], "age": [3, 5]}), path)
+    >>> list(fl.ArrowDataset(path))
+    [{'name': b'Ada', 'age': np.int64(3)}, {'name': b'Bob', 'age': np.int64(5)}]
+
+    Arguments, types and nulls are those of `fl.ParquetDataset`. Files and streams are told apart by how they begin. A
+    local file is mapped into memory: numbers are read where they lie, and rows can be had in any order. A stream, or a
+    file elsewhere, is read from its beginning, also by an iterator that is restored, and nobody knows its length.
+    """
+    self._plan = table(ArrowRows, filenames, columns, fill_null, batch_size, drop_remainder)

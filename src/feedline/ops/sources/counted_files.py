@@ -1,0 +1,111 @@
+"""Sources that read files which say how many rows they have, and where."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import OpError
+from feedline.io.files import system_path
+from feedline.ops.sources.files import Files
+from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.node import node
+from feedline.structure.block import Array, Block, Objects, concat
+from feedline.structure.nest import flatten
+
+OPEN = 16
+"""Files that stay open for random access; files elsewhere that are asked for their number of rows at a time."""
+
+
+class Shelf:
+    """What is known of the files: how many rows each has, and readers for random access. A copy starts empty."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.counts: list[int] | None = None
+        self.counted = False
+        self.readers: dict[int, Any] = {}
+
+    def __reduce__(self) -> Any:
+        return Shelf, ()
+
+
+@node
+class CountedFiles(Files):
+    """Rows of files that say how many there are. Subclasses say how one is opened: as a reader with `count` and
+    `take`.
+    """
+
+    shelf: Shelf = dataclasses.field(default_factory=Shelf, compare=False, repr=False)
+
+    @cached_property
+    def names(self) -> list[bytes]:
+        """The names of the files."""
+        return self.input.rows(np.arange(self.input.cardinality())).rows()
+
+    def cardinality(self) -> int:
+        """As the files say, which are looked at once; unknown where one does not say it, or cannot be read."""
+        with self.shelf.lock:
+            if not self.shelf.counted:
+                self.shelf.counts = self._counted()
+                self.shelf.counted = True
+            return UNKNOWN if self.shelf.counts is None else sum(self.shelf.counts)
+
+    def _counted(self) -> list[int] | None:
+        found: list[int] = []
+        if all(system_path(name) is not None for name in self.names):
+            for name in self.names:
+                count = self._count(name)
+                if count is None:
+                    return None
+                found.append(count)
+            return found
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(OPEN) as several:
+            counts = list(several.map(self._count, self.names))
+        return None if None in counts else [n for n in counts if n is not None]
+
+    def _count(self, name: bytes) -> int | None:
+        try:
+            reader: Any = self.open_file(name)
+        except (OpError, OSError):
+            return None
+        try:
+            count: int | None = reader.count
+        finally:
+            reader.close()
+        return count
+
+    @property
+    def indexable(self) -> bool:
+        """Where the number of rows is known."""
+        return self.cardinality() >= 0
+
+    @property
+    def obstacle(self) -> str:
+        """What keeps rows from being had by number."""
+        return "" if self.indexable else "one of its files cannot be read, or does not say how many rows it has"
+
+    def rows(self, index: Array) -> Block:
+        """The rows with these numbers. Files read more than them, row groups for instance, and keep the last ones."""
+        if not self.indexable or not len(index):
+            leaves, tree = flatten(self.element_spec)
+            return Block([Objects([], leaf) for leaf in leaves], 0, tree)
+        with self.shelf.lock:
+            firsts = np.concatenate([[0], np.cumsum(self.shelf.counts or [])]).astype(np.int64)
+            which = np.searchsorted(firsts, index, "right") - 1
+            parts = [self._reader(f).take(index[which == f] - firsts[f]) for f in np.unique(which).tolist()]
+        return parts[0] if len(parts) == 1 else concat(parts).take(np.argsort(np.argsort(which, kind="stable")))
+
+    def _reader(self, i: int) -> Any:
+        readers = self.shelf.readers
+        if i not in readers:
+            if len(readers) >= OPEN:
+                readers.pop(next(iter(readers))).close()
+            readers[i] = self.open_file(self.names[i])
+        return readers[i]

@@ -1,0 +1,54 @@
+"""`ParquetDataset`: the rows of Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from feedline.io.arrow.parquet import ParquetReader
+from feedline.ops.sources.tables import Table, table
+from feedline.plan.face import Face
+from feedline.plan.node import node
+
+
+@node
+class ParquetRows(Table):
+    """Rows of Parquet files."""
+
+    op: ClassVar[str] = "ParquetDataset"
+    opener: ClassVar[Any] = ParquetReader
+
+
+def parquet_dataset(
+    self: Face[Any],
+    filenames: Any,
+    columns: Sequence[str] | None = None,
+    batch_size: int | None = None,
+    drop_remainder: bool = False,
+    fill_null: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> None:
+    """The rows of one or more Parquet files, as dicts with an item per column.
+
+    >>> import pyarrow, pyarrow.parquet, tempfile
+    >>> path = f"{tempfile.mkdtemp()}/pets.parquet"
+    >>> pets = {"name": ["Ada", "Bob"], "age": [3, None], "toys": [["ball"], []]}
+    >>> pyarrow.parquet.write_table(pyarrow.table(pets), path)
+    >>> list(fl.ParquetDataset(path, columns=["name", "age"], fill_null={"age": -1}))
+    [{'name': b'Ada', 'age': np.int64(3)}, {'name': b'Bob', 'age': np.int64(-1)}]
+
+    `columns` are those to read, in that order; by default all. Strings are `bytes`, dates and times the integers that
+    are stored, lists arrays, of any length unless they are of a fixed size, and structs dicts. A null raises
+    `InvalidArgumentError` with its file and row, and iteration can go on after it, unless `fill_null` has a value that
+    stands for the nulls of its column and inside its lists; a list that is null is then an empty one.
+
+    With a `batch_size` the elements are batches, in which lists of any length are ragged tensors.
+
+    >>> list(fl.ParquetDataset(path, columns=["name", "toys"], batch_size=2))
+    [{'name': array([b'Ada', b'Bob'], dtype=object), 'toys': <fl.RaggedTensor [[b'ball'], []]>}]
+
+    The first file is looked at now: the others must have the same columns. The number of rows is known, and they can be
+    had in any order, with `global_shuffle` and `experimental.at`, which reads whole row groups. An iterator that is
+    restored does not read the row groups before those that it was in. Needs pyarrow: `pip install 'feedline[parquet]'`.
+    """
+    self._plan = table(ParquetRows, filenames, columns, fill_null, batch_size, drop_remainder)

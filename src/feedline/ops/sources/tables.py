@@ -1,0 +1,74 @@
+"""Sources that read tables: rows of columns, as dicts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.io.arrow.columns import Form, checked_fill
+from feedline.io.arrow.table import TableReader
+from feedline.io.files import as_paths
+from feedline.ops.ragged_batch import ragged_batch
+from feedline.ops.sources.counted_files import CountedFiles, Shelf
+from feedline.ops.sources.files import names_plan
+from feedline.plan import arguments
+from feedline.plan.face import Face, dataset
+from feedline.plan.node import Node, node
+
+
+@node
+class Table(CountedFiles):
+    """Rows of tables, as dicts. Subclasses say which reader reads them."""
+
+    opener: ClassVar[Any] = TableReader
+    form: Form = dataclasses.field(default=Form(), repr=False)
+    fill_null: tuple[tuple[str, Any], ...] = ()
+
+    def open_file(self, name: bytes) -> TableReader:
+        """A reader of one file."""
+        reader: TableReader = self.opener(name, fill=dict(self.fill_null), form=self.form)
+        return reader
+
+    def spec(self) -> Any:
+        """That of the first file's columns."""
+        return self.form.spec()
+
+
+def table(
+    kind: type[Table],
+    filenames: Any,
+    columns: Sequence[str] | None,
+    fill_null: Mapping[str, Any] | None,
+    batch_size: int | None,
+    drop_remainder: bool,
+) -> Node:
+    """The plan for files of tables, the first of which says what the columns are."""
+    op = kind.op
+    if isinstance(filenames, Face):
+        raise InvalidTypeError(
+            f"{op}: filenames must be names, got a dataset; use interleave to read from one: names.interleave(fl.{op})"
+        )
+    names = as_paths(filenames)
+    if not names:
+        raise InvalidArgumentError(f"{op}: filenames is empty; the first file says what the columns are")
+    first = kind.opener(names[0], None if columns is None else _columns(columns, op))
+    first.close()
+    fill = tuple(checked_fill(fill_null, first.form, op).items())
+    plan: Node = kind(names_plan(filenames, op), 1, Shelf(), first.form, fill)
+    drop = arguments.boolean(drop_remainder, "drop_remainder", op)
+    if batch_size is None:
+        if drop:
+            raise InvalidArgumentError(f"{op}: drop_remainder needs a batch_size")
+        return plan
+    size = arguments.positive(batch_size, "batch_size", op)
+    batches: Face[Any] = ragged_batch(dataset(plan), size, drop)
+    return batches._plan
+
+
+def _columns(columns: Any, op: str) -> tuple[str, ...]:
+    names = tuple(columns) if isinstance(columns, (list, tuple)) else None
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InvalidArgumentError(f"{op}: columns must be a list of names, at least one, got {columns!r}")
+    return names

@@ -1,0 +1,93 @@
+"""`TarDataset`: the samples of tar files, as WebDataset writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.io.files import as_paths, shown
+from feedline.io.reader import Reader
+from feedline.io.stream import checked_compression
+from feedline.io.tar import KEY, Form, TarReader, checked_extensions, compression_of, extensions_of
+from feedline.ops.sources.files import STRING, Files, names_plan, optional_integer, parallel_reads
+from feedline.plan.face import Face
+from feedline.plan.node import node
+
+OP = "TarDataset"
+
+
+@node
+class TarSamples(Files):
+    """Samples of tar files, as dicts of strings."""
+
+    op: ClassVar[str] = OP
+    form: Form
+    compression_type: str | None = None
+    buffer_size: int | None = None
+
+    def open_file(self, name: bytes) -> Reader:
+        """A reader of one tar file."""
+        return TarReader(name, self.form, compression_of(name, self.compression_type), self.buffer_size)
+
+    def spec(self) -> Any:
+        """A string for the key, and one for each file."""
+        return dict.fromkeys((KEY, *self.form.extensions), STRING)
+
+
+def tar_dataset(
+    self: Face[Any],
+    filenames: Any,
+    extensions: Sequence[str] | None = None,
+    missing: bytes | str | None = None,
+    compression_type: str | None = None,
+    buffer_size: int | None = None,
+    num_parallel_reads: int | None = None,
+    name: str | None = None,
+) -> None:
+    """The samples of one or more tar files in the manner of WebDataset: dicts of the contents of their files.
+
+    >>> import io, tarfile, tempfile
+    >>> path = f"{tempfile.mkdtemp()}/pets.tar"
+    >>> with tarfile.open(path, "w") as tar:
+    ...     for file, data in [("ada.txt", b"cat"), ("ada.cls", b"0"), ("bob.txt", b"dog"), ("bob.cls", b"1")]:
+    ...         member = tarfile.TarInfo(file)
+    ...         member.size = len(data)
+    ...         tar.addfile(member, io.BytesIO(data))
+    >>> list(fl.TarDataset(path))
+    [{'__key__': b'ada', 'txt': b'cat', 'cls': b'0'}, {'__key__': b'bob', 'txt': b'dog', 'cls': b'1'}]
+
+    Files that follow each other and whose paths are alike up to the first dot of the name are one sample. That part of
+    the path is under `__key__`, and each file is under what comes after the dot, in lower case.
+
+    `extensions` are the files to read; others are left out. Without them they are those of the first sample, which is
+    looked at now, and a sample with others is an error. A sample that lacks a file is an error too, unless `missing`
+    stands in for it. Such an error is an `InvalidArgumentError` with the file and the key, and iteration can go on with
+    the next sample; a damaged or cut file raises `DataLossError`, and iteration can go on with the next file.
+
+    `filenames` is a name, a list of names or, with `extensions`, a dataset of names. `compression_type` is "GZIP",
+    "ZLIB" or ""; without one, names that end in `.gz` or `.tgz` are GZIP. Files are read one after another, or
+    `num_parallel_reads` of them in turn, a sample each.
+    """
+    kind = None if compression_type is None else checked_compression(compression_type)
+    stand_in = missing.encode() if isinstance(missing, str) else missing
+    if not isinstance(stand_in, (bytes, type(None))):
+        raise InvalidTypeError(f"{OP}: missing must be bytes, or None for an error, got {missing!r}")
+    plan = names_plan(filenames, OP)
+    if extensions is not None:
+        form = Form(checked_extensions(extensions, OP), True, stand_in)
+    elif isinstance(filenames, Face):
+        raise InvalidArgumentError(f"{OP}: for a dataset of filenames name the extensions to read")
+    else:
+        form = Form(_first(as_paths(filenames), kind), False, stand_in)
+    size = optional_integer(buffer_size, "buffer_size", OP)
+    self._plan = TarSamples(plan, parallel_reads(num_parallel_reads, OP), form, kind, size)
+
+
+def _first(names: list[bytes], compression: str | None) -> tuple[str, ...]:
+    for name in names:
+        found = extensions_of(name, compression)
+        if found:
+            return found
+    where = ", ".join(map(shown, names[:3])) if names else "an empty list of files"
+    raise InvalidArgumentError(f"{OP}: there is no sample in {where}; name the extensions to read")
