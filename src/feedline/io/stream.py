@@ -39,7 +39,7 @@ class Stream:
         self.compression = checked_compression(compression)
         if buffer_size is not None and buffer_size < 0:
             raise InvalidArgumentError(f"buffer_size must be zero or more, got {buffer_size}")
-        self._chunk = min(buffer_size, 64 * CHUNK) if buffer_size else CHUNK
+        self._chunk = min(buffer_size or 0, 64 * CHUNK)
         self._raw: _Raw | None = None
         self._restart(plain)
 
@@ -99,6 +99,7 @@ class Stream:
         """Reads on until `need` bytes from `at` on are there, and forgets those before `at`."""
         pieces: list[bytes] = []
         have = skip = 0
+        chunk = self._chunk or (OUTPUT if self.compression else CHUNK)
         if self._direct:
             # To read what is left of the last chunk once more is cheaper than to copy the next one behind it.
             self._position = self._opened.seek(at)
@@ -109,7 +110,7 @@ class Stream:
             # through what is before it.
             skip = max(0, at - self._base - len(self._data))
         while (have < need or skip) and not self.ended:
-            piece = self._read(max(self._chunk, need - have))
+            piece = self._read(max(chunk, need - have))
             dropped = min(skip, len(piece))
             skip -= dropped
             pieces.append(piece[dropped:] if dropped else piece)
