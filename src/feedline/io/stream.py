@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from feedline import kernels
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown
@@ -65,7 +66,7 @@ class Stream:
         """
         if at < self._base:
             self._restart()
-        if self._base + len(self._data) - at < need and not self.ended:
+        if self.end - at < need and not self.ended:
             self._extend(at, need)
         return self._data, at - self._base
 
@@ -78,9 +79,11 @@ class Stream:
         """The bytes from `at` on, fewer where the file ends. What lies between is not kept, where it can be passed
         over; elsewhere what has been read stays.
         """
-        end = self._base + len(self._data)
-        if (at < self._base or at + size > end) and self._direct:
-            return self._opened.read_at(at, size)
+        if (at < self._base or at + size > self.end) and self.direct:
+            try:
+                return self._opened.read_at(at, size)
+            except OSError:  # it will be met again by whoever reads there
+                return b""
         self.window(self._base, at + size - self._base)
         return self._data[at - self._base : at - self._base + size]
 
@@ -91,16 +94,25 @@ class Stream:
         return self._raw
 
     @property
-    def _direct(self) -> bool:
+    def direct(self) -> bool:
         """True where any position can be gone to at once."""
         return not self.compression and self._opened.seekable
+
+    @property
+    def end(self) -> int:
+        """Where what has been read ends: the end of the file, once `ended` is True."""
+        return self._base + len(self._data)
+
+    def large_records(self, at: int, want: int, least: int, most: int) -> tuple[Any, int]:
+        """Records of a TFRecord file from `at` on, as `kernels.tfrecord_large` gives them, and the place after them."""
+        return kernels.tfrecord_large(self._opened.fileno(), at, want, least, most)
 
     def _extend(self, at: int, need: int) -> None:
         """Reads on until `need` bytes from `at` on are there, and forgets those before `at`."""
         pieces: list[bytes] = []
         have = skip = 0
         chunk = self._chunk or (OUTPUT if self.compression else CHUNK)
-        if self._direct:
+        if self.direct:
             # To read what is left of the last chunk once more is cheaper than to copy the next one behind it.
             self._position = self._opened.seek(at)
         else:
@@ -136,7 +148,7 @@ class Stream:
 
     def at_most(self, at: int) -> int:
         """No more bytes than this can follow `at`: a length read from the file is not believed beyond it."""
-        ahead = self._base + len(self._data) - at
+        ahead = self.end - at
         if self.ended:
             return max(0, ahead)
         size = self._opened.size()

@@ -78,5 +78,5 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(fl.errors.NotFoundError, match="No such file"):
         fl.io.TFRecordWriter(tmp_path / "no" / "folder")
     for bad in ("SNAPPY", 3, ["GZIP"]):
-        with pytest.raises(ValueError, match='compression_type must be "GZIP", "ZLIB" or ""'):
+        with pytest.raises(ValueError, match='compression_type must be "GZIP", "ZLIB", "ZSTD" or ""'):
             fl.io.TFRecordOptions(bad)
