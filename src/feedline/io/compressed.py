@@ -7,10 +7,11 @@ that where a file breaks does not depend on the sizes of the pieces.
 from __future__ import annotations
 
 import zlib
+from importlib import import_module
 from typing import Any, Protocol
 
 try:  # about twice as fast as zlib
-    from isal import igzip_lib as _isal
+    _isal: Any = import_module("isal.igzip_lib")
 except ImportError:
     _isal = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from feedline.errors import (
     NotFoundError,
     OpError,
     PermissionDeniedError,
+    ResourceExhaustedError,
     UnknownError,
 )
 
@@ -32,6 +34,7 @@ _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
     (IsADirectoryError, FailedPreconditionError),
     (NotADirectoryError, FailedPreconditionError),
 )
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def as_path(name: Any) -> bytes:
@@ -62,7 +65,8 @@ def shown(path: bytes) -> str:
 
 def as_op_error(error: OSError, path: bytes) -> OpError:
     """What the system reported of a file, as TensorFlow's class for it."""
-    kind = next((ours for theirs, ours in _ERRORS if isinstance(error, theirs)), UnknownError)
+    other = ResourceExhaustedError if error.errno in _FULL else UnknownError
+    kind = next((ours for theirs, ours in _ERRORS if isinstance(error, theirs)), other)
     return kind(f"{shown(path)}: {error.strerror or error}")
 
 

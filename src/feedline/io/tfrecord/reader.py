@@ -11,7 +11,8 @@ from feedline.errors import DataLossError, ResourceExhaustedError
 from feedline.io.compressed import SIGHT, likely
 from feedline.io.files import shown
 from feedline.io.reader import END, Place, Read, Reader
-from feedline.io.tfrecord.framing import AROUND, HEADER, Stop, length_of
+from feedline.io.stream import CHUNK
+from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
 from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
 
@@ -43,7 +44,7 @@ class TFRecordReader(Reader):
     ) -> None:
         super().__init__(name, compression, buffer_size, lambda head: length_of(head) is not None)
         self._resync = resync
-        self._large = False
+        self._usual, self._large = 0, False  # the size of the last records, and whether that is large
         self._bad: tuple[Place, Read] | None = None
 
     def read(self, place: Place, want: int) -> Read:
@@ -51,29 +52,41 @@ class TFRecordReader(Reader):
         if self._bad is not None and self._bad[0] == place:
             return self._bad[1]
         try:
-            if self._large:
-                rows, after = self._stream.large_records(place.offset, want, LARGE // 2, MOST_AT_ONCE)
-                if len(rows):
-                    return Read(Block([rows], len(rows), LEAF), Place(after, place.number + len(rows)))
-                self._large = False
-            return self._read_ahead(place, want)
+            return (self._read_large(place, want) if self._large else None) or self._read_ahead(place, want)
         except MemoryError as e:
             where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
             return Read(None, None, ResourceExhaustedError(f"{where} does not fit into memory: {e}"))
 
+    def _read_large(self, place: Place, want: int) -> Read | None:
+        """Large records, each in memory of its own; None where none follow."""
+        rows, after = self._stream.large_records(place.offset, want, LARGE // 2, MOST_AT_ONCE)
+        self._large = len(rows) > 0
+        return Read(Block([rows], len(rows), LEAF), Place(after, place.number + len(rows))) if self._large else None
+
     def _read_ahead(self, place: Place, want: int) -> Read:
-        data, start = self._stream.window(place.offset, HEADER.size)
+        # A little that is left of the last piece is not worth a block of its own.
+        left = self._stream.end - place.offset
+        few = 0 < left < min(want * self._usual, CHUNK) // 8
+        data, start = self._stream.window(place.offset, left + 1 if few else HEADER.size)
         start = min(start, len(data))
         if start == len(data) and self._stream.failure is None:
             return END
         offsets, stop, length = kernels.tfrecord_frames(data, start, want)
         if len(offsets) == 1 and stop == Stop.DATA_CUT and length + AROUND <= self._stream.at_most(place.offset):
-            data, start = self._stream.window(place.offset, length + AROUND)
-            offsets, stop, length = kernels.tfrecord_frames(data, start, want)
+            large = length >= LARGE and self._stream.direct
+            got = self._read_large(place, want) if large else None
+            if got is not None:
+                return got
+            if large and not self._sound(place.offset, length):
+                stop = Stop.DATA_DAMAGED
+            else:
+                data, start = self._stream.window(place.offset, length + AROUND)
+                offsets, stop, length = kernels.tfrecord_frames(data, start, want)
         n = len(offsets) - 1
         if n:  # what is wrong with the record after them, if anything, is found when it comes first
             after = Place(place.offset + int(offsets[-1]) - HEADER.size - start, place.number + n)
-            self._large = after.offset - place.offset >= n * LARGE and self._stream.direct
+            self._usual = (after.offset - place.offset) // n
+            self._large = self._usual >= LARGE and self._stream.direct
             return Read(Block([Bytes(np.frombuffer(data, np.uint8), offsets, AROUND)], n, LEAF), after)
         cut = stop in (Stop.HEADER_CUT, Stop.DATA_CUT)
         if cut and self._stream.failure is not None:
@@ -91,6 +104,13 @@ class TFRecordReader(Reader):
         got = self._skipped(place, error) if self._resync else Read(None, None, error)
         self._bad = place, got
         return got
+
+    def _sound(self, at: int, length: int) -> bool:
+        """Whether the data of a large record have their checksum, found without holding them all."""
+        crc, at, end = 0, at + HEADER.size, at + HEADER.size + length
+        while at < end and (piece := self._stream.glimpse(at, min(CHUNK, end - at))):
+            crc, at = kernels.crc32c(piece, crc), at + len(piece)
+        return self._stream.glimpse(at, CHECKSUM.size) == CHECKSUM.pack(mask(crc))
 
     def _hint(self, data: bytes) -> str:
         kind = likely(data[:SIGHT], len(data) < SIGHT) if not self._stream.compression else ""

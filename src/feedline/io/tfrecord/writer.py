@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import threading
@@ -18,8 +19,10 @@ from feedline.io.files import as_op_error, as_path
 from feedline.io.tfrecord.framing import AROUND
 
 _TYPES = {None: "", 0: "", "": "", 1: "ZLIB", "ZLIB": "ZLIB", 2: "GZIP", "GZIP": "GZIP", "ZSTD": "ZSTD"}
-_GATHERED = 1 << 18
-"""Records are framed, compressed and written when there are so many bytes of them."""
+_GATHERED = 1 << 20
+"""Records are framed and written when there are so many bytes of them: the system takes large pieces faster."""
+_COMPRESSED = 1 << 18
+"""As much is compressed at a time, and as much of what comes out is written, as in TensorFlow."""
 _AT_ONCE = 256
 """How many records of `write_many` are taken between two looks at how many bytes they have."""
 
@@ -201,14 +204,16 @@ class TFRecordWriter:
         self._gathered = _GATHERED
         self._written = 0
         if self._compressor is not None:
-            self._gathered = _either(options.input_buffer_size, _GATHERED)
-            self._written = _either(options.output_buffer_size, _GATHERED)
+            self._gathered = _either(options.input_buffer_size, _COMPRESSED)
+            self._written = _either(options.output_buffer_size, _COMPRESSED)
         self._out: list[bytes] = []
         self._pending: list[bytes] = []
         self._append = self._pending.append
         self._room = self._gathered
         self._lock = threading.RLock()
         with self._reported():
+            if atomic and os.path.isdir(self._path):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             self._file = open(self._draft or self._path, "wb", buffering=0)  # noqa: SIM115 - closed by close()
 
     def write(self, record: Any) -> None:
@@ -245,7 +250,7 @@ class TFRecordWriter:
 
     def flush(self) -> None:
         """Hands everything written so far to the system."""
-        with self._lock, self._cleaned_up():
+        with self._lock, self._all_or_nothing():
             self._open()
             self._drain()
             if self._compressor is not None:
@@ -256,7 +261,7 @@ class TFRecordWriter:
         with self._lock:
             if self._file is None:
                 return
-            with self._cleaned_up():
+            with self._all_or_nothing():
                 self._drain()
                 if self._compressor is not None:
                     self._put(self._compressor.finish(), 0)
@@ -269,7 +274,7 @@ class TFRecordWriter:
 
     def _drain(self) -> None:
         """Writes the records gathered so far."""
-        with self._lock, self._cleaned_up():
+        with self._lock, self._all_or_nothing():
             records = self._pending[:]
             del self._pending[: len(records)]
             self._room = self._gathered
@@ -302,26 +307,21 @@ class TFRecordWriter:
         return file
 
     def _discard(self) -> None:
-        """Removes an atomic writer's file, which is not complete."""
-        with contextlib.suppress(OSError):
-            self._leave().close()
+        """Closes the file as it is, and removes that of an atomic writer."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._leave().close()
         if self._draft is not None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._draft)
 
     @contextlib.contextmanager
-    def _cleaned_up(self) -> Iterator[None]:
+    def _all_or_nothing(self) -> Iterator[None]:
         """After an error nothing more is written: nobody can say what the file holds."""
         try:
             yield
-        except FailedPreconditionError:
-            raise
         except BaseException:
-            if self._file is not None:
-                self._discard()
-            elif self._draft is not None:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self._draft)
+            self._discard()
             raise
 
     @contextlib.contextmanager
@@ -336,10 +336,9 @@ class TFRecordWriter:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None and self._draft is not None:
-            if self._file is not None:
-                self._discard()
-            return
-        self.close()
+            self._discard()
+        else:
+            self.close()
 
     def __del__(self) -> None:
         if self.__dict__.get("_file") is not None:
