@@ -61,17 +61,34 @@ class Decoder:
     def __init__(self, raw: Raw) -> None:
         self.raw_file = raw
         self._pending: bytes | memoryview = b""
+        self._problem = ""
 
     def read(self, size: int) -> bytes:
         """At least one byte and at most `size`; none at the end."""
+        if self._problem:
+            raise Damaged(self._problem)
+        try:
+            return self._piece(size)
+        except Damaged as e:
+            self._problem = str(e)
+            raise
+
+    def _piece(self, size: int) -> bytes:
         raise TypeError(f"{type(self).__name__} reads nothing")
+
+    def _input(self) -> bytes:
+        """More input. What a file gives does not depend on how much of it comes at once; a pipe is not waited for."""
+        data = self.raw_file.read(INPUT)
+        while data and len(data) < INPUT and self.raw_file.seekable:
+            more = self.raw_file.read(INPUT - len(data))
+            if not more:
+                break
+            data += more
+        return data
 
     def _exactly(self, size: int) -> bytes:
         """So many bytes of input, fewer where the file ends."""
-        while len(self._pending) < size:
-            more = self.raw_file.read(max(INPUT, size - len(self._pending)))
-            if not more:
-                break
+        while len(self._pending) < size and (more := self._input()):
             self._pending = bytes(self._pending) + more
         taken = bytes(self._pending[:size])
         self._pending = memoryview(self._pending)[len(taken) :]
@@ -85,9 +102,10 @@ class Decoder:
 
 
 class Deflated(Decoder):
-    """Deflate data in a wrapper. The library reads both, quickly. Where it meets damage it also loses what it has
-    decoded on the way there, so that the stream is then read once more, byte by byte and by the standard library, and
-    breaks at the same byte whatever the sizes of the pieces.
+    """Deflate data in a wrapper.
+
+    The library decodes them in steps that are always the same, however little is asked for at a time. Where it meets
+    damage it loses what it has decoded in the same step. The standard library then takes that step again, byte by byte.
     """
 
     window_bits = zlib.MAX_WBITS
@@ -96,47 +114,47 @@ class Deflated(Decoder):
         super().__init__(raw)
         self._inflate: Any = None
         self._careful = self._full = False
-        self._streams = self._began = self._size = 0
-        self._sum = 0
+        self._streams = self._began = self._size = self._sum = 0
+        self._rest = b""
 
-    def read(self, size: int) -> bytes:
-        """The next piece."""
-        while self._inflate is not None or self._begun():
+    def _piece(self, size: int) -> bytes:
+        while not self._rest and (self._inflate is not None or self._begun()):
             try:
-                piece = self._stepped(size) if self._careful else self._inflated(min(size, OUTPUT))
+                self._rest = self._stepped() if self._careful else self._inflated()
             except ERRORS as e:
                 if self._careful or not self.raw_file.seekable:
                     raise Damaged(str(e)) from None
                 self._go_carefully()
                 continue
-            self._size += len(piece)
-            if piece:
-                return piece
-            self._inflate = None
-        return b""
+            self._size += len(self._rest)
+            if not self._rest:
+                self._inflate = None
+        piece, self._rest = (self._rest, b"") if len(self._rest) <= size else (self._rest[:size], self._rest[size:])
+        return piece
 
     def _begun(self) -> bool:
         """Begins the next stream; False where there is none."""
-        self._pending = self._pending or self.raw_file.read(INPUT)
+        self._pending = self._pending or self._input()
         if not self._pending:
             return False
+        self._start()
+        self._streams += 1
         self._began = self.raw_file.tell() - len(self._pending) if self.raw_file.seekable else 0
         self._inflate = inflater(self.window_bits)
-        self._streams += 1
         self._size, self._full, self._careful = 0, False, False
         return True
 
-    def _inflated(self, size: int) -> bytes:
+    def _inflated(self) -> bytes:
         """A piece of the stream; nothing at its end."""
         inflate = self._inflate
         while not inflate.eof:
             more: bytes | memoryview = b""
             if not self._full:  # else it may hold back output, and gives that first
-                more, self._pending = self._pending or self.raw_file.read(INPUT), b""
+                more, self._pending = self._pending or self._input(), b""
                 if not more:
                     raise Damaged("it is cut")
-            piece: bytes = inflate.decompress(more, size)
-            self._full = len(piece) == size
+            piece: bytes = inflate.decompress(more, OUTPUT)
+            self._full = len(piece) == OUTPUT
             if piece:
                 return piece
         self._pending = inflate.unused_data
@@ -146,22 +164,24 @@ class Deflated(Decoder):
         """Comes to the same place again, from where on bytes are decoded one by one."""
         self.raw_file.seek(self._began)
         self._pending, self._careful = b"", True
-        self._start()
         self._inflate, self._sum = zlib.decompressobj(-zlib.MAX_WBITS), self._summed(b"")
         left = self._size
         while left:
-            self._pending = self._pending or self.raw_file.read(INPUT)
-            if not self._pending:
+            self._pending = self._pending or self._input()
+            try:
+                piece = self._inflate.decompress(self._pending, left)
+            except zlib.error as e:  # the other library has taken for good what is not
+                raise Damaged(str(e)) from None
+            if not piece and not self._inflate.unconsumed_tail and not self._pending:
                 raise Damaged("it is cut")
-            piece = self._inflate.decompress(self._pending, min(left, OUTPUT))
             self._sum = self._summed(piece, self._sum)
             self._pending, left = self._inflate.unconsumed_tail, left - len(piece)
 
-    def _stepped(self, size: int) -> bytes:
+    def _stepped(self) -> bytes:
         """As `_inflated`, byte by byte."""
         inflate, out = self._inflate, bytearray()
-        while len(out) < size and not inflate.eof:
-            self._pending = self._pending or self.raw_file.read(INPUT)
+        while len(out) < OUTPUT and not inflate.eof:
+            self._pending = self._pending or self._input()
             some = bytes(self._pending[:CAREFUL_INPUT])
             try:
                 if not some:
@@ -198,8 +218,7 @@ class Gzip(Deflated):
     def _start(self) -> None:
         head = self._exactly(10)
         if head[:2] != GZIP_MAGIC[: len(head)]:
-            first = self._streams == 1
-            raise Damaged("it does not begin like gzip data" if first else "there is something after its end")
+            raise Damaged("there is something after its end" if self._streams else "it does not begin like gzip data")
         if len(head) < 10:
             raise Damaged("it is cut")
         method, flags = head[2:4]
@@ -232,14 +251,10 @@ class Gzip(Deflated):
 class Zlib(Deflated):
     """One zlib stream. TensorFlow stops without a word where another one follows; here that is damage."""
 
-    def _begun(self) -> bool:
-        begun = super()._begun()
-        if begun and self._streams > 1:
-            raise Damaged("there is something after its end")
-        return begun
-
     def _start(self) -> None:
         head = self._exactly(2)
+        if self._streams:
+            raise Damaged("there is something after its end")
         if len(head) == 1 and head[0] & 0x0F == 8:
             raise Damaged("it is cut")
         if not zlib_header(head):
@@ -254,10 +269,13 @@ class Zlib(Deflated):
 
 
 class _Standard:
-    """The standard library's decompressor with the manners of isal's: it keeps input that it has no room for."""
+    """The standard library's decompressor with the manners of isal's: the header has been read, and input that there is
+    no room for is kept.
+    """
 
     def __init__(self, window_bits: int) -> None:
         self._inflate = zlib.decompressobj(window_bits)
+        self._inflate.decompress(b"\x1f\x8b\x08\0\0\0\0\0\0\xff" if window_bits > zlib.MAX_WBITS else b"\x78\x9c")
 
     def decompress(self, data: bytes | memoryview, size: int) -> bytes:
         kept = self._inflate.unconsumed_tail
@@ -273,11 +291,11 @@ class _Standard:
 
 
 def inflater(window_bits: int) -> Any:
-    """A decompressor of gzip (`window_bits` 31) or zlib data (15)."""
+    """A decompressor of what is after the header of gzip (`window_bits` 31) or zlib data (15), the checksum included."""
     if _isal is None:
         return _Standard(window_bits)
-    flag = _isal.DECOMP_GZIP if window_bits > zlib.MAX_WBITS else _isal.DECOMP_ZLIB
-    return _isal.IgzipDecompressor(flag=flag)
+    gzip = window_bits > zlib.MAX_WBITS
+    return _isal.IgzipDecompressor(flag=_isal.DECOMP_GZIP_NO_HDR_VER if gzip else _isal.DECOMP_ZLIB_NO_HDR_VER)
 
 
 class Zstd(Decoder):
@@ -292,8 +310,7 @@ class Zstd(Decoder):
         self._checked = self._any = False
         self._rest = b""
 
-    def read(self, size: int) -> bytes:
-        """The next piece."""
+    def _piece(self, size: int) -> bytes:
         while not self._rest:
             if self._frame is None and not self._start():
                 return b""
@@ -329,7 +346,7 @@ class Zstd(Decoder):
                     left -= len(self._needed(min(left, INPUT)))
                 continue
             if magic != ZSTD_MAGIC:
-                if ZSTD_MAGIC.startswith(magic):
+                if ZSTD_MAGIC.startswith(magic) or (magic[0] >> 4 == 5 and b"\x2a\x4d\x18".startswith(magic[1:])):
                     raise Damaged("it is cut")
                 raise Damaged("there is something after its end" if self._any else "it does not begin like zstd data")
             flags = self._needed(1)
