@@ -17,7 +17,7 @@ from feedline.io import compressed
 from feedline.io.compressed import DECODERS, OUTPUT, Damaged, likely
 
 _rng = np.random.default_rng(0)
-DATA = b"".join(bytes([int(b)]) * int(n) for b, n in zip(_rng.integers(0, 99, 400), _rng.integers(1, 9, 400), strict=True))
+DATA = np.repeat(_rng.integers(0, 99, 400, np.uint8), _rng.integers(1, 9, 400)).tobytes()
 BIG = _rng.integers(0, 64, 900_000, np.uint8).tobytes()
 
 
@@ -194,7 +194,7 @@ def test_it_is_seen_how_data_are_compressed(kind: str, pack: Pack) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"x", b"x^", b"x^2 + y^2 = r^2\n", b"x^2" + b" and so on, a longer text" * 4000, b"H\x0b", b"name,age\n"]
+    "text", [b"", b"x", b"x^", b"x^2 + y^2 = r^2\n", b"x^2" + b" and so on, long" * 9000, b"H\x0b", b"name,age\n"]
 )
 def test_what_is_not_compressed(text: bytes) -> None:
     for whole in (True, False):

@@ -291,7 +291,7 @@ class _Standard:
 
 
 def inflater(window_bits: int) -> Any:
-    """A decompressor of what is after the header of gzip (`window_bits` 31) or zlib data (15), the checksum included."""
+    """A decompressor of what comes after the header of gzip (`window_bits` 31) or zlib data (15), to the checksum."""
     if _isal is None:
         return _Standard(window_bits)
     gzip = window_bits > zlib.MAX_WBITS
