@@ -17,6 +17,7 @@ from feedline.io.reader import END, Place
 from feedline.io.tfrecord.framing import frame, mask, masked_crc
 from feedline.io.tfrecord.reader import TFRecordReader
 
+SCALE = 1 if kernels.NATIVE else 100  # the reference kernels need a microsecond for every few bytes
 RECORDS = [b"", b"a", b"hello world", b"\x00\xff" * 10, b"x" * 3000, b"", b"end"]
 
 
@@ -183,10 +184,10 @@ def test_any_damage_costs_only_what_it_hits(tmp_path: Path) -> None:
 
 
 HOSTILE = {
-    "noise": random.Random(1).randbytes(300_000),
-    "lengths of half the file": header(150_000) * 25_000,
-    "lengths that all end in one place": b"".join(header(300_000 - 12 * i) for i in range(25_000)) + frame(b"x"),
-    "lengths between records": (header(100_000) + frame(b"ok")) * 10_000,
+    "noise": random.Random(1).randbytes(300_000 // SCALE),
+    "lengths of half the file": header(150_000 // SCALE) * (25_000 // SCALE),
+    "lengths that all end in one place": b"".join(header(12 * i) for i in range(25_000 // SCALE, 0, -1)) + frame(b"x"),
+    "lengths between records": (header(100_000 // SCALE) + frame(b"ok")) * (10_000 // SCALE),
 }
 
 
@@ -221,16 +222,15 @@ def sparse(path: Path, length: int, crc: int) -> None:
 
 
 def test_a_damaged_record_of_two_gigabytes(tmp_path: Path) -> None:
-    sparse(tmp_path / "a", (1 << 31) + 5, 0)
-    assert all_of(TFRecordReader(os.fsencode(tmp_path / "a"), "", None, True)) == (
-        [b"first", b"last"], [(21, (1 << 31) + 5 + 16)],
-    )  # fmt: skip
+    length = (1 << 31) + 5 if kernels.NATIVE else 1 << 17
+    sparse(tmp_path / "a", length, 0)
+    got = all_of(TFRecordReader(os.fsencode(tmp_path / "a"), "", None, True))
+    assert got == ([b"first", b"last"], [(21, length + 16)])
 
 
 def test_a_record_of_many_megabytes(tmp_path: Path) -> None:
-    length, crc = (1 << 26) + 5, 0
-    for size in (1 << 20,) * 64 + (5,):
-        crc = kernels.crc32c(bytes(size), crc)
+    length = (1 << 26) // SCALE + 5
+    crc = kernels.crc32c(bytes(length))
     sparse(tmp_path / "a", length, crc)
     rows, lost = all_of(TFRecordReader(os.fsencode(tmp_path / "a")))
     assert [len(r) for r in rows] == [5, length, 4] and not any(rows[1]) and not lost
