@@ -55,8 +55,19 @@ __attribute__((target("sse4.2"))) uint32_t by_instruction(const unsigned char* p
     wide = _mm_crc32_u64(wide, word);
   }
   sum = static_cast<uint32_t>(wide);
-  for (; n > 0; ++p, --n) sum = _mm_crc32_u8(sum, *p);
-  return sum;
+  if ((n & 4) != 0) {
+    uint32_t word;
+    std::memcpy(&word, p, 4);
+    sum = _mm_crc32_u32(sum, word);
+    p += 4;
+  }
+  if ((n & 2) != 0) {
+    uint16_t word;
+    std::memcpy(&word, p, 2);
+    sum = _mm_crc32_u16(sum, word);
+    p += 2;
+  }
+  return (n & 1) != 0 ? _mm_crc32_u8(sum, *p) : sum;
 }
 
 __attribute__((target("sse4.2"))) void words_of_each(const unsigned char* const* p, size_t words, uint64_t* sums) {
@@ -123,7 +134,9 @@ FEEDLINE_FOLDING uint32_t by_folding(const unsigned char* p, size_t n, uint32_t 
 }
 
 bool can_fold() {
-  return __builtin_cpu_supports("vpclmulqdq") != 0 && __builtin_cpu_supports("avx512vl") != 0 && has_instruction();
+  static const bool can =
+      __builtin_cpu_supports("vpclmulqdq") != 0 && __builtin_cpu_supports("avx512vl") != 0 && has_instruction();
+  return can;
 }
 #elif defined(FEEDLINE_CRC_ARM)
 uint32_t by_instruction(const unsigned char* p, size_t n, uint32_t sum) {

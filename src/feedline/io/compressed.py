@@ -18,9 +18,8 @@ except ImportError:
 ERRORS: tuple[type[Exception], ...] = (zlib.error,) if _isal is None else (zlib.error, _isal.error)
 INPUT = 1 << 18
 """How many compressed bytes are read at a time."""
-OUTPUT = 1 << 18
-"""The most that is decompressed at a time: a small file may stand for a very large one, and what comes out should still
-be in the cache when it is looked at."""
+OUTPUT = 1 << 20
+"""The most that is decompressed at a time: a small file may stand for a very large one."""
 CAREFUL_INPUT = 64
 SIGHT = 1 << 16
 """How much of a file is looked at to tell how it is compressed."""

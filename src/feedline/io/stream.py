@@ -116,7 +116,7 @@ class Stream:
         """Reads on until `need` bytes from `at` on are there, and forgets those before `at`."""
         pieces: list[bytes] = []
         have = skip = 0
-        chunk = self._chunk or (OUTPUT if self.compression else CHUNK)
+        chunk = self._chunk or CHUNK
         if self.direct:
             # To read what is left of the last chunk once more is cheaper than to copy the next one behind it.
             self._position = self._opened.seek(at)
