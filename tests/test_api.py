@@ -35,11 +35,13 @@ MODULES = {
 }
 OTHER_SIGNATURES = {
     "tf.data.Dataset": "datasets are made by their sources; a variant tensor is TensorFlow's own",
+    "tf*.data.TFRecordDataset": "takes on_corrupt too",
     "tf.data.Iterator": "made by iter(dataset); TensorFlow's constructor takes internal objects",
     "tf.data.Dataset.range": "names the two keyword arguments that TensorFlow takes as **kwargs",
     "tf.data.NumpyIterator": "made by as_numpy_iterator()",
     "tf.compat.v1.data.Dataset": "datasets are made by their sources",
     "tf.compat.v1.data.Iterator": "the last two arguments may be left out",
+    "tf.io.TFRecordWriter": "takes atomic too",
     "tf.errors.*": "a message alone is taken too",
     "tf.TensorShape": "dims may be left out",
 }

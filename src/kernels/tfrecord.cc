@@ -1,5 +1,13 @@
 // TFRecord frames: length (8 bytes), its checksum (4), data, their checksum (4), little-endian.
+#if defined(__unix__) || defined(__APPLE__)
+#define FEEDLINE_POSIX 1
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include "crc32c.h"
@@ -101,6 +109,83 @@ nb::object tfrecord_frames(nb::handle data, int64_t start, int64_t want) {
   return nb::make_tuple(offsets.array, static_cast<int>(frames.stop), frames.length);
 }
 
+// All of it, or less where the file ends or cannot be read.
+size_t read_at([[maybe_unused]] int file, [[maybe_unused]] unsigned char* out, [[maybe_unused]] size_t n,
+               [[maybe_unused]] uint64_t at) {
+  size_t done = 0;
+#if defined(FEEDLINE_POSIX)
+  while (done < n) {
+    const ssize_t some = pread(file, out + done, std::min(n - done, size_t{1} << 30), static_cast<off_t>(at + done));
+    if (some > 0) {
+      done += static_cast<size_t>(some);
+    } else if (some == 0 || errno != EINTR) {
+      break;
+    }
+  }
+#endif
+  return done;
+}
+
+uint64_t size_of([[maybe_unused]] int file) {
+#if defined(FEEDLINE_POSIX)
+  struct stat status {};
+  if (fstat(file, &status) == 0 && status.st_size > 0) return static_cast<uint64_t>(status.st_size);
+#endif
+  return 0;
+}
+
+bool good_header(const unsigned char* p) { return masked(crc32c_of(p, kLength)) == load<uint32_t>(p + kLength); }
+
+int64_t tfrecord_header(nb::handle data, int64_t start) {
+  const Bytes buffer(data, false);
+  const size_t n = buffer.size();
+  size_t at = length(start, "start");
+  if (at > n) throw nb::index_error("start is beyond the end of the data");
+  const auto* p = reinterpret_cast<const unsigned char*>(buffer.data());
+  nb::gil_scoped_release release;
+  for (; n - at >= kHeader; ++at)
+    if (good_header(p + at)) return static_cast<int64_t>(at);
+  return -1;
+}
+
+nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, int64_t most) {
+  uint64_t at = length(start, "start");
+  const uint64_t smallest = length(least, "least"), budget = length(most, "most"), records = length(want, "want");
+  std::vector<nb::object> found;
+  const uint64_t size = size_of(file);
+  unsigned char head[kHeader];
+  bool ready = read_at(file, head, kHeader, at) == kHeader && good_header(head);
+  for (uint64_t taken = 0; ready && found.size() < records;) {
+    const uint64_t n = load<uint64_t>(head);
+    // The header is inside the file, so at + kHeader <= size but for a file that shrinks.
+    if (at + kHeader + kChecksum > size || n > size - at - kAround) break;
+    if (n < smallest || (taken > 0 && n > budget - taken)) break;
+    // The data go straight to where they stay. What comes after them, the next header included, is read along.
+    nb::object record = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(n)));
+    if (!record.is_valid()) {
+      if (found.empty()) throw nb::python_error();
+      PyErr_Clear();
+      break;
+    }
+    auto* data = reinterpret_cast<unsigned char*>(PyBytes_AsString(record.ptr()));
+    unsigned char after[kChecksum + kHeader];
+    {
+      nb::gil_scoped_release release;
+      if (read_at(file, data, n, at + kHeader) < n) break;
+      const size_t have = read_at(file, after, sizeof after, at + kHeader + n);
+      if (have < kChecksum || load<uint32_t>(after) != masked(crc32c_of(data, n))) break;
+      std::memcpy(head, after + kChecksum, kHeader);
+      ready = have == sizeof after && good_header(head);
+    }
+    found.push_back(std::move(record));
+    at += n + kAround;
+    taken = std::min(budget, taken + n);
+  }
+  nb::object array = empty(nb::int_(found.size()), nb::str("O"));
+  for (size_t i = 0; i < found.size(); ++i) array[i] = found[i];
+  return nb::make_tuple(array, at);
+}
+
 nb::object tfrecord_framed(nb::list given) {
   const nb::list records = own_list(given);
   std::vector<Span> spans;
@@ -137,6 +222,8 @@ void register_tfrecord(nb::module_& m) {
   using namespace nb::literals;
   m.def("tfrecord_frames", &tfrecord_frames, "data"_a, "start"_a, "want"_a);
   m.def("tfrecord_framed", &tfrecord_framed, "records"_a);
+  m.def("tfrecord_header", &tfrecord_header, "data"_a, "start"_a);
+  m.def("tfrecord_large", &tfrecord_large, "file"_a, "start"_a, "want"_a, "least"_a, "most"_a);
 }
 
 }  // namespace feedline

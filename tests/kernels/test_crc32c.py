@@ -1,4 +1,4 @@
-"""The checksum of TFRecord files: known values, every length and alignment, both C++ loops."""
+"""The checksum of TFRecord files: known values, every length and alignment, every C++ loop."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ SUMS: dict[str, Callable[..., int]] = {"kernels": kernels.crc32c, "reference": r
 if kernels.NATIVE:
     from feedline.kernels import _native
 
+    SUMS["instruction"] = _native._crc32c_by_instruction  # type: ignore[attr-defined]
     SUMS["table"] = _native._crc32c_by_table  # type: ignore[attr-defined]
 
 EACH = pytest.mark.parametrize("crc32c", SUMS.values(), ids=SUMS.keys())
@@ -35,6 +36,15 @@ def test_every_length_and_alignment(crc32c: Callable[..., int]) -> None:
     for start in range(9):
         for n in (0, 1, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 200):
             assert crc32c(view[start : start + n]) == reference.crc32c(data[start : start + n])
+
+
+@pytest.mark.parametrize("size", [511, 512, 513, 575, 576, 767, 768, 769, 1023, 1024, 1500, 2048, 4096, 5000])
+def test_long_ones_in_every_way(size: int) -> None:
+    data = np.random.default_rng(size).integers(0, 256, size + 8, np.uint8).tobytes()
+    for start in (0, 1, 7):
+        piece = data[start : start + size]
+        sums = {name: crc32c(piece, 0x12345678) for name, crc32c in SUMS.items()}
+        assert len(set(sums.values())) == 1, sums
 
 
 @EACH

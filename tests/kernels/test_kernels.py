@@ -10,11 +10,18 @@ from pathlib import Path
 from types import ModuleType
 
 from feedline import kernels
-from feedline.kernels import reference, reference_csv, reference_example, reference_image, reference_index
+from feedline.kernels import (
+    reference,
+    reference_csv,
+    reference_example,
+    reference_image,
+    reference_index,
+    reference_tfrecord,
+)
 
 PACKAGE = Path(kernels.__file__).parent
 NAMES = sorted(set(kernels.__all__) - {"NATIVE"})
-REFERENCES = (reference, reference_csv, reference_example, reference_image, reference_index)
+REFERENCES = (reference, reference_csv, reference_example, reference_image, reference_index, reference_tfrecord)
 
 
 def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:

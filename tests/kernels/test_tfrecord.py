@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -93,6 +94,66 @@ def test_lengths_that_lie(kernel: ModuleType, length: int) -> None:
 
 
 @BOTH
+def test_headers_are_found(kernel: ModuleType) -> None:
+    starts = [0]
+    for record in RECORDS:
+        starts.append(starts[-1] + len(record) + 16)
+    for start in range(len(DATA) + 1):
+        expected = next((s for s in starts[:-1] if s >= start), -1)
+        assert kernel.tfrecord_header(DATA, start) == expected
+    for short in (b"", DATA[:11], bytes(100)):
+        assert kernel.tfrecord_header(short, 0) == -1
+
+
+@BOTH
+def test_large_records_are_read_from_the_file(kernel: ModuleType, tmp_path: Path) -> None:
+    records = [b"a" * 100, b"b" * 5000, b"c" * 70_000, b"d" * 300, b"e" * 10]
+    data = kernels.tfrecord_framed(records)
+    path = tmp_path / "records"
+    path.write_bytes(data)
+    after = [sum(len(r) + 16 for r in records[:i]) for i in range(6)]
+
+    def large(start: int, want: int, least: int, most: int) -> tuple[list[bytes], int]:
+        with open(path, "rb") as file:
+            rows, end = kernel.tfrecord_large(file.fileno(), start, want, least, most)
+        assert rows.dtype == object
+        return rows.tolist(), end
+
+    assert large(0, 10, 1, 1 << 20) == (records, after[5])
+    assert large(0, 2, 1, 1 << 20) == (records[:2], after[2])
+    assert large(0, 10, 50, 1 << 20) == (records[:4], after[4])
+    assert large(after[1], 10, 1, 6000) == (records[1:2], after[2])
+    assert large(after[2], 10, 1, 6000) == (records[2:3], after[3])  # the first is read however large it is
+    for start in (1, after[5], after[5] + 100):
+        assert large(start, 10, 1, 1 << 20) == ([], start)
+    for hurt in (after[1], after[1] + 9, after[1] + 20, after[2] - 1):
+        damaged = bytearray(data)
+        damaged[hurt] ^= 1
+        path.write_bytes(damaged)
+        assert large(0, 10, 1, 1 << 20) == (records[:1], after[1])
+    for end in (after[1] + 5, after[1] + 12, after[1] + 13, after[2] - 1):
+        path.write_bytes(data[:end])
+        assert large(0, 10, 1, 1 << 20) == (records[:1], after[1])
+
+
+@BOTH
+def test_a_length_that_lies_is_not_believed(kernel: ModuleType, tmp_path: Path) -> None:
+    for length in (1 << 31, 1 << 50, (1 << 63) - 20, (1 << 64) - 1):
+        head = length.to_bytes(8, "little")
+        path = tmp_path / "records"
+        path.write_bytes(head + reference._masked(reference.crc32c(head)).to_bytes(4, "little") + b"12345678")
+        with open(path, "rb") as file:
+            rows, end = kernel.tfrecord_large(file.fileno(), 0, 10, 1, 1 << 62)
+        assert len(rows) == 0 and end == 0
+
+
+@BOTH
+def test_a_file_that_is_not_open_has_no_records(kernel: ModuleType) -> None:
+    rows, end = kernel.tfrecord_large(987_654, 5, 10, 1, 100)
+    assert len(rows) == 0 and end == 5
+
+
+@BOTH
 def test_what_is_refused(kernel: ModuleType) -> None:
     with pytest.raises(ValueError, match="start must not be negative"):
         kernel.tfrecord_frames(b"", -1, 1)
@@ -100,5 +161,9 @@ def test_what_is_refused(kernel: ModuleType) -> None:
         kernel.tfrecord_frames(b"", 0, -1)
     with pytest.raises(IndexError, match="start is beyond the end"):
         kernel.tfrecord_frames(b"", 1, 1)
+    with pytest.raises(IndexError, match="start is beyond the end"):
+        kernel.tfrecord_header(b"", 1)
+    with pytest.raises(ValueError, match="most must not be negative"):
+        kernel.tfrecord_large(0, 0, 1, 1, -1)
     with pytest.raises(TypeError, match="a record must be bytes"):
         kernel.tfrecord_framed([b"", "text"])

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
 from typing import Any
 
-from feedline.errors import InvalidTypeError, OpError
-from feedline.io.files import as_op_error, as_path, system_path
+from feedline.errors import InvalidTypeError
+from feedline.io.files import as_path
 from feedline.io.tfrecord.writer import TFRecordOptions
 from feedline.io.tfrecord.writer import TFRecordWriter as RecordWriter
 from feedline.plan.arguments import plan_of
@@ -19,7 +16,8 @@ _STRING = TensorSpec((), string)
 
 
 class TFRecordWriter:
-    """Writes a dataset of strings to a TFRecord file. `compression_type` is "GZIP", "ZLIB" or "".
+    """Writes a dataset of strings to a TFRecord file. `compression_type` is "GZIP", "ZLIB",
+    "ZSTD" or "".
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/records"
@@ -42,23 +40,5 @@ class TFRecordWriter:
                 f"TFRecordWriter.write: the elements must be strings, scalars of them, got {plan.element_spec!r}; "
                 "map them, for instance with fl.io.serialize_tensor"
             )
-        here = system_path(self._path)
-        if here is None:
-            self._write(self._path, dataset)
-            return
-        draft = here + f".{secrets.token_hex(4)}.part".encode()
-        try:
-            self._write(draft, dataset)
-            os.replace(draft, here)
-        except OSError as e:
-            if isinstance(e, OpError):
-                raise
-            raise as_op_error(e, self._path) from None
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(draft)
-
-    def _write(self, path: bytes, dataset: Any) -> None:
-        with RecordWriter(path, self._options) as writer, iter(dataset) as records:
-            for record in records:
-                writer.write(record)
+        with RecordWriter(self._path, self._options, atomic=True) as writer, iter(dataset) as records:
+            writer.write_many(records)

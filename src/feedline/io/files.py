@@ -5,6 +5,7 @@ A name is a path of the system's, which `file://` may stand before, or a URL, wh
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ from feedline.errors import (
     NotFoundError,
     OpError,
     PermissionDeniedError,
+    ResourceExhaustedError,
     UnknownError,
 )
 from feedline.io import remote
@@ -38,6 +40,7 @@ _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
     (IsADirectoryError, FailedPreconditionError),
     (NotADirectoryError, FailedPreconditionError),
 )
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def as_path(name: Any) -> bytes:
@@ -94,7 +97,8 @@ def as_op_error(error: OSError | OpError, path: bytes) -> OpError:
     """What the system reported of a file, as TensorFlow's class for it."""
     if isinstance(error, OpError):
         return error
-    kind = next((ours for theirs, ours in _ERRORS if isinstance(error, theirs)), UnknownError)
+    other = ResourceExhaustedError if error.errno in _FULL else UnknownError
+    kind = next((ours for theirs, ours in _ERRORS if isinstance(error, theirs)), other)
     return kind(f"{shown(path)}: {error.strerror or error}")
 
 

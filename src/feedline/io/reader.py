@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feedline.io.stream import Stream
+from feedline.io.stream import Plain, Stream
 from feedline.structure.block import Array, Block, Bytes
 from feedline.structure.nest import LEAF
 
@@ -32,11 +32,14 @@ class Read(NamedTuple):
     None  None            the end of the file
     None  after   some    a record that cannot be read; the file goes on after it
     None  None    some    the rest of the file cannot be read
+
+    `lost` are the bytes that were passed over with a bad record, where they have been counted.
     """
 
     rows: Block | None
     place: Place | None = None
     error: Exception | None = None
+    lost: int | None = None
 
 
 END = Read(None)
@@ -51,8 +54,10 @@ def strings(parts: Sequence[bytes | memoryview]) -> Block:
 class Reader:
     """An open file of records. Subclasses say what a record is."""
 
-    def __init__(self, name: bytes, compression: str = "", buffer_size: int | None = None) -> None:
-        self._stream = Stream(name, compression, buffer_size)
+    def __init__(
+        self, name: bytes, compression: str = "", buffer_size: int | None = None, plain: Plain | None = None
+    ) -> None:
+        self._stream = Stream(name, compression, buffer_size, plain)
 
     def read(self, place: Place, want: int) -> Read:
         """At most `want` rows from `place` on, at least one unless the file ends there or the record is bad."""

@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
-import gzip
+import functools
 import os
 import stat
 import sys
-import zlib
-from typing import Any, BinaryIO, cast
+from collections.abc import Callable
+from typing import Any
 
+from feedline import kernels
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
+from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.remote import RemoteFile
 
 CHUNK = 1 << 20
-INPUT = 1 << 16
-MOST_INFLATED = 1032
-"""No byte of a deflate stream stands for more than so many."""
+LARGEST_READ = 0x7FFFF000
+"""More than this the system does not read at once."""
+
+KEPT = 1 << 24
+"""Pieces of memory up to this size are used again."""
+
+AUTO = "AUTO"
+
+Plain = Callable[[bytes], bool]
+"""Says of the first bytes of a file that they are those of one that is not compressed."""
 
 
 class Stream:
     """Reads a file ahead in chunks and shows it from any position on.
 
     Damage (a bad checksum, a stream that is cut) is no exception but the end: what came before it can still be seen,
-    and `failure` says what there is after it.
+    and `failure` says what there is after it. With the compression "AUTO" the file's first bytes tell how it is
+    compressed, unless `plain` says of them that it is not.
     """
 
-    __slots__ = ("_base", "_chunk", "_compression", "_data", "_file", "_position", "ended", "failure", "name")
+    __slots__ = ("_base", "_chunk", "_data", "_file", "_position", "_raw", "compression", "ended", "failure", "name")
 
-    def __init__(self, name: bytes, compression: str = "", buffer_size: int | None = None) -> None:
+    def __init__(
+        self, name: bytes, compression: str = "", buffer_size: int | None = None, plain: Plain | None = None
+    ) -> None:
         self.name = name
-        self._compression = checked_compression(compression)
+        self.compression = checked_compression(compression)
         if buffer_size is not None and buffer_size < 0:
             raise InvalidArgumentError(f"buffer_size must be zero or more, got {buffer_size}")
-        self._chunk = min(buffer_size, 64 * CHUNK) if buffer_size else CHUNK
-        self._file: Any = None
-        self._restart()
+        self._chunk = min(buffer_size or 0, 64 * CHUNK)
+        self._raw: _Raw | RemoteFile | None = None
+        keep_memory()
+        self._restart(plain)
 
-    def _restart(self) -> None:
+    def _restart(self, plain: Plain | None = None) -> None:
         self.close()
         self._base, self._data = 0, b""
         self._position = 0
@@ -45,10 +58,14 @@ class Stream:
         self.failure: OpError | None = None
         try:
             here = system_path(self.name)
-            raw = RemoteFile(self.name) if here is None else _Raw(here)
+            self._raw = RemoteFile(self.name) if here is None else _Raw(here)
+            if self.compression == AUTO:
+                head = self._raw.ahead(SIGHT)
+                is_plain = plain is not None and plain(head)
+                self.compression = "" if is_plain else likely(head, len(head) < SIGHT)
         except OSError as e:
             raise as_op_error(e, self.name) from None
-        self._file = _OPENERS[self._compression](raw)
+        self._file: Any = DECODERS[self.compression](self._raw) if self.compression else self._raw
 
     def window(self, at: int, need: int) -> tuple[bytes, int]:
         """What has been read, and where in it the bytes from `at` on begin: at least `need` of them, unless the file
@@ -56,7 +73,7 @@ class Stream:
         """
         if at < self._base:
             self._restart()
-        if self._base + len(self._data) - at < need and not self.ended:
+        if self.end - at < need and not self.ended:
             self._extend(at, need)
         return self._data, at - self._base
 
@@ -65,13 +82,52 @@ class Stream:
         data, start = self.window(at, need)
         return memoryview(data)[start:]
 
+    def glimpse(self, at: int, size: int) -> bytes:
+        """The bytes from `at` on, fewer where the file ends. What lies between is not kept, where it can be passed
+        over; elsewhere what has been read stays.
+        """
+        if (at < self._base or at + size > self.end) and self.direct:
+            try:
+                return self._opened.read_at(at, size)
+            except (OSError, OpError):  # it will be met again by whoever reads there
+                return b""
+        self.window(self._base, at + size - self._base)
+        return self._data[at - self._base : at - self._base + size]
+
+    @property
+    def _opened(self) -> _Raw | RemoteFile:
+        if self._raw is None:
+            raise ValueError("the file is closed")
+        return self._raw
+
+    @property
+    def direct(self) -> bool:
+        """True where any position can be gone to at once."""
+        return not self.compression and self._opened.seekable
+
+    @property
+    def on_disk(self) -> bool:
+        """True where the system itself can read any position."""
+        return self.direct and isinstance(self._raw, _Raw)
+
+    @property
+    def end(self) -> int:
+        """Where what has been read ends: the end of the file, once `ended` is True."""
+        return self._base + len(self._data)
+
+    def large_records(self, at: int, want: int, least: int, most: int) -> tuple[Any, int]:
+        """Records of a TFRecord file from `at` on, as `kernels.tfrecord_large` gives them, and the place after them."""
+        assert isinstance(self._raw, _Raw)
+        return kernels.tfrecord_large(self._raw.fileno(), at, want, least, most)
+
     def _extend(self, at: int, need: int) -> None:
         """Reads on until `need` bytes from `at` on are there, and forgets those before `at`."""
         pieces: list[bytes] = []
         have = skip = 0
-        if self.size() is not None:
+        chunk = self._chunk or CHUNK
+        if self.direct:
             # To read what is left of the last chunk once more is cheaper than to copy the next one behind it.
-            self._position = self._file.seek(at)
+            self._position = self._opened.seek(at)
         else:
             pieces = [self._data[at - self._base :]]
             have = len(pieces[0])
@@ -79,7 +135,7 @@ class Stream:
             # through what is before it.
             skip = max(0, at - self._base - len(self._data))
         while (have < need or skip) and not self.ended:
-            piece = self._read(min(max(self._chunk, need - have), 64 * CHUNK))
+            piece = self._read(max(chunk, need - have))
             dropped = min(skip, len(piece))
             skip -= dropped
             pieces.append(piece[dropped:] if dropped else piece)
@@ -88,12 +144,12 @@ class Stream:
 
     def _read(self, size: int) -> bytes:
         try:
-            piece: bytes = self._file.read(size)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as e:
-            reason = "it is cut" if isinstance(e, EOFError) else str(e)
+            piece: bytes = self._file.read(min(size, LARGEST_READ))
+        except Damaged as e:
+            hint = '; compression_type="AUTO" finds out what it is' if "does not begin" in str(e) else ""
             self.failure = DataLossError(
-                f"{shown(self.name)}: the {self._compression} data cannot be decompressed after byte {self._position}: "
-                f"{reason}"
+                f"{shown(self.name)}: the {self.compression} data cannot be decompressed after byte {self._position}: "
+                f"{e}{hint}"
             )
             piece = b""
         except (OSError, OpError) as e:
@@ -105,20 +161,37 @@ class Stream:
 
     def at_most(self, at: int) -> int:
         """No more bytes than this can follow `at`: a length read from the file is not believed beyond it."""
-        ahead = self._base + len(self._data) - at
+        ahead = self.end - at
         if self.ended:
             return max(0, ahead)
-        left = _left(self._file)
-        return sys.maxsize if left is None else ahead + left
+        size = self._opened.size()
+        if size is None:
+            return sys.maxsize
+        left = size - self._opened.tell()
+        if self.compression:
+            # What the decoder holds back comes from input that has been read: not more than its input buffer.
+            left = (left + 2 * INPUT) * MOST[self.compression] + OUTPUT
+        return ahead + left
 
     def size(self) -> int | None:
         """The size of the file; None for a compressed or endless one."""
-        return None if self._compression else self._file.size()
+        return None if self.compression else self._opened.size()
 
     def close(self) -> None:
         """Closes the file."""
-        if self._file is not None:
-            self._file.close()
+        if self._raw is not None:
+            self._raw.close()
+
+
+@functools.cache
+def keep_memory() -> None:
+    """Lets the C library keep memory that is freed for what is read next.
+
+    GNU's gives every larger piece back to the system at once, and each page of the next one then costs a fault, more
+    than to fill it. It stops that for pieces up to the size of the largest one it has ever seen freed: here is one. The
+    memory is never touched, so that it costs nothing; elsewhere this does nothing.
+    """
+    bytes(KEPT)
 
 
 class _Raw:
@@ -128,6 +201,8 @@ class _Raw:
 
     def __init__(self, name: bytes) -> None:
         self._number: int | None = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self.seekable = stat.S_ISREG(os.fstat(self._number).st_mode)
+        self._ahead = b""
 
     def fileno(self) -> int:
         if self._number is None:
@@ -135,7 +210,29 @@ class _Raw:
         return self._number
 
     def read(self, size: int) -> bytes:
+        if self._ahead:
+            data, self._ahead = self._ahead[:size], self._ahead[size:]
+            return data
         return os.read(self.fileno(), size)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """The bytes at a position, fewer where the file ends. The file stays where it is."""
+        here = self.tell()
+        self.seek(position)
+        pieces = []
+        while size and (piece := os.read(self.fileno(), min(size, LARGEST_READ))):
+            pieces.append(piece)
+            size -= len(piece)
+        self.seek(here)
+        return b"".join(pieces)
+
+    def ahead(self, size: int) -> bytes:
+        """The next bytes, which stay to be read."""
+        if self.seekable:
+            return self.read_at(self.tell(), size)
+        while len(self._ahead) < size and (piece := os.read(self.fileno(), size - len(self._ahead))):
+            self._ahead += piece
+        return self._ahead
 
     def seek(self, position: int) -> int:
         return os.lseek(self.fileno(), position, os.SEEK_SET)
@@ -144,8 +241,8 @@ class _Raw:
         return os.lseek(self.fileno(), 0, os.SEEK_CUR)
 
     def size(self) -> int | None:
-        status = os.fstat(self.fileno())
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
+        """The size of the file as it is now; None for one that has none, such as a pipe."""
+        return os.fstat(self.fileno()).st_size if self.seekable else None
 
     def close(self) -> None:
         number, self._number = self._number, None
@@ -157,105 +254,13 @@ class _Raw:
             self.close()
 
 
-class _Gzip:
-    """One gzip member or several, one after another."""
-
-    def __init__(self, raw: _Raw) -> None:
-        self.raw_file = raw
-        self._zip = gzip.GzipFile(fileobj=cast(BinaryIO, raw), mode="rb")
-
-    def read(self, size: int) -> bytes:
-        return self._zip.read1(size)  # not read, which loses what it has collected when it meets damage
-
-    def close(self) -> None:
-        self._zip.close()
-        self.raw_file.close()
-
-
-class _Zlib:
-    """One zlib stream. The checksum is worked out here: zlib's own check would take the bytes before it along."""
-
-    def __init__(self, raw: _Raw) -> None:
-        self.raw_file = raw
-        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-        self._pending = b""
-        self._sum = 1
-        self._started = self._done = False
-
-    def read(self, size: int) -> bytes:
-        if not self._started and not self._start():
-            return b""
-        while not self._done:
-            if not self._pending:
-                self._pending = self.raw_file.read(INPUT)
-                if not self._pending:
-                    raise EOFError
-            piece = self._inflate.decompress(self._pending, size)
-            self._pending = self._inflate.unconsumed_tail
-            if self._inflate.eof:
-                self._done = True
-                self._pending = self._inflate.unused_data
-            if piece:
-                self._sum = zlib.adler32(piece, self._sum)
-                return piece
-        self._finish()
-        return b""
-
-    def _start(self) -> bool:
-        """Reads the two bytes before the data; False for a file with nothing in it."""
-        self._started = True
-        header = self._exactly(2, b"")
-        if not header:
-            self._done = True
-            return False
-        if len(header) < 2:
-            raise EOFError
-        if header[0] & 0x0F != 8 or int.from_bytes(header, "big") % 31 or header[1] & 0x20:
-            raise zlib.error("it does not begin like zlib data")
-        return True
-
-    def _finish(self) -> None:
-        """Compares the checksum after the data, and refuses anything after that."""
-        trailer = self._exactly(5, self._pending)
-        self._pending = b""
-        if len(trailer) < 4:
-            raise EOFError
-        if int.from_bytes(trailer[:4], "big") != self._sum:
-            raise zlib.error("the checksum is wrong")
-        if len(trailer) > 4:
-            raise zlib.error("there is something after its end")
-
-    def _exactly(self, size: int, have: bytes) -> bytes:
-        while len(have) < size:
-            more = self.raw_file.read(size - len(have))
-            if not more:
-                break
-            have += more
-        return have
-
-    def close(self) -> None:
-        self.raw_file.close()
-
-
-_OPENERS: dict[str, Any] = {"": lambda raw: raw, "GZIP": _Gzip, "ZLIB": _Zlib}
-
-
 def checked_compression(compression: Any) -> str:
-    """A `compression_type` as one of "", "GZIP", "ZLIB"."""
+    """A `compression_type` as "" or one of "GZIP", "ZLIB", "ZSTD" and "AUTO"."""
     name = "" if compression is None else compression
     if isinstance(name, bytes):
         name = name.decode(errors="replace")
-    if name not in _OPENERS:
-        raise InvalidArgumentError(f'compression_type must be "GZIP", "ZLIB" or "" for none, got {compression!r}')
-    return str(name)
-
-
-def _left(file: Any) -> int | None:
-    """At most how many bytes a file object can still give; None where that is not known."""
-    raw = getattr(file, "raw_file", file)
-    size = raw.size()
-    if size is None:
-        return None
-    left = size - raw.tell()
-    # What the decompressor holds back comes from input that has been read: not more than its input buffer.
-    return int(left) if raw is file else int(left + 2 * INPUT) * MOST_INFLATED
+    if not isinstance(name, str) or name not in ("", AUTO, *DECODERS):
+        raise InvalidArgumentError(
+            f'compression_type must be "GZIP", "ZLIB", "ZSTD", "AUTO" or "" for none, got {compression!r}'
+        )
+    return name

@@ -33,6 +33,7 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_example import framed_examples
     from feedline.kernels.reference_image import gif_pixels, png_rows, resize_bilinear
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
+    from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large
 else:
     from feedline.kernels._native import (
         bytes_rows,
@@ -54,6 +55,8 @@ else:
         ring_draw,
         tfrecord_framed,
         tfrecord_frames,
+        tfrecord_header,
+        tfrecord_large,
         tfrecord_lengths,
     )
 
@@ -88,5 +91,7 @@ __all__ = [
     "ring_draw",
     "tfrecord_framed",
     "tfrecord_frames",
+    "tfrecord_header",
+    "tfrecord_large",
     "tfrecord_lengths",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from feedline.errors import InvalidArgumentError
-from feedline.io.stream import MOST_INFLATED
+from feedline.io.compressed import MOST_INFLATED
 
 _NAMES = {None: "", "": "", "NONE": "", "AUTO": "", "GZIP": "GZIP", "SNAPPY": "SNAPPY"}
 _LEVEL = {"GZIP": 6, "SNAPPY": 1}

@@ -31,6 +31,14 @@ def mask(crc: int) -> int:
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
+def length_of(head: bytes) -> int | None:
+    """The length that stands at the beginning of a record; None where it does not have its checksum."""
+    if len(head) < HEADER.size:
+        return None
+    length, check = HEADER.unpack_from(head)
+    return int(length) if masked_crc(head[: LENGTH.size]) == check else None
+
+
 def frame(data: bytes) -> bytes:
     """One record, framed."""
     return kernels.tfrecord_framed([data])

@@ -2,33 +2,91 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from feedline import kernels
-from feedline.errors import DataLossError
+from feedline.errors import DataLossError, ResourceExhaustedError
+from feedline.io.compressed import SIGHT, likely
 from feedline.io.files import shown
 from feedline.io.reader import END, Place, Read, Reader
-from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
+from feedline.io.stream import CHUNK
+from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
 from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
 
+LARGE = 1 << 15
+"""Records of this size are not copied out of what has been read ahead but read to where they stay."""
+MOST_AT_ONCE = 1 << 24
+FALSE_RECORDS = 1 << 20
+"""So many bytes, and four for each one passed over, are looked at to see that what looks like a record is none."""
+
+
+class Corruption(NamedTuple):
+    """What was lost at one place of a file: the file's name, the byte (after decompression) and number of the record
+    that could not be read, how many bytes were passed over, and the error that says why. `bytes_lost` is None where the
+    rest of a compressed file is lost, of which nobody knows how much it is.
+    """
+
+    file: str
+    offset: int
+    record: int
+    bytes_lost: int | None
+    error: Exception
+
 
 class TFRecordReader(Reader):
-    """An open TFRecord file."""
+    """An open TFRecord file. With `resync` the file goes on after a bad record, where the next good one begins."""
+
+    def __init__(
+        self, name: bytes, compression: str = "", buffer_size: int | None = None, resync: bool = False
+    ) -> None:
+        super().__init__(name, compression, buffer_size, lambda head: length_of(head) is not None)
+        self._resync = resync
+        self._usual, self._large = 0, False  # the size of the last records, and whether that is large
+        self._bad: tuple[Place, Read] | None = None
 
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead. They stay in the memory they were read into."""
-        data, start = self._stream.window(place.offset, HEADER.size)
+        if self._bad is not None and self._bad[0] == place:
+            return self._bad[1]
+        try:
+            return (self._read_large(place, want) if self._large else None) or self._read_ahead(place, want)
+        except MemoryError as e:
+            where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
+            return Read(None, None, ResourceExhaustedError(f"{where} does not fit into memory: {e}"))
+
+    def _read_large(self, place: Place, want: int) -> Read | None:
+        """Large records, each in memory of its own; None where none follow."""
+        rows, after = self._stream.large_records(place.offset, want, LARGE // 2, MOST_AT_ONCE)
+        self._large = len(rows) > 0
+        return Read(Block([rows], len(rows), LEAF), Place(after, place.number + len(rows))) if self._large else None
+
+    def _read_ahead(self, place: Place, want: int) -> Read:
+        # A little that is left of the last piece is not worth a block of its own.
+        left = self._stream.end - place.offset
+        few = 0 < left < min(want * self._usual, CHUNK) // 8
+        data, start = self._stream.window(place.offset, left + 1 if few else HEADER.size)
         start = min(start, len(data))
         if start == len(data) and self._stream.failure is None:
             return END
         offsets, stop, length = kernels.tfrecord_frames(data, start, want)
         if len(offsets) == 1 and stop == Stop.DATA_CUT and length + AROUND <= self._stream.at_most(place.offset):
-            data, start = self._stream.window(place.offset, length + AROUND)
-            offsets, stop, length = kernels.tfrecord_frames(data, start, want)
+            large = length >= LARGE and self._stream.on_disk
+            got = self._read_large(place, want) if large else None
+            if got is not None:
+                return got
+            if large and not self._sound(place.offset, length):
+                stop = Stop.DATA_DAMAGED
+            else:
+                data, start = self._stream.window(place.offset, length + AROUND)
+                offsets, stop, length = kernels.tfrecord_frames(data, start, want)
         n = len(offsets) - 1
         if n:  # what is wrong with the record after them, if anything, is found when it comes first
             after = Place(place.offset + int(offsets[-1]) - HEADER.size - start, place.number + n)
+            self._usual = (after.offset - place.offset) // n
+            self._large = self._usual >= LARGE and self._stream.on_disk
             return Read(Block([Bytes(np.frombuffer(data, np.uint8), offsets, AROUND)], n, LEAF), after)
         cut = stop in (Stop.HEADER_CUT, Stop.DATA_CUT)
         if cut and self._stream.failure is not None:
@@ -39,5 +97,75 @@ class TFRecordReader(Reader):
             Stop.DATA_CUT: f"it says it has {length} bytes, more than the file holds",
             Stop.DATA_DAMAGED: "the checksum of its data is wrong",
         }[Stop(stop)]
+        if stop == Stop.LENGTH_DAMAGED and not place.offset:
+            problem += self._hint(data)
         where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
-        return Read(None, None, DataLossError(f"{where} is {'cut' if cut else 'damaged'}: {problem}"))
+        error = DataLossError(f"{where} is {'cut' if cut else 'damaged'}: {problem}")
+        got = self._skipped(place, error) if self._resync else Read(None, None, error)
+        self._bad = place, got
+        return got
+
+    def _sound(self, at: int, length: int) -> bool:
+        """Whether the data of a large record have their checksum, found without holding them all."""
+        crc, at, end = 0, at + HEADER.size, at + HEADER.size + length
+        while at < end and (piece := self._stream.glimpse(at, min(CHUNK, end - at))):
+            crc, at = kernels.crc32c(piece, crc), at + len(piece)
+        return self._stream.glimpse(at, CHECKSUM.size) == CHECKSUM.pack(mask(crc))
+
+    def _hint(self, data: bytes) -> str:
+        kind = likely(data[:SIGHT], len(data) < SIGHT) if not self._stream.compression else ""
+        if kind:
+            return f'; it begins like {kind} data, so give compression_type="{kind}", or "AUTO"'
+        return "; is it a TFRecord file?"
+
+    def _skipped(self, place: Place, error: DataLossError) -> Read:
+        """The error, and the place where the next record begins."""
+        after = self._next_record(place.offset)
+        if after is not None:
+            return Read(None, Place(after, place.number + 1), error, after - place.offset)
+        if self._stream.failure is not None:
+            return Read(None, None, error)
+        return Read(None, None, error, self._stream.end - place.offset)
+
+    def _next_record(self, offset: int) -> int | None:
+        """Where the first record after a bad one at `offset` begins; None where there is no other.
+
+        1. A length that has its checksum tells where the next record is, if there is one, or the file ends there.
+        2. Else any place may be the beginning of a record, if it is a length with its checksum and either another one
+           is where the record would end, or its data have their checksum.
+
+        Of what is only made to look like a record not more is read than in proportion to what is passed over: a file
+        cannot make this take for ever.
+        """
+        length = length_of(self._stream.glimpse(offset, HEADER.size))
+        if length is not None and AROUND + length <= self._stream.at_most(offset) and self._begins(offset, length):
+            return offset + AROUND + length
+        at, spent = offset + 1, 0
+        while True:
+            data, start = self._stream.window(at, HEADER.size)
+            if len(data) - start < HEADER.size:
+                return None
+            found = kernels.tfrecord_header(data, start)
+            if found < 0:
+                at += len(data) - start - HEADER.size + 1
+                continue
+            at += found - start
+            length = length_of(data[found : found + HEADER.size])
+            if length is not None and AROUND + length <= self._stream.at_most(at):
+                if self._begins(at, length):
+                    return at
+                if spent + length <= FALSE_RECORDS + 4 * (at - offset):
+                    spent += length
+                    if self._whole(at, length):
+                        return at
+            at += 1
+
+    def _begins(self, at: int, length: int) -> bool:
+        """Whether a record follows the one at `at`, or it is the last and whole."""
+        head = self._stream.glimpse(at + AROUND + length - 1, HEADER.size + 1)
+        return length_of(head[1:]) is not None or (len(head) == 1 and self._stream.failure is None)
+
+    def _whole(self, at: int, length: int) -> bool:
+        """Whether the data of the record at `at` have their checksum."""
+        data, start = self._stream.window(at, AROUND + length)
+        return len(kernels.tfrecord_frames(data, start, 1)[0]) == 2

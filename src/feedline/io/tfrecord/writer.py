@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
+import secrets
+import threading
 import zlib
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
+from feedline import kernels
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
-from feedline.io.files import as_path, open_to_write
+from feedline.io.compressed import zstandard
+from feedline.io.files import as_op_error, as_path, open_to_write, system_path
 from feedline.io.remote import RemoteWriter
-from feedline.io.tfrecord.framing import frame
+from feedline.io.tfrecord.framing import AROUND
 
-_TYPES = {None: "", 0: "", "": "", 1: "ZLIB", "ZLIB": "ZLIB", 2: "GZIP", "GZIP": "GZIP"}
-_BUFFER = 1 << 18
-_WINDOW = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS + 16}
+_TYPES = {None: "", 0: "", "": "", 1: "ZLIB", "ZLIB": "ZLIB", 2: "GZIP", "GZIP": "GZIP", "ZSTD": "ZSTD"}
+_GATHERED = 1 << 20
+"""Records are framed and written when there are so many bytes of them: the system takes large pieces faster."""
+_COMPRESSED = 1 << 18
+"""As much is compressed at a time, and as much of what comes out is written, as in TensorFlow."""
+_AT_ONCE = 256
+"""How many records of `write_many` are taken between two looks at how many bytes they have."""
+
+_WINDOWS = {"ZLIB": range(8, 16), "GZIP": range(24, 32)}
+_FLUSHES = (zlib.Z_NO_FLUSH, zlib.Z_PARTIAL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH, zlib.Z_BLOCK)
+_STRATEGIES = (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE, zlib.Z_FIXED)
+_DEFLATE_ONLY = ("flush_mode", "window_bits", "compression_method", "mem_level", "compression_strategy")
 
 
 class TFRecordOptions:
-    """How a TFRecord file is compressed: `compression_type` is "GZIP", "ZLIB" or "".
-
-    The other arguments are zlib's (`compression_level` from 0 to 9, `window_bits`, `mem_level`,
-    `compression_strategy`); the two buffer sizes are taken for TensorFlow's sake and have no effect.
+    """How a TFRecord file is compressed: `compression_type` is "GZIP", "ZLIB", "ZSTD" or "".
 
     >>> fl.io.TFRecordOptions(compression_type="GZIP", compression_level=9).compression_type
     'GZIP'
+
+    The other arguments are zlib's: `compression_level` from 0 to 9, or -1, `window_bits` from 8 to 15 for ZLIB and 16
+    more for GZIP, `mem_level` from 1 to 9, `compression_strategy`, and `compression_method`, of which there is one, 8.
+    `input_buffer_size` bytes of records are compressed at a time, and after each time the compressor is flushed as
+    `flush_mode` says; `output_buffer_size` compressed bytes are written at a time. "ZSTD", which TensorFlow does not
+    read, takes a `compression_level` up to 22 and the two sizes. Without a compression they mean nothing.
     """
 
     def __init__(
@@ -47,6 +68,7 @@ class TFRecordOptions:
         self.compression_method = compression_method
         self.mem_level = mem_level
         self.compression_strategy = compression_strategy
+        self._check()
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
@@ -58,20 +80,104 @@ class TFRecordOptions:
         if isinstance(options, TFRecordOptions):
             options = options.compression_type
         if not isinstance(options, (str, int, type(None))) or options not in _TYPES:
-            raise InvalidArgumentError(f'compression_type must be "GZIP", "ZLIB" or "" for none, got {options!r}')
+            raise InvalidArgumentError(
+                f'compression_type must be "GZIP", "ZLIB", "ZSTD" or "" for none, got {options!r}'
+            )
         return _TYPES[options]
 
-    def _compressor(self) -> Any:
+    def _check(self) -> str:
+        """Refuses what no compressor takes. Returns the compression."""
         kind = self.get_compression_type_string(self.compression_type)
+        for name in ("compression_level", "input_buffer_size", "output_buffer_size", *_DEFLATE_ONLY):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+                raise InvalidTypeError(f"TFRecordOptions: {name} must be an int, got {value!r}")
+        if not kind:
+            return kind
+        self._within("input_buffer_size", lambda n: n >= 0, "zero or more")
+        self._within("output_buffer_size", lambda n: n > 1, "greater than one")
+        if kind == "ZSTD":
+            self._within("compression_level", range(-7, 23).__contains__, "from -7 to 22 for ZSTD")
+            for name in _DEFLATE_ONLY:
+                self._within(name, lambda _: False, "left out for ZSTD, which has nothing like it")
+            return kind
+        bits = _WINDOWS[kind]
+        self._within("window_bits", bits.__contains__, f"from {bits[0]} to {bits[-1]} for {kind}")
+        self._within("compression_level", range(-1, 10).__contains__, "from -1 to 9")
+        self._within("compression_method", (zlib.DEFLATED).__eq__, f"{zlib.DEFLATED}, the only one that zlib has")
+        self._within("mem_level", range(1, 10).__contains__, "from 1 to 9")
+        self._within("compression_strategy", _STRATEGIES.__contains__, f"one of {_STRATEGIES}")
+        self._within("flush_mode", _FLUSHES.__contains__, f"one of {_FLUSHES}; 4 would end the file in its middle")
+        return kind
+
+    def _within(self, name: str, fits: Any, what: str) -> None:
+        value = getattr(self, name)
+        if value is not None and not fits(value):
+            raise InvalidArgumentError(f"TFRecordOptions: {name} must be {what}, got {value!r}")
+
+    def _compressor(self) -> _Compressor | None:
+        kind = self._check()
         if not kind:
             return None
-        return zlib.compressobj(
-            zlib.Z_DEFAULT_COMPRESSION if self.compression_level is None else self.compression_level,
-            zlib.DEFLATED if self.compression_method is None else self.compression_method,
-            _WINDOW[kind] if self.window_bits is None else self.window_bits,
-            zlib.DEF_MEM_LEVEL if self.mem_level is None else self.mem_level,
-            zlib.Z_DEFAULT_STRATEGY if self.compression_strategy is None else self.compression_strategy,
+        return _Zstd(self) if kind == "ZSTD" else _Deflate(self, _WINDOWS[kind][-1])
+
+
+def _either(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+class _Compressor:
+    """A stream that is being compressed."""
+
+    def add(self, data: bytes) -> bytes:
+        """Takes more in. Returns what has come out."""
+        raise TypeError(f"{type(self).__name__} compresses nothing")
+
+    def flush(self) -> bytes:
+        """What is needed to read everything that went in."""
+        raise TypeError(f"{type(self).__name__} compresses nothing")
+
+    def finish(self) -> bytes:
+        """What completes the stream."""
+        raise TypeError(f"{type(self).__name__} compresses nothing")
+
+
+class _Deflate(_Compressor):
+    def __init__(self, options: TFRecordOptions, window_bits: int) -> None:
+        self._flush_mode = _either(options.flush_mode, zlib.Z_NO_FLUSH)
+        self._deflate = zlib.compressobj(
+            _either(options.compression_level, zlib.Z_DEFAULT_COMPRESSION),
+            _either(options.compression_method, zlib.DEFLATED),
+            _either(options.window_bits, window_bits),
+            _either(options.mem_level, zlib.DEF_MEM_LEVEL),
+            _either(options.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
         )
+
+    def add(self, data: bytes) -> bytes:
+        out = self._deflate.compress(data)
+        return out + self._deflate.flush(self._flush_mode) if self._flush_mode else out
+
+    def flush(self) -> bytes:
+        return self._deflate.flush(zlib.Z_SYNC_FLUSH)
+
+    def finish(self) -> bytes:
+        return self._deflate.flush()
+
+
+class _Zstd(_Compressor):
+    def __init__(self, options: TFRecordOptions) -> None:
+        self._library = zstandard()
+        level = _either(options.compression_level, 3)
+        self._stream = self._library.ZstdCompressor(level=level, write_checksum=True).compressobj()
+
+    def add(self, data: bytes) -> bytes:
+        return bytes(self._stream.compress(data))
+
+    def flush(self) -> bytes:
+        return bytes(self._stream.flush(self._library.COMPRESSOBJ_FLUSH_BLOCK))
+
+    def finish(self) -> bytes:
+        return bytes(self._stream.flush(self._library.COMPRESSOBJ_FLUSH_FINISH))
 
 
 class TFRecordWriter:
@@ -85,55 +191,178 @@ class TFRecordWriter:
     >>> list(fl.TFRecordDataset(path))
     [b'record 0', b'record 1', b'record 2']
 
-    A file at a URL is there when the writer is closed, and not at all where `with` ends in an exception.
+    With `atomic` the file is there under its name only when it is complete: until `close` it has another name in the
+    same folder. Where the `with` block, or the writing itself, fails, that is removed, and what was there before stays.
+    A file at a URL is always written so, without another name.
     """
 
-    def __init__(self, path: Any, options: Any = None) -> None:
+    def __init__(self, path: Any, options: Any = None, *, atomic: bool = False) -> None:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(compression_type=options)
         self._file: Any = None
         self._path = as_path(path)
+        here = system_path(self._path)
+        self._final = self._path if here is None else here
+        draft = atomic and here is not None  # at a URL there is nothing before it is complete
+        self._draft = self._final + f".{secrets.token_hex(4)}.part".encode() if draft else None
         self._compressor = options._compressor()
-        self._file = open_to_write(self._path, _BUFFER)
+        self._gathered = _GATHERED
+        self._written = 0
+        if self._compressor is not None:
+            self._gathered = _either(options.input_buffer_size, _COMPRESSED)
+            self._written = _either(options.output_buffer_size, _COMPRESSED)
+        self._out: list[bytes] = []
+        self._pending: list[bytes] = []
+        self._append = self._pending.append
+        self._room = self._gathered
+        self._lock = threading.RLock()
+        with self._reported():
+            if draft and os.path.isdir(self._final):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            self._file = open_to_write(self._draft or self._path, 0)
 
     def write(self, record: Any) -> None:
         """Adds one record: bytes, or a str, which is written as UTF-8."""
-        file = self._open_file()
-        if isinstance(record, str):
-            record = record.encode()
-        if not isinstance(record, (bytes, bytearray, memoryview)):
-            raise InvalidTypeError(f"a record is bytes or str, got {record!r} of type {type(record).__name__}")
-        data = frame(bytes(record))
-        file.write(data if self._compressor is None else self._compressor.compress(data))
+        if type(record) is not bytes:
+            record = _as_bytes(record)
+        self._append(record)
+        self._room -= len(record) + AROUND
+        if self._room <= 0:
+            self._drain()
+
+    def write_many(self, records: Iterable[Any]) -> None:
+        """Adds records, as many calls of `write` would and faster.
+
+        >>> import tempfile
+        >>> path = f"{tempfile.mkdtemp()}/words.tfrecord"
+        >>> with fl.io.TFRecordWriter(path) as writer:
+        ...     writer.write_many([b"one", b"two"])
+        >>> list(fl.TFRecordDataset(path))
+        [b'one', b'two']
+        """
+        if isinstance(records, (bytes, bytearray, memoryview, str)):
+            raise InvalidTypeError("write_many takes several records; give a single one to write")
+        rest = iter(records)
+        while some := list(islice(rest, _AT_ONCE)):
+            rows = [r if type(r) is bytes else _as_bytes(r) for r in some]
+            with self._lock:
+                for row in rows[:1]:
+                    self._append(row)  # raises where the writer is closed
+                self._pending += rows[1:]
+                self._room -= sum(map(len, rows)) + AROUND * len(rows)
+                if self._room <= 0:
+                    self._drain()
 
     def flush(self) -> None:
         """Hands everything written so far to the system."""
-        file = self._open_file()
-        if self._compressor is not None:
-            file.write(self._compressor.flush(zlib.Z_SYNC_FLUSH))
-        file.flush()
+        with self._lock, self._all_or_nothing():
+            self._open()
+            self._drain()
+            if self._compressor is not None:
+                self._put(self._compressor.flush(), 0)
 
     def close(self) -> None:
         """Completes the file. Closing it again does nothing."""
-        file, self._file = self.__dict__.get("_file"), None
-        if file is not None and not file.closed:
-            with file:
+        with self._lock:
+            if self._file is None:
+                return
+            with self._all_or_nothing():
+                self._drain()
                 if self._compressor is not None:
-                    file.write(self._compressor.flush())
+                    self._put(self._compressor.finish(), 0)
+                with self._reported():
+                    if self._draft is not None:
+                        os.fsync(self._file.fileno())
+                    self._leave().close()
+                    if self._draft is not None:
+                        os.replace(self._draft, self._final)
 
-    def _open_file(self) -> Any:
+    def _drain(self) -> None:
+        """Writes the records gathered so far."""
+        with self._lock, self._all_or_nothing():
+            records = self._pending[:]
+            del self._pending[: len(records)]
+            self._room = self._gathered
+            if not records:
+                return
+            data = kernels.tfrecord_framed(records)
+            self._put(data if self._compressor is None else self._compressor.add(data), self._written)
+
+    def _put(self, data: bytes, enough: int) -> None:
+        """Writes what is to be written as soon as there is `enough` of it."""
+        self._out.append(data)
+        if sum(map(len, self._out)) < enough:
+            return
+        view = memoryview(data if len(self._out) == 1 else b"".join(self._out))
+        self._out = []
+        with self._reported():
+            while view:
+                view = view[self._open().write(view) :]
+
+    def _open(self) -> Any:
         if self._file is None:
-            raise FailedPreconditionError("the TFRecordWriter is closed; open another one to write more")
+            _refused(b"")
         return self._file
+
+    def _leave(self) -> Any:
+        """Gives the file away: from now on nothing can be written."""
+        file, self._file = self._file, None
+        self._append = _refused
+        self._pending.clear()
+        return file
+
+    def _discard(self) -> None:
+        """Closes the file as it is, and removes that of an atomic writer."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                file = self._leave()
+                (file.discard if isinstance(file, RemoteWriter) else file.close)()
+        if self._draft is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._draft)
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """After an error nothing more is written: nobody can say what the file holds."""
+        try:
+            yield
+        except BaseException:
+            self._discard()
+            raise
+
+    @contextlib.contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as e:
+            raise as_op_error(e, self._path) from None
 
     def __enter__(self) -> TFRecordWriter:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None and isinstance(self._file, RemoteWriter):
-            self._file.discard()
-        self.close()
+        if kind is not None and (self._draft is not None or isinstance(self._file, RemoteWriter)):
+            self._discard()
+        else:
+            self.close()
 
     def __del__(self) -> None:
-        if not isinstance(self.__dict__.get("_file"), RemoteWriter):  # which says that it was not closed
-            self.close()
+        if isinstance(self.__dict__.get("_file"), RemoteWriter):
+            self._leave()  # which says that it was not closed
+        elif self.__dict__.get("_file") is not None:
+            if self._draft is None:
+                self.close()
+            else:
+                self._discard()
+
+
+def _as_bytes(record: Any) -> bytes:
+    if isinstance(record, str):
+        return record.encode()
+    if not isinstance(record, (bytes, bytearray, memoryview)):
+        raise InvalidTypeError(f"a record is bytes or str, got {record!r} of type {type(record).__name__}")
+    return bytes(record)
+
+
+def _refused(_: bytes) -> None:
+    raise FailedPreconditionError("the TFRecordWriter is closed; open another one to write more")

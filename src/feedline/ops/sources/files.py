@@ -57,6 +57,10 @@ class Files(Node):
         """True when records that cannot be read are left out."""
         return False
 
+    def judged(self, file: Slot, got: Read) -> Exception | None:
+        """The error to raise for the record at which `file` stands; None where it is left out."""
+        return None if self.forgiving else got.error
+
     def spec(self) -> Any:
         """Strings."""
         return STRING
@@ -118,12 +122,13 @@ class Files(Node):
     def _turn(self, slots: list[Slot | None], turn: int) -> tuple[Block | None, int, Exception | None]:
         """One row, or an error, from the file whose turn it is, and whose turn is next. Neither where the file ends."""
         got = Read(None) if slots[turn] is None else self._look(slots, turn, 1)
+        file, error = slots[turn], got.error
         self._move(slots, turn, got)
-        if got.error is not None and self.forgiving:
-            got = got._replace(error=None)
-            if slots[turn] is not None:
+        if error is not None and file is not None:
+            error = self.judged(file, got)
+            if error is None and slots[turn] is not None:
                 return None, turn, None
-        return got.rows, (turn + 1) % self.cycle, got.error
+        return got.rows, (turn + 1) % self.cycle, error
 
     def _look(self, slots: list[Slot | None], i: int, want: int) -> Read:
         """What the file in slot i has next. The file stays where it is; it is opened where it is not open yet."""

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from functools import cached_property
 from typing import Any, ClassVar
 
-from feedline.io.reader import Reader
-from feedline.io.tfrecord.reader import TFRecordReader
+from feedline.errors import DataLossError, InvalidArgumentError, in_function
+from feedline.io.files import shown
+from feedline.io.reader import Read, Reader
+from feedline.io.tfrecord.reader import Corruption, TFRecordReader
 from feedline.io.tfrecord.records import RecordFiles
-from feedline.ops.sources.files import Files, names_plan, optional_integer, parallel_reads
+from feedline.ops.sources.files import Files, Slot, names_plan, optional_integer, parallel_reads
 from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.turns import Turns
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import Face
 from feedline.plan.node import Node, node
 from feedline.structure.block import Array, Block
+
+_log = logging.getLogger("feedline")
+
+
+def _say(lost: Corruption) -> None:
+    """What "skip" does."""
+    size = "the rest of the file" if lost.bytes_lost is None else f"{lost.bytes_lost} bytes"
+    _log.warning("TFRecordDataset skipped %s: %s", size, lost.error)
+
+
+def _say_nothing(lost: Corruption) -> None:
+    """What is done while a few elements are read to see what they are like."""
 
 
 @node
@@ -25,11 +40,29 @@ class TFRecords(Files):
     op: ClassVar[str] = "TFRecordDataset"
     compression_type: str | None = None
     buffer_size: int | None = None
+    on_corrupt: Any = "raise"
     files: Any = dataclasses.field(default=None, compare=False, repr=False)
 
     def open_file(self, name: bytes) -> Reader:
         """A reader of one TFRecord file."""
-        return TFRecordReader(name, self.compression_type or "", self.buffer_size)
+        return TFRecordReader(name, self.compression_type or "", self.buffer_size, self.on_corrupt != "raise")
+
+    def judged(self, file: Slot, got: Read) -> Exception | None:
+        """A damaged record is left out where that is wanted; a file that is not there is no damage."""
+        if self.on_corrupt == "raise" or not isinstance(got.error, DataLossError):
+            return got.error
+        name, offset, number, _ = file
+        report = _say if self.on_corrupt == "skip" else self.on_corrupt
+        try:
+            report(Corruption(shown(name), offset, number, got.lost, got.error))
+        except Exception as e:
+            return in_function(e, f"TFRecordDataset: on_corrupt failed: {e}")
+        return None
+
+    def sampled(self) -> Node:
+        """Nothing is reported twice."""
+        made = super().sampled()
+        return made if self.on_corrupt == "raise" else made.replace(on_corrupt=_say_nothing)
 
     def cardinality(self) -> int:
         """As in TensorFlow nobody knows, unless somebody has counted."""
@@ -43,13 +76,17 @@ class TFRecords(Files):
     @property
     def numbered(self) -> bool:
         """True when records can be had by number, given an index of the files."""
-        return self.names is not None and not self.compression_type and not any(b"://" in n for n in self.names)
+        if self.names is None or self.compression_type or self.on_corrupt != "raise":
+            return False
+        return not any(b"://" in n for n in self.names)
 
     @property
     def obstacle(self) -> str:
         """What keeps records from being had by number."""
         if self.names is None:
             return "the names of its files come from a dataset; give them as a list"
+        if self.on_corrupt != "raise":
+            return "with on_corrupt nobody knows which records will be left out; count them without it"
         if self.compression_type and self.names:
             return (
                 f"{self.names[0]!r} is {self.compression_type}-compressed, and compressed files can only be read from "
@@ -98,6 +135,8 @@ def tfrecord_dataset(
     buffer_size: int | None = None,
     num_parallel_reads: int | None = None,
     name: str | None = None,
+    *,
+    on_corrupt: Any = "raise",
 ) -> None:
     """The records of one or more TFRecord files, as `bytes`.
 
@@ -109,10 +148,11 @@ def tfrecord_dataset(
     >>> list(fl.TFRecordDataset(path))
     [b'one', b'two']
 
-    `filenames` is a name, a list of names, or a dataset of names. `compression_type` is "GZIP", "ZLIB" or "". Files are
-    read one after another, or `num_parallel_reads` of them in turn, a record each. Checksums are always compared; a
-    damaged or cut file raises `DataLossError`, with the file and the number of the record, and iteration can go on with
-    the next file. Files are read anew in every iteration, and no more of them than is asked for.
+    `filenames` is a name, a list of names, or a dataset of names. `compression_type` is "GZIP", "ZLIB", "ZSTD" or "";
+    with "AUTO" each file's first bytes tell. Files are read one after another, or `num_parallel_reads` of them in turn,
+    a record each. Checksums are always compared; a damaged or cut file raises `DataLossError`, with the file, the byte
+    and the number of the record, and iteration can go on with the next file. Files are read anew in every iteration,
+    and no more of them than is asked for.
 
     Records of files that are not compressed can be had by number.
 
@@ -123,8 +163,23 @@ def tfrecord_dataset(
     For that the records are counted when it is first asked for, which takes a look at every header; `cardinality` stays
     unknown. See `fl.io.tfrecord_index` for what is kept of it. A file that changes while an iteration goes by numbers
     raises `FailedPreconditionError`.
+
+    With `on_corrupt="skip"` iteration goes on with the next good record of the same file, and the logger "feedline"
+    warns of what was lost. A function given as `on_corrupt` is called instead, with an object that has `file`,
+    `offset`, `record`, `bytes_lost` and `error`; what it raises is raised.
+
+    >>> with open(path, "r+b") as file:
+    ...     position = file.seek(12)
+    ...     done = file.write(b"X")
+    >>> list(fl.TFRecordDataset(path, on_corrupt=lambda lost: print(lost.bytes_lost, "bytes lost")))
+    19 bytes lost
+    [b'two']
     """
     names = names_plan(filenames, "TFRecordDataset")
     size = optional_integer(buffer_size, "buffer_size", "TFRecordDataset")
     cycle = parallel_reads(num_parallel_reads, "TFRecordDataset")
-    self._plan = TFRecords(names, cycle, compression_type, size)
+    if on_corrupt not in ("raise", "skip") and not callable(on_corrupt):
+        raise InvalidArgumentError(
+            f'TFRecordDataset: on_corrupt must be "raise", "skip" or a function, got {on_corrupt!r}'
+        )
+    self._plan = TFRecords(names, cycle, compression_type, size, on_corrupt)

@@ -1,0 +1,398 @@
+"""Compressed files, read as if they were plain: gzip, zlib and zstd.
+
+A decoder gives the bytes piece by piece. Damage is raised as `Damaged` only after everything before it has come out, so
+that where a file breaks does not depend on the sizes of the pieces.
+"""
+
+from __future__ import annotations
+
+import zlib
+from importlib import import_module
+from typing import Any, Protocol
+
+try:  # about twice as fast as zlib
+    _isal: Any = import_module("isal.igzip_lib")
+except ImportError:
+    _isal = None
+
+ERRORS: tuple[type[Exception], ...] = (zlib.error,) if _isal is None else (zlib.error, _isal.error)
+INPUT = 1 << 18
+"""How many compressed bytes are read at a time."""
+OUTPUT = 1 << 20
+"""The most that is decompressed at a time: a small file may stand for a very large one."""
+CAREFUL_INPUT = 64
+SIGHT = 1 << 16
+"""How much of a file is looked at to tell how it is compressed."""
+
+GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_BLOCK = 1 << 17
+
+MOST_INFLATED = 1032
+"""No byte of a deflate stream stands for more than so many."""
+MOST = {"GZIP": MOST_INFLATED, "ZLIB": MOST_INFLATED, "ZSTD": _ZSTD_BLOCK // 4}
+
+
+class Damaged(Exception):
+    """The compressed data are wrong, or cut, after what has come out of them so far."""
+
+
+class Raw(Protocol):
+    """The file as it is."""
+
+    @property
+    def seekable(self) -> bool:
+        """True where `seek` works."""
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes, none at the end."""
+
+    def seek(self, position: int) -> int:
+        """Goes to a position."""
+
+    def tell(self) -> int:
+        """The position."""
+
+
+class Decoder:
+    """What the decoders share: input that can be taken in exact amounts."""
+
+    def __init__(self, raw: Raw) -> None:
+        self.raw_file = raw
+        self._pending: bytes | memoryview = b""
+        self._problem = ""
+
+    def read(self, size: int) -> bytes:
+        """At least one byte and at most `size`; none at the end."""
+        if self._problem:
+            raise Damaged(self._problem)
+        try:
+            return self._piece(size)
+        except Damaged as e:
+            self._problem = str(e)
+            raise
+
+    def _piece(self, size: int) -> bytes:
+        raise TypeError(f"{type(self).__name__} reads nothing")
+
+    def _input(self) -> bytes:
+        """More input. What a file gives does not depend on how much of it comes at once; a pipe is not waited for."""
+        data = self.raw_file.read(INPUT)
+        while data and len(data) < INPUT and self.raw_file.seekable:
+            more = self.raw_file.read(INPUT - len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def _exactly(self, size: int) -> bytes:
+        """So many bytes of input, fewer where the file ends."""
+        while len(self._pending) < size and (more := self._input()):
+            self._pending = bytes(self._pending) + more
+        taken = bytes(self._pending[:size])
+        self._pending = memoryview(self._pending)[len(taken) :]
+        return taken
+
+    def _needed(self, size: int) -> bytes:
+        taken = self._exactly(size)
+        if len(taken) < size:
+            raise Damaged("it is cut")
+        return taken
+
+
+class Deflated(Decoder):
+    """Deflate data in a wrapper.
+
+    The library decodes them in steps that are always the same, however little is asked for at a time. Where it meets
+    damage it loses what it has decoded in the same step. The standard library then takes that step again, byte by byte.
+    """
+
+    window_bits = zlib.MAX_WBITS
+
+    def __init__(self, raw: Raw) -> None:
+        super().__init__(raw)
+        self._inflate: Any = None
+        self._careful = self._full = False
+        self._streams = self._began = self._size = self._sum = 0
+        self._rest = b""
+
+    def _piece(self, size: int) -> bytes:
+        while not self._rest and (self._inflate is not None or self._begun()):
+            try:
+                self._rest = self._stepped() if self._careful else self._inflated()
+            except ERRORS as e:
+                if self._careful or not self.raw_file.seekable:
+                    raise Damaged(str(e)) from None
+                self._go_carefully()
+                continue
+            self._size += len(self._rest)
+            if not self._rest:
+                self._inflate = None
+        piece, self._rest = (self._rest, b"") if len(self._rest) <= size else (self._rest[:size], self._rest[size:])
+        return piece
+
+    def _begun(self) -> bool:
+        """Begins the next stream; False where there is none."""
+        self._pending = self._pending or self._input()
+        if not self._pending:
+            return False
+        self._start()
+        self._streams += 1
+        self._began = self.raw_file.tell() - len(self._pending) if self.raw_file.seekable else 0
+        self._inflate = inflater(self.window_bits)
+        self._size, self._full, self._careful = 0, False, False
+        return True
+
+    def _inflated(self) -> bytes:
+        """A piece of the stream; nothing at its end."""
+        inflate = self._inflate
+        while not inflate.eof:
+            more: bytes | memoryview = b""
+            if not self._full:  # else it may hold back output, and gives that first
+                more, self._pending = self._pending or self._input(), b""
+                if not more:
+                    raise Damaged("it is cut")
+            piece: bytes = inflate.decompress(more, OUTPUT)
+            self._full = len(piece) == OUTPUT
+            if piece:
+                return piece
+        self._pending = inflate.unused_data
+        return b""
+
+    def _go_carefully(self) -> None:
+        """Comes to the same place again, from where on bytes are decoded one by one."""
+        self.raw_file.seek(self._began)
+        self._pending, self._careful = b"", True
+        self._inflate, self._sum = zlib.decompressobj(-zlib.MAX_WBITS), self._summed(b"")
+        left = self._size
+        while left:
+            self._pending = self._pending or self._input()
+            try:
+                piece = self._inflate.decompress(self._pending, left)
+            except zlib.error as e:  # the other library has taken for good what is not
+                raise Damaged(str(e)) from None
+            if not piece and not self._inflate.unconsumed_tail and not self._pending:
+                raise Damaged("it is cut")
+            self._sum = self._summed(piece, self._sum)
+            self._pending, left = self._inflate.unconsumed_tail, left - len(piece)
+
+    def _stepped(self) -> bytes:
+        """As `_inflated`, byte by byte."""
+        inflate, out = self._inflate, bytearray()
+        while len(out) < OUTPUT and not inflate.eof:
+            self._pending = self._pending or self._input()
+            some = bytes(self._pending[:CAREFUL_INPUT])
+            try:
+                if not some:
+                    raise Damaged("it is cut")
+                out += inflate.decompress(some, 1)
+            except (Damaged, zlib.error):
+                if out:
+                    break  # the next call comes here again
+                raise
+            left = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
+            self._pending = memoryview(self._pending)[len(some) - len(left) :]
+        self._sum = self._summed(out, self._sum)
+        if not out:
+            self._finish()
+        return bytes(out)
+
+    def _start(self) -> None:
+        """Reads what is before the data."""
+        raise TypeError(f"{type(self).__name__} has no header")
+
+    def _summed(self, piece: bytes | bytearray, before: int | None = None) -> int:
+        """The checksum of the data, this piece included."""
+        raise TypeError(f"{type(self).__name__} has no checksum")
+
+    def _finish(self) -> None:
+        """Compares what is after the data."""
+
+
+class Gzip(Deflated):
+    """One gzip member or several, one after another."""
+
+    window_bits = zlib.MAX_WBITS + 16
+
+    def _start(self) -> None:
+        head = self._exactly(10)
+        if head[:2] != GZIP_MAGIC[: len(head)]:
+            raise Damaged("there is something after its end" if self._streams else "it does not begin like gzip data")
+        if len(head) < 10:
+            raise Damaged("it is cut")
+        method, flags = head[2:4]
+        if method != 8 or flags & 0xE0:
+            raise Damaged("its gzip header has a compression method or a flag that nobody knows")
+        check = zlib.crc32(head)
+        if flags & 4:  # extra field
+            size = self._needed(2)
+            extra = self._needed(int.from_bytes(size, "little"))
+            check = zlib.crc32(extra, zlib.crc32(size, check))
+        for flag in (8, 16):  # file name, comment
+            byte = b"" if flags & flag else b"\0"
+            while byte != b"\0":
+                byte = self._needed(1)
+                check = zlib.crc32(byte, check)
+        if flags & 2 and int.from_bytes(self._needed(2), "little") != check & 0xFFFF:
+            raise Damaged("the checksum of its header is wrong")
+
+    def _summed(self, piece: bytes | bytearray, before: int | None = None) -> int:
+        return zlib.crc32(piece, before or 0)
+
+    def _finish(self) -> None:
+        trailer = self._needed(8)
+        if int.from_bytes(trailer[:4], "little") != self._sum:
+            raise Damaged("its checksum is wrong")
+        if int.from_bytes(trailer[4:], "little") != self._size & 0xFFFFFFFF:
+            raise Damaged("its length is wrong")
+
+
+class Zlib(Deflated):
+    """One zlib stream. TensorFlow stops without a word where another one follows; here that is damage."""
+
+    def _start(self) -> None:
+        head = self._exactly(2)
+        if self._streams:
+            raise Damaged("there is something after its end")
+        if len(head) == 1 and head[0] & 0x0F == 8:
+            raise Damaged("it is cut")
+        if not zlib_header(head):
+            raise Damaged("it does not begin like zlib data")
+
+    def _summed(self, piece: bytes | bytearray, before: int | None = None) -> int:
+        return zlib.adler32(piece, 1 if before is None else before)
+
+    def _finish(self) -> None:
+        if int.from_bytes(self._needed(4), "big") != self._sum:
+            raise Damaged("its checksum is wrong")
+
+
+class _Standard:
+    """The standard library's decompressor with the manners of isal's: the header has been read, and input that there is
+    no room for is kept.
+    """
+
+    def __init__(self, window_bits: int) -> None:
+        self._inflate = zlib.decompressobj(window_bits)
+        self._inflate.decompress(b"\x1f\x8b\x08\0\0\0\0\0\0\xff" if window_bits > zlib.MAX_WBITS else b"\x78\x9c")
+
+    def decompress(self, data: bytes | memoryview, size: int) -> bytes:
+        kept = self._inflate.unconsumed_tail
+        return self._inflate.decompress(kept + bytes(data) if kept else data, size)
+
+    @property
+    def eof(self) -> bool:
+        return self._inflate.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inflate.unused_data
+
+
+def inflater(window_bits: int) -> Any:
+    """A decompressor of what comes after the header of gzip (`window_bits` 31) or zlib data (15), to the checksum."""
+    if _isal is None:
+        return _Standard(window_bits)
+    gzip = window_bits > zlib.MAX_WBITS
+    return _isal.IgzipDecompressor(flag=_isal.DECOMP_GZIP_NO_HDR_VER if gzip else _isal.DECOMP_ZLIB_NO_HDR_VER)
+
+
+class Zstd(Decoder):
+    """One zstd frame or several. They are decoded block by block: a block stands for 128 KB at most, and so a file cut
+    between two blocks is noticed too.
+    """
+
+    def __init__(self, raw: Raw) -> None:
+        super().__init__(raw)
+        self._library = zstandard()
+        self._frame: Any = None
+        self._checked = self._any = False
+        self._rest = b""
+
+    def _piece(self, size: int) -> bytes:
+        while not self._rest:
+            if self._frame is None and not self._start():
+                return b""
+            head = self._needed(3)
+            word = int.from_bytes(head, "little")
+            last, kind, length = word & 1, word >> 1 & 3, word >> 3
+            if kind == 3 or length > _ZSTD_BLOCK:
+                raise Damaged("it has a block that is not as it should be")
+            block = head + self._needed(1 if kind == 1 else length)
+            if last and self._checked:
+                block += self._needed(4)
+            self._rest = self._decoded(block)
+            if last:
+                if not self._frame.eof:
+                    raise Damaged("a frame does not end where it should")
+                self._frame = None
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
+
+    def _decoded(self, data: bytes) -> bytes:
+        try:
+            out: bytes = self._frame.decompress(data)
+        except self._library.ZstdError as e:
+            raise Damaged(str(e)) from None
+        return out
+
+    def _start(self) -> bool:
+        """Reads the header of a frame, and passes over frames that hold no data."""
+        while magic := self._exactly(4):
+            if magic[1:] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5:
+                left = int.from_bytes(self._needed(4), "little")
+                while left:
+                    left -= len(self._needed(min(left, INPUT)))
+                continue
+            if magic != ZSTD_MAGIC:
+                if ZSTD_MAGIC.startswith(magic) or (magic[0] >> 4 == 5 and b"\x2a\x4d\x18".startswith(magic[1:])):
+                    raise Damaged("it is cut")
+                raise Damaged("there is something after its end" if self._any else "it does not begin like zstd data")
+            flags = self._needed(1)
+            single, dictionary = flags[0] >> 5 & 1, (0, 1, 2, 4)[flags[0] & 3]
+            content = (single, 2, 4, 8)[flags[0] >> 6]
+            self._checked, self._any = bool(flags[0] & 4), True
+            self._frame = self._library.ZstdDecompressor().decompressobj()
+            self._rest = self._decoded(magic + flags + self._needed(1 - single + dictionary + content))
+            return True
+        return False
+
+
+DECODERS: dict[str, type[Decoder]] = {"GZIP": Gzip, "ZLIB": Zlib, "ZSTD": Zstd}
+
+
+def zstandard() -> Any:
+    """The package that knows zstd."""
+    try:
+        import zstandard
+    except ImportError:
+        raise ImportError("zstd files need the package zstandard: pip install 'feedline[zstd]'") from None
+    return zstandard
+
+
+def zlib_header(head: bytes) -> bool:
+    """True for the two bytes before zlib data that need no dictionary."""
+    return (
+        len(head) >= 2
+        and head[0] & 0x0F == 8
+        and head[0] >> 4 <= 7
+        and not int.from_bytes(head[:2], "big") % 31
+        and not head[1] & 0x20
+    )
+
+
+def likely(head: bytes, whole: bool) -> str:
+    """How a file is compressed that begins with `head`, all there is of it where `whole`: "" where it is not."""
+    if head.startswith(GZIP_MAGIC):
+        return "GZIP"
+    if head.startswith(ZSTD_MAGIC) or (head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5):
+        return "ZSTD"
+    if not zlib_header(head):
+        return ""
+    # Two bytes are little: a text that begins "x^2" has them. It can hardly be decompressed, though.
+    inflate = zlib.decompressobj()
+    try:
+        out = inflate.decompress(head, OUTPUT)
+    except zlib.error:
+        return ""
+    return "ZLIB" if inflate.eof or (out and not whole) else ""

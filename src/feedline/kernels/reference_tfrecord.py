@@ -1,0 +1,67 @@
+"""As `reference`, for what finds records of TFRecord files in odd places: after damage, and in the file itself."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from feedline.kernels.reference import Buffer, _masked, _not_negative, crc32c
+
+
+def tfrecord_header(data: Buffer, start: int) -> int:
+    """The first place from `start` on where 12 bytes are a length and its checksum; -1 where there is none.
+
+    >>> data = fl.kernels.tfrecord_framed([b"one", b"three"])
+    >>> fl.kernels.tfrecord_header(data, 0), fl.kernels.tfrecord_header(data, 1), fl.kernels.tfrecord_header(data, 20)
+    (0, 19, -1)
+    """
+    _not_negative(start, "start")
+    raw: Any = data
+    view = memoryview(raw).cast("B")
+    if start > len(view):
+        raise IndexError("start is beyond the end of the data")
+    for at in range(start, len(view) - 11):
+        if _masked(crc32c(view[at : at + 8])) == int.from_bytes(view[at + 8 : at + 12], "little"):
+            return at
+    return -1
+
+
+def tfrecord_large(file: int, start: int, want: int, least: int, most: int) -> tuple[NDArray[Any], int]:
+    """Records of an open TFRecord file (its number), each read straight into the `bytes` it is given as.
+
+    At most `want` of them, from byte `start` on, and the place after them. It ends before a record of fewer than
+    `least` bytes, before there are more than `most` bytes together, at the end of the file, and before a record that is
+    not as it should be; `tfrecord_frames` then says why.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     done = os.write(file.fileno(), fl.kernels.tfrecord_framed([b"one", b"two"]))
+    ...     fl.kernels.tfrecord_large(file.fileno(), 0, 10, 1, 1000)
+    (array([b'one', b'two'], dtype=object), 38)
+    """
+    for n, name in ((start, "start"), (want, "want"), (least, "least"), (most, "most")):
+        _not_negative(n, name)
+    found: list[bytes] = []
+    taken = 0
+    while len(found) < want and hasattr(os, "pread"):
+        try:
+            head, size = os.pread(file, 12, start), os.fstat(file).st_size
+        except OSError:
+            break
+        if len(head) < 12 or _masked(crc32c(head[:8])) != int.from_bytes(head[8:], "little"):
+            break
+        length = int.from_bytes(head[:8], "little")
+        if length > size - start - 16 or length < least or (taken and length > most - taken):
+            break
+        data, check = os.pread(file, length, start + 12), os.pread(file, 4, start + 12 + length)
+        if len(data) < length or len(check) < 4 or _masked(crc32c(data)) != int.from_bytes(check, "little"):
+            break
+        found.append(data)
+        start += length + 16
+        taken = min(most, taken + length)
+    out = np.empty(len(found), object)
+    out[:] = found
+    return out, start
