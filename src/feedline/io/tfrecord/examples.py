@@ -193,14 +193,14 @@ class _Shard:
             raise as_op_error(e, path) from None
 
     def write(self, data: bytes) -> None:
-        view = memoryview(data if self._compressor is None else self._compressor.compress(data))
+        view = memoryview(data if self._compressor is None else self._compressor.add(data))
         while view:
             view = view[self._file.write(view) :]
 
     def finish(self) -> None:
         """Completes the draft."""
         if self._compressor is not None:
-            rest, self._compressor = self._compressor.flush(), None
+            rest, self._compressor = self._compressor.finish(), None
             self.write(rest)
         self._file.close()
 
