@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from feedline import kernels
-from feedline.kernels import reference
+from feedline.kernels import reference, reference_tfrecord
 
 BOTH = pytest.mark.parametrize("kernel", [kernels, reference], ids=["kernels", "reference"])
+FINDERS = pytest.mark.parametrize("kernel", [kernels, reference_tfrecord], ids=["kernels", "reference"])
 RECORDS = [b"", b"a", b"hello world", b"\x00\xff" * 10, b"", b"x" * 33, b"end"]
 DATA = reference.tfrecord_framed(RECORDS)
 
@@ -93,7 +94,7 @@ def test_lengths_that_lie(kernel: ModuleType, length: int) -> None:
         assert frames(kernel, data[:end]) == ([], 0, 3, length)
 
 
-@BOTH
+@FINDERS
 def test_headers_are_found(kernel: ModuleType) -> None:
     starts = [0]
     for record in RECORDS:
@@ -105,7 +106,7 @@ def test_headers_are_found(kernel: ModuleType) -> None:
         assert kernel.tfrecord_header(short, 0) == -1
 
 
-@BOTH
+@FINDERS
 def test_large_records_are_read_from_the_file(kernel: ModuleType, tmp_path: Path) -> None:
     records = [b"a" * 100, b"b" * 5000, b"c" * 70_000, b"d" * 300, b"e" * 10]
     data = kernels.tfrecord_framed(records)
@@ -136,7 +137,7 @@ def test_large_records_are_read_from_the_file(kernel: ModuleType, tmp_path: Path
         assert large(0, 10, 1, 1 << 20) == (records[:1], after[1])
 
 
-@BOTH
+@FINDERS
 def test_a_length_that_lies_is_not_believed(kernel: ModuleType, tmp_path: Path) -> None:
     for length in (1 << 31, 1 << 50, (1 << 63) - 20, (1 << 64) - 1):
         head = length.to_bytes(8, "little")
@@ -147,7 +148,7 @@ def test_a_length_that_lies_is_not_believed(kernel: ModuleType, tmp_path: Path) 
         assert len(rows) == 0 and end == 0
 
 
-@BOTH
+@FINDERS
 def test_a_file_that_is_not_open_has_no_records(kernel: ModuleType) -> None:
     rows, end = kernel.tfrecord_large(987_654, 5, 10, 1, 100)
     assert len(rows) == 0 and end == 5
@@ -161,9 +162,13 @@ def test_what_is_refused(kernel: ModuleType) -> None:
         kernel.tfrecord_frames(b"", 0, -1)
     with pytest.raises(IndexError, match="start is beyond the end"):
         kernel.tfrecord_frames(b"", 1, 1)
+    with pytest.raises(TypeError, match="a record must be bytes"):
+        kernel.tfrecord_framed([b"", "text"])
+
+
+@FINDERS
+def test_what_finders_refuse(kernel: ModuleType) -> None:
     with pytest.raises(IndexError, match="start is beyond the end"):
         kernel.tfrecord_header(b"", 1)
     with pytest.raises(ValueError, match="most must not be negative"):
         kernel.tfrecord_large(0, 0, 1, 1, -1)
-    with pytest.raises(TypeError, match="a record must be bytes"):
-        kernel.tfrecord_framed([b"", "text"])

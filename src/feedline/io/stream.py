@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import stat
 import sys
@@ -18,9 +17,6 @@ from feedline.io.remote import RemoteFile
 CHUNK = 1 << 20
 LARGEST_READ = 0x7FFFF000
 """More than this the system does not read at once."""
-
-KEPT = 1 << 24
-"""Pieces of memory up to this size are used again."""
 
 AUTO = "AUTO"
 
@@ -47,7 +43,6 @@ class Stream:
             raise InvalidArgumentError(f"buffer_size must be zero or more, got {buffer_size}")
         self._chunk = min(buffer_size or 0, 64 * CHUNK)
         self._raw: _Raw | RemoteFile | None = None
-        keep_memory()
         self._restart(plain)
 
     def _restart(self, plain: Plain | None = None) -> None:
@@ -181,17 +176,6 @@ class Stream:
         """Closes the file."""
         if self._raw is not None:
             self._raw.close()
-
-
-@functools.cache
-def keep_memory() -> None:
-    """Lets the C library keep memory that is freed for what is read next.
-
-    GNU's gives every larger piece back to the system at once, and each page of the next one then costs a fault, more
-    than to fill it. It stops that for pieces up to the size of the largest one it has ever seen freed: here is one. The
-    memory is never touched, so that it costs nothing; elsewhere this does nothing.
-    """
-    bytes(KEPT)
 
 
 class _Raw:

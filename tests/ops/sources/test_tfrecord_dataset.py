@@ -15,7 +15,13 @@ import zstandard
 from tests.harness import Raises, check, check_errors
 
 import feedline as fl
-from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from feedline.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnimplementedError,
+)
 from feedline.io.tfrecord.framing import frame, masked_crc
 
 RECORDS = [b"", b"a", b"hello world", b"\x00\xff" * 10, b"x" * 3000]
@@ -206,6 +212,18 @@ def test_only_damage_is_skipped(tmp_path: Path) -> None:
         list(dataset)
     with pytest.raises(InvalidArgumentError, match='on_corrupt must be "raise", "skip" or a function, got \'ignore\''):
         fl.TFRecordDataset(tmp_path / "a", on_corrupt="ignore")
+
+
+def test_records_that_may_be_left_out_have_no_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(PLAIN)
+    assert len(fl.TFRecordDataset(tmp_path / "a")) == len(RECORDS)
+    skipping = fl.TFRecordDataset(tmp_path / "a", on_corrupt="skip")
+    with pytest.raises(TypeError, match="length is unknown"):
+        len(skipping)
+    with pytest.raises(UnimplementedError, match="nobody knows which records will be left out"):
+        skipping.at(1)
+    with pytest.raises(UnimplementedError, match='with compression_type="AUTO" a file may be compressed'):
+        fl.TFRecordDataset(tmp_path / "a", "AUTO").at(1)
 
 
 @pytest.mark.parametrize("kind", PACKERS)

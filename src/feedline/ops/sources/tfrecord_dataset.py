@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from feedline.errors import DataLossError, InvalidArgumentError, in_function
 from feedline.io.files import shown
 from feedline.io.reader import Read, Reader
+from feedline.io.stream import AUTO
 from feedline.io.tfrecord.reader import Corruption, TFRecordReader
 from feedline.io.tfrecord.records import RecordFiles
 from feedline.ops.sources.files import Files, Slot, names_plan, optional_integer, parallel_reads
@@ -87,6 +88,8 @@ class TFRecords(Files):
             return "the names of its files come from a dataset; give them as a list"
         if self.on_corrupt != "raise":
             return "with on_corrupt nobody knows which records will be left out; count them without it"
+        if self.compression_type == AUTO:
+            return 'with compression_type="AUTO" a file may be compressed; leave it out if none is'
         if self.compression_type and self.names:
             return (
                 f"{self.names[0]!r} is {self.compression_type}-compressed, and compressed files can only be read from "
