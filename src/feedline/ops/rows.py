@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from feedline.structure.block import Array, Block, Objects, object_array, rows_of, spec_of_column
+from feedline.structure.block import Array, Block, Bytes, Objects, object_array, rows_of, spec_of_column
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TypeSpec, general_leaf
 
@@ -60,10 +60,11 @@ class Pool:
             return Block([numbers], len(numbers), LEAF)
         rows = self.peek(numbers)
         for store in self._stores:
-            if isinstance(store, Objects) or store.dtype.kind == "O":
-                held = store.items if isinstance(store, Objects) else store
+            if isinstance(store, Objects):
                 for i in numbers.tolist():
-                    held[i] = None
+                    store.items[i] = None
+            elif store.dtype.kind == "O":
+                store[numbers] = None
         self._free = np.concatenate([self._free, numbers])
         return rows
 
@@ -81,7 +82,7 @@ class Pool:
 def _store_for(column: Any) -> Any:
     if isinstance(column, np.ndarray):
         return np.empty((0, *column.shape[1:]), column.dtype)
-    return Objects([], spec_of_column(column))
+    return np.empty(0, object) if isinstance(column, Bytes) else Objects([], spec_of_column(column))
 
 
 def _longer(store: Any, more: int) -> Any:
@@ -94,6 +95,8 @@ def _longer(store: Any, more: int) -> Any:
 
 def _write(store: Any, numbers: Array, column: Any) -> Any:
     if isinstance(store, np.ndarray):
+        if isinstance(column, Bytes):  # each string by itself, so that it goes when its row does
+            column = column.objects()
         if isinstance(column, np.ndarray) and column.shape[1:] == store.shape[1:] and column.dtype == store.dtype:
             store[numbers] = column
             return store
