@@ -34,11 +34,12 @@ def read_spans(
     files: NDArray[np.int64], starts: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], int, int]: ...
 def parse_examples(
-    strings: list[bytes],
+    strings: list[bytes] | NDArray[Any] | tuple[bytes | NDArray[Any], NDArray[np.int64], int],
     keys: list[bytes],
     kinds: NDArray[np.uint8],
     sizes: NDArray[np.int64],
     defaults: list[Any],
+    threads: int = 1,
 ) -> tuple[int, list[tuple[NDArray[Any], NDArray[np.int64] | None]]]: ...
 def line_offsets(
     data: bytes | bytearray | memoryview | NDArray[Any], start: int, want: int

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.wire import DELIMITED, WireError, read_length, read_packed, read_varint
+from feedline.kernels.entries import entries, kind_of, values
+from feedline.wire import WireError
 
 Buffer = bytes | bytearray | memoryview | NDArray[Any]
 Int64 = NDArray[np.int64]
@@ -310,131 +311,102 @@ def _masked(crc: int) -> int:
 
 
 def parse_examples(
-    strings: list[bytes],
+    strings: list[bytes] | NDArray[Any] | tuple[Buffer, Int64, int],
     keys: list[bytes],
     kinds: NDArray[np.uint8],
     sizes: Int64,
     defaults: list[Any],
+    threads: int = 1,
 ) -> tuple[int, list[tuple[NDArray[Any], Int64 | None]]]:
-    """The features of serialized `Example` messages under the given keys, as columns, if nothing about them is unusual.
+    """The features of serialized `Example` messages under the given keys, as columns, up to the first bad example.
+
+    The examples are in a list, in an object array, or in one buffer: data, offsets and gap as in `bytes_rows`.
 
     `kinds` are the numbers of the lists in a Feature: 1 strings, 2 float32, 3 int64. A key of size n has n values in
     every example, or is missing and has those of its default: an array, a list of strings, or None for none. A key of
-    size -1 has any number of values.
+    size -1 has any number of values. Of entries with one key the last that holds a list counts; with the size -2, which
+    is any number too, the last one.
 
-    Returns the number of the first example that is unusual, and one pair per key: all values one after another, and for
-    size -1 how many each example has, else None. There are no pairs unless that number is the number of examples.
-    Unusual is all that is damaged, has another type or size than asked for or a key twice: also what is only odd.
+    Returns how many examples are good before the first that is not, and one pair per key: the values of those examples
+    one after another, and for sizes below 0 how many each example has, else None. Bad is what is damaged, has another
+    type or size than asked for, or lacks a key that has no default. At most `threads` threads read, if there is much.
 
     >>> data = b"\\x0a\\x0c\\x0a\\x0a\\x0a\\x01a\\x12\\x05\\x1a\\x03\\x0a\\x01\\x07"
     >>> kinds, sizes = np.array([3], np.uint8), np.array([-1])
     >>> fl.kernels.parse_examples([data, b""], [b"a"], kinds, sizes, [None])
     (2, [(array([7]), array([1, 0]))])
     >>> fl.kernels.parse_examples([data, b"?"], [b"a"], kinds, sizes, [None])
-    (1, [])
+    (1, [(array([7]), array([1]))])
     """
     _plain(kinds, np.uint8, 1, "kinds")
     _plain(sizes, np.int64, 1, "sizes")
+    _not_negative(threads, "threads")
+    examples = _examples(strings)
     if not len(keys) == len(kinds) == len(sizes) == len(defaults):
         raise ValueError("keys, kinds, sizes and defaults must have one length")
     if not set(kinds.tolist()) <= {1, 2, 3}:
         raise ValueError("a kind is 1, 2 or 3")
     if len(set(keys)) < len(keys):
         raise ValueError("a key is there twice")
+    if len(sizes) and sizes.min() < -2:
+        raise ValueError("a size is a number of values, or -1 or -2 for any")
     for size, default in zip(sizes.tolist(), defaults, strict=True):
         if default is not None and len(default) != size:
             raise ValueError("a default has another size than its key")
-    if not all(isinstance(item, bytes) for item in (*strings, *keys)):
+    if not all(isinstance(item, bytes) for item in (*examples, *keys)):
         raise TypeError("an example must be bytes, and a key must be")
-    wanted = dict(zip(keys, kinds.tolist(), strict=True))
-    rows: list[list[Any]] = [[] for _ in keys]
-    for i, data in enumerate(strings):
+    wanted = dict(zip(keys, zip(kinds.tolist(), sizes.tolist(), defaults, strict=True), strict=True))
+    rows = []
+    for data in examples:
         try:
-            found = _example(data, wanted)
+            rows.append(_example(data, wanted))
         except WireError:
-            return i, []
-        for key, size, default, column in zip(keys, sizes.tolist(), defaults, rows, strict=True):
-            values = found.get(key, default if size >= 0 else ())
-            if values is None or (size >= 0 and len(values) != size):
-                return i, []
-            column.append(values)
+            break
     out: list[tuple[NDArray[Any], Int64 | None]] = []
-    for kind, size, column in zip(kinds.tolist(), sizes.tolist(), rows, strict=True):
+    for key, (kind, size, _) in wanted.items():
+        column = [row[key] for row in rows]
         flat: NDArray[Any] = np.empty(sum(map(len, column)), [None, object, np.float32, np.int64][kind])
         flat[:] = [value for values in column for value in values]
         out.append((flat, np.array([len(v) for v in column], np.int64) if size < 0 else None))
-    return len(strings), out
+    return len(rows), out
 
 
-def _example(data: bytes, wanted: dict[bytes, int]) -> dict[bytes, Any]:
-    """The values under the wanted keys of an Example that has nothing unusual."""
+def _examples(strings: Any) -> list[Any]:
+    if isinstance(strings, tuple):
+        if len(strings) != 3:
+            raise ValueError("examples in one buffer are (data, offsets, gap)")
+        rows: list[Any] = bytes_rows(*strings).tolist()
+        return rows
+    if isinstance(strings, list):
+        return strings
+    if not isinstance(strings, np.ndarray) or strings.dtype.char != "O":
+        raise TypeError("examples must be bytes: in a list, an object array, or one buffer")
+    items: list[Any] = strings.ravel().tolist()
+    return items
+
+
+def _example(data: bytes, wanted: dict[bytes, tuple[int, int, Any]]) -> dict[bytes, Any]:
+    """The values under the wanted keys of an Example; a `WireError` where it is bad."""
     found: dict[bytes, Any] = {}
-    seen: set[bytes] = set()
-    at = 0
-    while at < len(data):
-        tag = data[at]
-        if tag >= 0x80 or tag & 7 != DELIMITED:
-            raise WireError("not a field of bytes")
-        entry, at = read_length(data, at + 1, len(data))
-        while tag == 0x0A and entry < at:
-            parts, entry = _entry(data, entry, at)
-            key = data[slice(*parts[0x0A])]
-            if key in seen:
-                raise WireError("a key that is there twice")
-            if key in wanted:
-                seen.add(key)
-                if parts[0x12][0] < parts[0x12][1]:
-                    found[key] = _list(data, *parts[0x12], wanted[key])
+    for key, span in reversed(entries(data)):
+        if key not in wanted or key in found:
+            continue
+        kind, size, _ = wanted[key]
+        number = kind_of(data, span)
+        if number is not None:
+            if number != kind:
+                raise WireError("another type")
+            found[key] = values(data, span)
+            if size not in (-1, -2, len(found[key])):
+                raise WireError("another number of values")
+        elif size == -2:
+            found[key] = ()
+    for key, (_, size, default) in wanted.items():
+        if key not in found:
+            if size >= 0 and default is None:
+                raise WireError("a key that is needed is missing")
+            found[key] = default if size >= 0 else ()
     return found
-
-
-def _entry(data: bytes, at: int, end: int) -> tuple[dict[int, tuple[int, int]], int]:
-    """Where the key (0x0A) and the value (0x12) of a feature are, and the place after it."""
-    if data[at] != 0x0A:
-        raise WireError("not a feature")
-    at, end = read_length(data, at + 1, end)
-    parts: dict[int, tuple[int, int]] = {}
-    while at < end:
-        tag = data[at]
-        if tag not in (0x0A, 0x12) or tag in parts:
-            raise WireError("neither a key nor a value")
-        parts[tag] = read_length(data, at + 1, end)
-        at = parts[tag][1]
-    if len(parts) < 2:
-        raise WireError("a key or a value is missing")
-    return parts, end
-
-
-def _list(data: bytes, at: int, end: int, kind: int) -> Any:
-    """The values in a Feature of the given kind: the first piece of the first list."""
-    if data[at] != kind << 3 | DELIMITED:
-        raise WireError("another type")
-    at, end = read_length(data, at + 1, end)
-    packed = at < end and data[at] == 0x0A and kind != 1
-    if packed:
-        at, end = read_length(data, at + 1, end)
-    if packed and kind == 3:
-        return read_packed(data, at, end)
-    width = 4 if packed else 5
-    if kind == 2 and (end - at) % width:
-        raise WireError("floats that are cut")
-    if packed:
-        return np.frombuffer(data, "<f4", (end - at) // 4, at)
-    values: list[Any] = []
-    while at < end:
-        if data[at] != (0, 0x0A, 0x0D, 0x08)[kind]:
-            raise WireError("another field in the list")
-        if kind == 1:
-            at, after = read_length(data, at + 1, end)
-            values.append(data[at:after])
-        elif kind == 2:
-            after = at + 5
-            values.append(np.frombuffer(data, "<f4", 1, at + 1)[0])
-        else:
-            number, after = read_varint(data, at + 1, end)
-            values.append(number - (number >> 63 << 64))
-        at = after
-    return values
 
 
 def _crc_of_byte(byte: int) -> int:

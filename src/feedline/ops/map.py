@@ -79,6 +79,8 @@ class Map(RowWise):
         """Whole columns where that is the same, else row by row."""
         if block.n == 0:
             return block
+        if self.function.only_parses:
+            return self._parsed(block)
         columns = self.function.on_columns(block)
         if columns is not None:
             made = self.function.block_of_columns(columns, block.n)
@@ -91,6 +93,34 @@ class Map(RowWise):
         if error is not None:
             raise RowFailed(len(results), done, error)
         return done if done is not None else block
+
+    def _parsed(self, block: Block) -> Block:
+        """Whole columns up to a bad row, which is done by itself and tells what is wrong, and again after it."""
+        done: list[Block] = []
+        at = 0
+        while at < block.n:
+            rest = block.slice(at, block.n)
+            made = self.function.first_rows(rest)
+            if made is not None and made.n:
+                done.append(made)
+                at += made.n
+            else:
+                part = rest if made is None else rest.slice(0, 1)
+                at += self._row_by_row(part, at, done)
+        return concat(done)
+
+    def _row_by_row(self, block: Block, at: int, done: list[Block]) -> int:
+        """Adds the results for the rows of a part of a block, which begins at row `at` of it, to those done before."""
+        results, error = self.function.on_rows(block)
+        try:
+            if results:
+                done.append(self.function.block_of(results))
+        except RowFailed as failed:
+            before = [*done, failed.done] if failed.done is not None else done
+            raise RowFailed(at + failed.index, concat(before) if before else None, failed.error, failed.path) from None
+        if error is not None:
+            raise RowFailed(at + len(results), concat(done) if done else None, error)
+        return block.n
 
     def _in_halves(self, block: Block) -> Block:
         middle = block.n // 2

@@ -15,9 +15,20 @@ from feedline.errors import InvalidTypeError
 from feedline.plan.columnar import columnar
 from feedline.plan.elementwise import elementwise
 from feedline.plan.node import RowFailed
+from feedline.plan.whole import whole_function
 from feedline.random.element import Epochs
 from feedline.random.seeds import function_scope
-from feedline.structure.block import Array, Block, concat, pack, pack_one, rows_of, slice_column, spec_of_column
+from feedline.structure.block import (
+    Array,
+    Block,
+    concat,
+    pack,
+    pack_one,
+    rows_of,
+    slice_column,
+    spec_of_column,
+    take_rows,
+)
 from feedline.structure.nest import LEAF, Tree, flatten, is_structure, map_structure
 from feedline.structure.spec import TensorSpec, TypeSpec, general, type_spec_from_value
 from feedline.structure.types import as_dtype
@@ -32,12 +43,13 @@ class Function:
     first fixes the structure and types of all its results.
     """
 
-    __slots__ = ("_columnar", "_columns_ok", "_signature", "call", "epochs")
+    __slots__ = ("_columnar", "_columns_ok", "_signature", "_whole", "call", "epochs")
 
     def __init__(self, call: Call, signature: tuple[Tree, list[Any]] | None = None) -> None:
         self.call = call
         self.epochs = Epochs()
-        self._columnar = columnar(call)
+        self._whole = whole_function(call)
+        self._columnar = None if self._whole is not None else columnar(call)
         self._columns_ok = elementwise(call)
         self._signature = signature
 
@@ -55,13 +67,20 @@ class Function:
 
     @property
     def elementwise(self) -> bool:
-        """True when it only computes, and so may be run for many rows at once: see plan/elementwise.py and columnar."""
-        return self._columns_ok is not None or self._columnar is not None
+        """True when it only computes, and so may be run for many rows at once: see plan/elementwise.py, columnar and
+        whole.py.
+        """
+        return self._columns_ok is not None or self._columnar is not None or self._whole is not None
 
     @property
     def arithmetic(self) -> bool:
         """True when it is arithmetic on scalars and nothing else, which costs next to nothing per row."""
         return self._columns_ok is not None
+
+    @property
+    def only_parses(self) -> bool:
+        """True when `first_rows` is how to call it: see plan/whole.py."""
+        return self._whole is not None
 
     @property
     def takes_columns(self) -> bool:
@@ -105,10 +124,34 @@ class Function:
         except Exception:  # let it happen again, row by row, where it can be blamed on one
             return None
 
+    def first_rows(self, block: Block) -> Block | None:
+        """The results for the first rows of a block, as many as can be had from whole columns; None where there is no
+        such way. The row after them, if there is one, is to be had by itself.
+        """
+        found = None if self._whole is None else self._whole.columns(block)
+        if found is None:
+            return None
+        done, result = found
+        if not done:
+            return block.slice(0, 0)
+        leaves, tree = flatten(result)
+        seen: set[int] = set()
+        for i, leaf in enumerate(leaves):
+            if id(leaf) in seen:
+                leaves[i] = take_rows(leaf, np.arange(done))
+            seen.add(id(leaf))
+        try:
+            made = Block(leaves, done, tree)
+            return self._checked(made if self._signature is None else made.reordered(self._signature[0]))
+        except (RowFailed, TypeError):  # not like the results before: row by row it will be told which
+            return None
+
     def spec_of_columns(self, spec: Any) -> Any:
         """The spec of the results for elements of `spec`, where calling the function with empty columns can tell it;
         None where only a call with an element could.
         """
+        if self._whole is not None:
+            return self._whole.spec(spec)
         leaves, tree = flatten(spec)
         if not all(isinstance(s, TensorSpec) and s.shape.rank == 0 for s in leaves):
             return None

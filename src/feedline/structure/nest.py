@@ -133,7 +133,14 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
     return tree.unflatten([function(v) for v in leaves])
 
 
+# Types met as leaves before, of those nobody can turn into a structure: most leaves need no closer look.
+_LEAVES: set[type] = set()
+
+
 def _flatten(value: Any, out: list[Any]) -> Tree:
+    if type(value) in _LEAVES:
+        out.append(value)
+        return LEAF
     if isinstance(value, tuple):
         children = tuple([_flatten(v, out) for v in value])
         return Tree(type(value), getattr(value, "_fields", None) or tuple(range(len(value))), children)
@@ -145,6 +152,8 @@ def _flatten(value: Any, out: list[Any]) -> Tree:
     names = fields_of(value)
     if names is not None:
         return Tree(type(value), names, tuple([_flatten(getattr(value, n), out) for n in names]))
+    if type(value).__module__ in ("builtins", "numpy"):
+        _LEAVES.add(type(value))
     out.append(value)
     return LEAF
 

@@ -1,1 +1,1 @@
-"""From serialized `Example` messages to arrays: `features` says what to read, `entries` reads the wire."""
+"""From serialized `Example` messages to arrays: `features` says what to read, `kernels` reads the wire."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
-from feedline.io.parsing.entries import entries, kind_of, values
 from feedline.io.parsing.features import (
     KINDS,
     Dense,
@@ -25,15 +25,24 @@ from feedline.io.parsing.features import (
     wanted,
 )
 from feedline.io.parsing.partitions import in_rows, ragged_spec
+from feedline.kernels.entries import entries, kind_of, values
 from feedline.structure import types
+from feedline.structure.block import Bytes, Column, pack
 from feedline.structure.dense import dense
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import SparseTensorSpec, TensorSpec
 from feedline.structure.types import DType
+from feedline.structure.whole import register_whole
 from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
+Found = list[tuple[Array, Array | None]]
+"""What the kernel gives: for each key all values, and how many each example has where that differs."""
+
+THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+"""At most so many threads read a large batch."""
+
 ALLOWED = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature, RaggedFeature)
 
 
@@ -68,10 +77,49 @@ def parse_single_example(
     {'x': np.float32(0.5)}
     """
     parser = _parser(features, "parse_single_example")
-    strings = as_strings(serialized, parser.op)
-    if strings.ndim:
-        raise InvalidArgumentError(f"parse_single_example: takes one string, got the shape {list(strings.shape)}")
+    if type(serialized) is not bytes and as_strings(serialized, parser.op).ndim:
+        shape = list(as_strings(serialized, parser.op).shape)
+        raise InvalidArgumentError(f"parse_single_example: takes one string, got the shape {shape}")
     return parser(serialized, example_names)
+
+
+class _Whole:
+    """`parse_example` and `parse_single_example` for columns of elements: see structure/whole.py."""
+
+    def __init__(self, op: str) -> None:
+        self.op = op
+
+    def columns(
+        self, column: Column, features: Any, example_names: Any = None, name: Any = None
+    ) -> tuple[int, dict[str, Column]] | None:
+        """Strings are examples of their own, and arrays of strings are batches."""
+        if example_names is not None:
+            return None
+        if isinstance(column, Bytes):
+            strings = column.data, np.ascontiguousarray(column.offsets), column.gap
+            return _parser(features, self.op).rows(strings)
+        if not isinstance(column, np.ndarray) or column.dtype != object:
+            return None
+        if column.ndim == 1:
+            return _parser(features, self.op).rows(np.ascontiguousarray(column))
+        if column.ndim == 2 and self.op == "parse_example":
+            return _parser(features, self.op).batches(np.ascontiguousarray(column))
+        return None
+
+    def spec(self, spec: Any, features: Any, example_names: Any = None, name: Any = None) -> dict[str, Any] | None:
+        """What the features are; a batch of strings has its dimension in front."""
+        parser = _parser(features, self.op)
+        if spec is None:
+            return parser.spec(())
+        if example_names is not None or not isinstance(spec, TensorSpec) or spec.dtype != types.string:
+            return None
+        if spec.shape.rank == 0 or (spec.shape.rank == 1 and self.op == "parse_example"):
+            return parser.spec(tuple(spec.shape))
+        return None
+
+
+register_whole(parse_example, _Whole("parse_example"))
+register_whole(parse_single_example, _Whole("parse_single_example"))
 
 
 class ExampleParser:
@@ -90,7 +138,12 @@ class ExampleParser:
                 )
         self.wanted = wanted(features, ALLOWED, op)
         self.kinds = self.wanted.kinds()
-        self._request = _request(self.wanted, self.kinds)
+        self._requests = _request(self.wanted, self.kinds, False), _request(self.wanted, self.kinds, True)
+        self._fixed: list[tuple[str, int, tuple[int, ...]]] | None = None
+        """For features that are all of a fixed size: key, place in the kernel's answer, and shape."""
+        if all(isinstance(feature, FixedLenFeature) for feature in features.values()):
+            place = {key.decode(): i for i, key in enumerate(self.kinds)}
+            self._fixed = [(key, place[key], self.wanted.dense[key].shape) for key in features]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExampleParser) and dict(self.features) == dict(other.features)
@@ -103,43 +156,99 @@ class ExampleParser:
 
     def __call__(self, serialized: Any, names: Any = None) -> dict[str, Any]:
         """The features of one string, or of a batch of them."""
+        if type(serialized) is bytes:
+            return self._parsed([serialized], False, names)
         strings = as_strings(serialized, self.op)
         if strings.ndim > 1:
             raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
-        batch = strings.ndim > 0
-        examples = strings.ravel().tolist()
-        raw = self._fast(examples, batch)
-        if raw is None:
-            raw = assembled(self.wanted, self.columns(examples, batch, names), batch, self.op)
-        return composed(self.features, raw)
+        return self._parsed(strings.ravel(), strings.ndim > 0, names)
 
-    def _fast(self, examples: list[bytes], batch: bool) -> dict[str, Any] | None:
-        """What `assembled` would give of `columns`, read by the kernel; None where an example has something about it
-        that the kernel leaves to them.
-        """
-        if self._request is None:
-            return None
-        done, columns = kernels.parse_examples(examples, *self._request)
-        if done < len(examples):
-            return None
-        want, found = self.wanted, dict[bytes, Any](zip(self.kinds, columns, strict=True))
+    def _parsed(self, examples: Any, batch: bool, names: Any = None) -> dict[str, Any]:
+        request = self._requests[batch]
+        if request is not None:
+            done, found = kernels.parse_examples(examples, *request)
+            if self._fixed is None:
+                done = min(done, self._whole_steps(found))
+            if done == len(examples):
+                if self._fixed is None:
+                    return composed(self.features, self._assembled(found, batch))
+                return _in_shape(self._fixed, found) if batch else _of_one(self._fixed, found)
+            self._slow([examples[done]], batch, names, done)  # says what is wrong with the first that is bad
+        return self._slow(list(examples), batch, names)
+
+    def _slow(self, examples: list[bytes], batch: bool, names: Any, first: int = 0) -> dict[str, Any]:
+        rows = self.columns(examples, batch, names, first)
+        return composed(self.features, assembled(self.wanted, rows, batch, self.op, first))
+
+    def _whole_steps(self, found: Found) -> int:
+        """How many examples have whole steps in each sequence, before the first that has not."""
+        least = min((len(n) for _, n in found if n is not None), default=0)
+        for (_, lengths), key in zip(found, self.kinds, strict=True):
+            d = self.wanted.dense.get(key.decode())
+            if d is not None and lengths is not None:
+                cut = np.flatnonzero(lengths % math.prod(d.shape))
+                least = min(least, int(cut[0])) if len(cut) else least
+        return least
+
+    def _assembled(self, columns: Found, batch: bool) -> dict[str, Any]:
+        """As `assembled`, of what the kernel gave."""
+        found = dict[str, Any](zip((key.decode() for key in self.kinds), columns, strict=True))
         out: dict[str, Any] = {}
-        for key, d in want.dense.items():
-            flat, lengths = found[key.encode()]
-            if lengths is None:
-                array = flat.reshape(len(examples), *d.shape)
-            elif (lengths % math.prod(d.shape)).any():
-                return None
-            else:
-                array = padded(d, flat, lengths)
+        for key, d in self.wanted.dense.items():
+            flat, lengths = found[key]
+            array = flat.reshape(-1, *d.shape) if lengths is None else padded(d, flat, lengths)
             out[key] = array if batch else array[0]
-        for key in want.sparse:
-            flat, lengths = found[key.encode()]
+        for key in self.wanted.sparse:
+            flat, lengths = found[key]
             out[key] = sparse(flat, lengths, batch)
-        for key, (_, splits) in want.ragged.items():
-            flat, lengths = found[key.encode()]
+        for key, (_, splits) in self.wanted.ragged.items():
+            flat, lengths = found[key]
             out[key] = RaggedTensor.from_row_splits(flat, row_splits(lengths, splits)) if batch else flat
         return out
+
+    # Many elements at once, where the parser is the function of a map.
+
+    def rows(self, strings: Any) -> tuple[int, dict[str, Column]]:
+        """The features of many examples, each read by itself: how many are good before the first that is not, and a
+        column for each feature of those. `strings` is what `kernels.parse_examples` takes.
+        """
+        request = self._requests[False]
+        if request is None:
+            return 0, {}
+        done, found = kernels.parse_examples(strings, *request)
+        if self._fixed is not None:
+            return done, _in_shape(self._fixed, found)
+        done = min(done, self._whole_steps(found))
+        rows: list[dict[str, Any]] = []
+        for one in _one_by_one(found, done):
+            try:
+                rows.append(composed(self.features, self._assembled(one, False)))
+            except InvalidArgumentError:  # features that do not fit together
+                break
+        return len(rows), {key: pack([row[key] for row in rows]) for key in self.features} if rows else {}
+
+    def batches(self, strings: Array) -> tuple[int, dict[str, Column]]:
+        """The features of batches of one size, as `rows` gives those of examples."""
+        count, size = strings.shape
+        request = self._requests[True]
+        if self._fixed is None or request is None:
+            return self._batch_by_batch(list(strings))
+        done, found = kernels.parse_examples(strings, *request)
+        whole = done // size if size else count
+        if whole < count:
+            found = [(flat[: whole * size * int(n)], None) for (flat, _), n in zip(found, request[2], strict=True)]
+        return whole, {key: found[i][0].reshape(whole, size, *shape) for key, i, shape in self._fixed}
+
+    def _batch_by_batch(self, batches: list[Any]) -> tuple[int, dict[str, Column]]:
+        done: list[dict[str, Any]] = []
+        for strings in batches:
+            try:
+                done.append(self(strings))
+            except InvalidArgumentError:
+                break
+        if len(done) == 1:
+            return 1, {key: _alone(value) for key, value in done[0].items()}
+        return len(done), {key: pack([one[key] for one in done]) for key in self.features} if done else {}
 
     def spec(self, batch: tuple[int | None, ...]) -> dict[str, Any]:
         """The specs of what is given for strings of the shape `batch`, which has one dimension or none."""
@@ -155,10 +264,10 @@ class ExampleParser:
         d = self.wanted.dense[key]
         return TensorSpec([*batch, *([None] if d.sequence else []), *d.shape], d.dtype)
 
-    def columns(self, strings: list[bytes], batch: bool, names: Any = None) -> dict[str, list[Any]]:
-        """For each key the values of each example, None where it has none."""
+    def columns(self, strings: list[bytes], batch: bool, names: Any = None, first: int = 0) -> dict[str, list[Any]]:
+        """For each key the values of each example, None where it has none. The first has the number `first`."""
         out: dict[str, list[Any]] = {key.decode(): [] for key in self.kinds}
-        for i, data in enumerate(strings):
+        for i, data in enumerate(strings, first):
             for key, found in self.one(data, batch, named(self.op, i, names)).items():
                 out[key.decode()].append(found)
         return out
@@ -184,7 +293,7 @@ class ExampleParser:
         return found
 
 
-def _request(want: Wanted, kinds: dict[bytes, DType]) -> tuple[Any, ...] | None:
+def _request(want: Wanted, kinds: dict[bytes, DType], batch: bool) -> tuple[Any, ...] | None:
     """What the kernel is asked for; None where a shape holds no values, which it knows nothing about."""
     sizes, defaults = [], []
     for key in kinds:
@@ -192,11 +301,40 @@ def _request(want: Wanted, kinds: dict[bytes, DType]) -> tuple[Any, ...] | None:
         if d is not None and not math.prod(d.shape):
             return None
         fixed = d if d is not None and not d.sequence else None
-        sizes.append(-1 if fixed is None else math.prod(fixed.shape))
+        # In a batch TensorFlow lets an entry with no list count, for what does not become an array.
+        any_number = -2 if batch and d is None else -1
+        sizes.append(any_number if fixed is None else math.prod(fixed.shape))
         default = None if fixed is None or fixed.default is None else fixed.default.ravel()
         defaults.append(default.tolist() if default is not None and default.dtype == object else default)
     numbers = np.array([KINDS.index(kind) + 1 for kind in kinds.values()], np.uint8)
-    return list(kinds), numbers, np.array(sizes, np.int64), defaults
+    return list(kinds), numbers, np.array(sizes, np.int64), defaults, THREADS
+
+
+def _in_shape(fixed: list[tuple[str, int, tuple[int, ...]]], found: Found) -> dict[str, Any]:
+    return {key: found[i][0].reshape(-1, *shape) if shape else found[i][0] for key, i, shape in fixed}
+
+
+def _of_one(fixed: list[tuple[str, int, tuple[int, ...]]], found: Found) -> dict[str, Any]:
+    return {key: found[i][0].reshape(shape) if shape else found[i][0][0] for key, i, shape in fixed}
+
+
+def _one_by_one(found: Found, count: int) -> Iterator[Found]:
+    """What the kernel would give for each of the first `count` examples alone."""
+    ends = [None if n is None else np.concatenate([[0], np.cumsum(n)]).tolist() for _, n in found]
+    for i in range(count):
+        one: Found = []
+        for (flat, lengths), end in zip(found, ends, strict=True):
+            if lengths is None or end is None:
+                size = len(flat) // count
+                one.append((flat[i * size : (i + 1) * size], None))
+            else:
+                one.append((flat[end[i] : end[i + 1]], lengths[i : i + 1]))
+        yield one
+
+
+def _alone(value: Any) -> Column:
+    """A column of one row, which belongs to it."""
+    return value[None] if isinstance(value, np.ndarray) else pack([value])
 
 
 class _Made(NamedTuple):
@@ -258,9 +396,10 @@ def named(op: str, i: int, names: Any) -> str:
 def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str) -> Any:
     """The values of one Feature message, None where it holds no list."""
     try:
-        got = kind_of(data, span)
-        if got is None:
+        number = kind_of(data, span)
+        if number is None:
             return None
+        got = KINDS[number - 1]
         if got == kind:
             return values(data, span)
     except WireError as e:
@@ -278,11 +417,13 @@ def as_strings(serialized: Any, op: str) -> Array:
     return strings
 
 
-def assembled(want: Wanted, rows: dict[str, list[Any]], batch: bool, op: str) -> dict[str, Any]:
-    """The arrays and tensors of each key, from the values of each example."""
+def assembled(
+    want: Wanted, rows: dict[str, list[Any]], batch: bool, op: str, first: int = 0
+) -> dict[str, Any]:
+    """The arrays and tensors of each key, from the values of each example; messages count them from `first`."""
     out: dict[str, Any] = {}
     for key, d in want.dense.items():
-        array = (sequence if d.sequence else fixed)(key, d, rows[key], op)
+        array = (sequence if d.sequence else fixed)(key, d, rows[key], op, first)
         out[key] = array if batch else array[0]
     for key, kind in want.sparse.items():
         out[key] = sparse(joined(kind, rows[key]), lengths_of(rows[key]), batch)
@@ -305,13 +446,13 @@ def composed(features: Mapping[str, Any], raw: dict[str, Any]) -> dict[str, Any]
     return out
 
 
-def fixed(key: str, d: Dense, rows: list[Any], op: str) -> Array:
+def fixed(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Array:
     """An array of a fixed number of values per example."""
     size = int(np.prod(d.shape, dtype=np.int64))
     if size == 0:
         raise InvalidArgumentError(f"{op}: the feature {key!r} has the shape {list(d.shape)}, which holds no values")
     filled = []
-    for i, row in enumerate(rows):
+    for i, row in enumerate(rows, first):
         if row is None:
             if d.default is None:
                 raise InvalidArgumentError(
@@ -327,10 +468,10 @@ def fixed(key: str, d: Dense, rows: list[Any], op: str) -> Array:
     return joined(d.dtype, filled).reshape(len(rows), *d.shape)
 
 
-def sequence(key: str, d: Dense, rows: list[Any], op: str) -> Array:
+def sequence(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Array:
     """An array with as many steps as the longest example has; the others are filled up."""
     size = math.prod(d.shape)
-    for i, row in enumerate(rows):
+    for i, row in enumerate(rows, first):
         if row is not None and (size == 0 or len(row) % size):
             raise InvalidArgumentError(
                 f"{op}: example {i} has {len(row)} values in the feature {key!r}, which is no multiple of {size}, "

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidArgumentError
-from feedline.io.parsing.entries import Span, holds_more, read_entries, skip, spans
 from feedline.io.parsing.example import (
     as_strings,
     assembled,
@@ -27,6 +26,7 @@ from feedline.io.parsing.features import (
     VarLenFeature,
     wanted,
 )
+from feedline.kernels.entries import Span, holds_more, read_entries, skip, spans
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.types import DType

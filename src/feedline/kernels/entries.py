@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from feedline.io.parsing.features import KINDS
-from feedline.structure.types import DType
 from feedline.wire import DELIMITED, FIXED32, FIXED64, VARINT, WireError, read_packed, read_varint
 
 Array = np.ndarray[Any, Any]
@@ -93,15 +91,15 @@ def spans(data: bytes, at: int, end: int) -> list[Span]:
     return found
 
 
-def kind_of(data: bytes, span: Span) -> DType | None:
-    """The type of the values in a Feature; None where it holds no list."""
+def kind_of(data: bytes, span: Span) -> int | None:
+    """The number of the list in a Feature (1 strings, 2 floats, 3 integers); None where it holds no list."""
     at, end = span
     if at == end:
         return None
     number, kind = data[at] >> 3, data[at] & 7
-    if kind != DELIMITED or not 1 <= number <= len(KINDS):
+    if kind != DELIMITED or not 1 <= number <= 3:
         raise WireError("a list of an unknown type")
-    return KINDS[number - 1]
+    return number
 
 
 def holds_more(data: bytes, span: Span) -> bool:
