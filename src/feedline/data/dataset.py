@@ -30,6 +30,7 @@ from feedline.ops import ignore_errors as _ignore_errors
 from feedline.ops import interleave as _interleave
 from feedline.ops import map as _map
 from feedline.ops import padded_batch as _padded_batch
+from feedline.ops import parse as _parse
 from feedline.ops import prefetch as _prefetch
 from feedline.ops import ragged_batch as _ragged_batch
 from feedline.ops import rebatch as _rebatch
@@ -118,6 +119,7 @@ class Dataset(Face[T_co]):
     interleave = _interleave.interleave
     map = _map.map_
     padded_batch = _padded_batch.padded_batch
+    parse = _parse.parse
     prefetch = _prefetch.prefetch
     ragged_batch = _ragged_batch.ragged_batch
     rebatch = _rebatch.rebatch

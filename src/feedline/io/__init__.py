@@ -26,6 +26,7 @@ from feedline.io.parsing.features import (
     SparseFeature,
     VarLenFeature,
 )
+from feedline.io.parsing.infer import infer_features
 from feedline.io.parsing.json import decode_json_example
 from feedline.io.parsing.sequence import parse_sequence_example, parse_single_sequence_example
 from feedline.io.tensor import parse_tensor, serialize_tensor
@@ -57,6 +58,7 @@ __all__ = [
     "encode_png",
     "extract_jpeg_shape",
     "gfile",
+    "infer_features",
     "is_jpeg",
     "matching_files",
     "parse_example",

@@ -9,7 +9,8 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.parsing.example import ExampleParser
 from feedline.plan.arguments import integer, plan_of
 from feedline.plan.node import Node, RowFailed, RowWise, node
-from feedline.structure.block import Array, Block
+from feedline.structure.block import Array, Block, concat, slice_column
+from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
 
@@ -31,14 +32,8 @@ class ParseExample(RowWise):
         return self.parser.spec(tuple(self.input.element_spec.shape))
 
     def apply(self, block: Block) -> Block:
-        """Parses batch by batch."""
-        done: list[Any] = []
-        for i, strings in enumerate(block.rows()):
-            try:
-                done.append(self.parser(strings))
-            except InvalidArgumentError as e:
-                raise RowFailed(i, Block.of_elements(done) if done else None, e) from None
-        return Block.of_elements(done) if done else block
+        """All batches at once, as far as they have one size."""
+        return parsed(self.parser, block)
 
     @property
     def indexable(self) -> bool:
@@ -51,6 +46,25 @@ class ParseExample(RowWise):
             return self.apply(self.input.rows(index))
         except RowFailed as failed:
             raise failed.error from None
+
+
+def parsed(parser: ExampleParser, block: Block) -> Block:
+    """Rows that are examples, or batches of them, as dicts of features. Raises `RowFailed` for the first bad one."""
+    parts: list[Block] = []
+    at = 0
+    while at < block.n:
+        done, columns = parser.column(slice_column(block.columns[0], at, block.n))
+        if done:
+            leaves, tree = flatten(columns)
+            parts.append(Block(leaves, done, tree))
+            at += done
+        if at < block.n:  # by itself it says what is wrong with it, or that nothing is
+            try:
+                parts.append(Block.of_elements([parser(block.element(at))]))
+            except InvalidArgumentError as e:
+                raise RowFailed(at, concat(parts) if parts else None, e) from None
+            at += 1
+    return concat(parts) if parts else block
 
 
 def checked_input(plan: Node) -> Node:

@@ -13,7 +13,8 @@ from tests.harness import compare
 
 import feedline as fl
 from feedline import wire
-from feedline.io.parsing.example import ExampleParser, _parser, assembled, composed
+from feedline.io.parsing.assemble import assembled, composed
+from feedline.io.parsing.example import ExampleParser, _parser
 
 io, train = fl.io, fl.train
 

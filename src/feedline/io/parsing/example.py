@@ -12,25 +12,23 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
+from feedline.io.parsing.assemble import assembled, composed, padded, row_splits, sparse
 from feedline.io.parsing.features import (
     KINDS,
-    Dense,
     FixedLenFeature,
     FixedLenSequenceFeature,
     RaggedFeature,
     SparseFeature,
     VarLenFeature,
     Wanted,
-    index_keys,
     wanted,
 )
-from feedline.io.parsing.partitions import in_rows, ragged_spec
+from feedline.io.parsing.partitions import ragged_spec
 from feedline.kernels.entries import entries, kind_of, values
 from feedline.structure import types
-from feedline.structure.block import Bytes, Column, pack
+from feedline.structure.block import Bytes, Column, pack, rows_of
 from feedline.structure.dense import dense
 from feedline.structure.ragged import RaggedTensor
-from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import SparseTensorSpec, TensorSpec
 from feedline.structure.types import DType
 from feedline.structure.whole import register_whole
@@ -93,18 +91,12 @@ class _Whole:
         self, column: Column, features: Any, example_names: Any = None, name: Any = None
     ) -> tuple[int, dict[str, Column]] | None:
         """Strings are examples of their own, and arrays of strings are batches."""
-        if example_names is not None:
+        strings = isinstance(column, Bytes) or (isinstance(column, np.ndarray) and column.dtype.kind == "O")
+        if example_names is not None or not strings:
             return None
-        if isinstance(column, Bytes):
-            strings = column.data, np.ascontiguousarray(column.offsets), column.gap
-            return _parser(features, self.op).rows(strings)
-        if not isinstance(column, np.ndarray) or column.dtype != object:
+        if self.op == "parse_single_example" and getattr(column, "ndim", 1) > 1:
             return None
-        if column.ndim == 1:
-            return _parser(features, self.op).rows(np.ascontiguousarray(column))
-        if column.ndim == 2 and self.op == "parse_example":
-            return _parser(features, self.op).batches(np.ascontiguousarray(column))
-        return None
+        return _parser(features, self.op).column(column)
 
     def spec(self, spec: Any, features: Any, example_names: Any = None, name: Any = None) -> dict[str, Any] | None:
         """What the features are; a batch of strings has its dimension in front."""
@@ -208,6 +200,18 @@ class ExampleParser:
 
     # Many elements at once, where the parser is the function of a map.
 
+    def column(self, column: Column) -> tuple[int, dict[str, Column]]:
+        """The features of a column of examples, or of batches of them: how many of its rows can be read before the
+        first that cannot, and the columns of those.
+        """
+        if isinstance(column, Bytes):
+            return self.rows((column.data, np.ascontiguousarray(column.offsets), column.gap))
+        if not isinstance(column, np.ndarray) or column.dtype.kind != "O":
+            return self._one_after_another(rows_of(column))
+        if column.ndim == 1:
+            return self.rows(np.ascontiguousarray(column))
+        return self.batches(np.ascontiguousarray(column)) if column.ndim == 2 else (0, {})
+
     def rows(self, strings: Any) -> tuple[int, dict[str, Column]]:
         """The features of many examples, each read by itself: how many are good before the first that is not, and a
         column for each feature of those. `strings` is what `kernels.parse_examples` takes.
@@ -232,16 +236,16 @@ class ExampleParser:
         count, size = strings.shape
         request = self._requests[True]
         if self._fixed is None or request is None:
-            return self._batch_by_batch(list(strings))
+            return self._one_after_another(list(strings))
         done, found = kernels.parse_examples(strings, *request)
         whole = done // size if size else count
         if whole < count:
             found = [(flat[: whole * size * int(n)], None) for (flat, _), n in zip(found, request[2], strict=True)]
         return whole, {key: found[i][0].reshape(whole, size, *shape) for key, i, shape in self._fixed}
 
-    def _batch_by_batch(self, batches: list[Any]) -> tuple[int, dict[str, Column]]:
+    def _one_after_another(self, rows: list[Any]) -> tuple[int, dict[str, Column]]:
         done: list[dict[str, Any]] = []
-        for strings in batches:
+        for strings in rows:
             try:
                 done.append(self(strings))
             except InvalidArgumentError:
@@ -415,127 +419,3 @@ def as_strings(serialized: Any, op: str) -> Array:
     if strings.dtype.kind != "O":
         raise InvalidArgumentError(f"{op}: takes serialized messages, which are strings, got {strings.dtype}")
     return strings
-
-
-def assembled(
-    want: Wanted, rows: dict[str, list[Any]], batch: bool, op: str, first: int = 0
-) -> dict[str, Any]:
-    """The arrays and tensors of each key, from the values of each example; messages count them from `first`."""
-    out: dict[str, Any] = {}
-    for key, d in want.dense.items():
-        array = (sequence if d.sequence else fixed)(key, d, rows[key], op, first)
-        out[key] = array if batch else array[0]
-    for key, kind in want.sparse.items():
-        out[key] = sparse(joined(kind, rows[key]), lengths_of(rows[key]), batch)
-    for key, (kind, splits) in want.ragged.items():
-        flat = joined(kind, rows[key])
-        out[key] = RaggedTensor.from_row_splits(flat, row_splits(lengths_of(rows[key]), splits)) if batch else flat
-    return out
-
-
-def composed(features: Mapping[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
-    """The features as they were asked for, in the order of the dict: those made of several keys are put together."""
-    out = {}
-    for key, feature in features.items():
-        if isinstance(feature, RaggedFeature):
-            out[key] = in_rows(key, feature, raw)
-        elif isinstance(feature, SparseFeature):
-            out[key] = _placed(key, feature, raw)
-        else:
-            out[key] = raw[key]
-    return out
-
-
-def fixed(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Array:
-    """An array of a fixed number of values per example."""
-    size = int(np.prod(d.shape, dtype=np.int64))
-    if size == 0:
-        raise InvalidArgumentError(f"{op}: the feature {key!r} has the shape {list(d.shape)}, which holds no values")
-    filled = []
-    for i, row in enumerate(rows, first):
-        if row is None:
-            if d.default is None:
-                raise InvalidArgumentError(
-                    f"{op}: example {i} has no feature {key!r}, which is needed; give it a default_value, or add it"
-                )
-            row = d.default.ravel()
-        elif len(row) != size:
-            raise InvalidArgumentError(
-                f"{op}: example {i} has {len(row)} values in the feature {key!r}, and {size} are asked for, "
-                f"of shape {list(d.shape)}"
-            )
-        filled.append(row)
-    return joined(d.dtype, filled).reshape(len(rows), *d.shape)
-
-
-def sequence(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Array:
-    """An array with as many steps as the longest example has; the others are filled up."""
-    size = math.prod(d.shape)
-    for i, row in enumerate(rows, first):
-        if row is not None and (size == 0 or len(row) % size):
-            raise InvalidArgumentError(
-                f"{op}: example {i} has {len(row)} values in the feature {key!r}, which is no multiple of {size}, "
-                f"the values of a step of shape {list(d.shape)}"
-            )
-    return padded(d, joined(d.dtype, rows), lengths_of(rows))
-
-
-def padded(d: Dense, flat: Array, lengths: Array) -> Array:
-    """The values of each example in a row of their own, filled up with the default to the longest."""
-    longest = int(lengths.max(initial=0))
-    out = np.empty((len(lengths), longest), d.dtype.dtype)
-    out[...] = d.default
-    out[np.arange(longest) < lengths[:, None]] = flat
-    return out.reshape(len(lengths), longest // max(math.prod(d.shape), 1), *d.shape)
-
-
-def sparse(flat: Array, lengths: Array, batch: bool) -> SparseTensor:
-    """The values of each example in a row of their own; for one example without the dimension of the batch."""
-    row_of = np.repeat(np.arange(len(lengths)), lengths)
-    place = np.arange(len(flat)) - (np.cumsum(lengths) - lengths)[row_of]
-    longest = int(lengths.max(initial=0))
-    if batch:
-        return SparseTensor(np.stack([row_of, place], axis=1), flat, [len(lengths), longest])
-    return SparseTensor(place[:, None], flat, [longest])
-
-
-def joined(kind: DType, rows: list[Any]) -> Array:
-    """The values of all examples, one after another, in fresh memory."""
-    if kind == types.string:
-        flat = [v for row in rows if row is not None for v in row]
-        out = np.empty(len(flat), object)
-        out[:] = flat
-        return out
-    parts = [row for row in rows if row is not None]
-    return np.concatenate(parts) if parts else np.empty(0, kind.dtype)
-
-
-def lengths_of(rows: list[Any]) -> Array:
-    """How many values each example has."""
-    return np.array([0 if row is None else len(row) for row in rows], np.int64)
-
-
-def row_splits(lengths: Array, dtype: DType) -> Array:
-    """Where the values of each example begin and end among all."""
-    out = np.zeros(len(lengths) + 1, dtype.dtype)
-    np.cumsum(lengths, out=out[1:])
-    return out
-
-
-def _placed(key: str, feature: SparseFeature, raw: dict[str, Any]) -> SparseTensor:
-    """The sparse tensor whose places are values of other features."""
-    keys = index_keys(feature)
-    held = raw[feature.value_key]
-    sizes = [int(s) for s in np.atleast_1d(feature.size)]
-    if len(sizes) != len(keys):
-        raise InvalidArgumentError(f"the SparseFeature {key!r} has {len(keys)} index keys and {len(sizes)} sizes")
-    for k in keys:
-        if raw[k].indices.shape != held.indices.shape or (raw[k].indices[:, :-1] != held.indices[:, :-1]).any():
-            raise InvalidArgumentError(
-                f"the SparseFeature {key!r} has not as many places in {k!r} as values in {feature.value_key!r}"
-            )
-    columns = [*held.indices[:, :-1].T, *(raw[k].values for k in keys)]
-    made = SparseTensor(
-        np.stack(columns, axis=1), held.values, [*held.dense_shape[:-1].tolist(), *sizes]
-    )
-    return made if feature.already_sorted else made.reorder()

@@ -8,16 +8,8 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidArgumentError
-from feedline.io.parsing.example import (
-    as_strings,
-    assembled,
-    composed,
-    joined,
-    lengths_of,
-    named,
-    read_feature,
-    row_splits,
-)
+from feedline.io.parsing.assemble import assembled, composed, joined, lengths_of, row_splits
+from feedline.io.parsing.example import as_strings, named, read_feature
 from feedline.io.parsing.features import (
     Dense,
     FixedLenFeature,
@@ -36,7 +28,8 @@ Array = np.ndarray[Any, Any]
 Steps = list[Any]
 """The values of a feature step by step."""
 
-_CONTEXT, _LISTS = 0x0A, 0x12
+CONTEXT, LISTS = 0x0A, 0x12
+"""The tags of the two fields of a SequenceExample."""
 
 
 def parse_sequence_example(
@@ -62,7 +55,7 @@ def parse_sequence_example(
     ({}, {'x': array([[1, 2],
            [0, 0]])}, {'x': array([2, 0])})
     """
-    return _Parser(context_features, sequence_features, "parse_sequence_example")(serialized, example_names)
+    return SequenceParser(context_features, sequence_features, "parse_sequence_example")(serialized, example_names)
 
 
 def parse_single_sequence_example(
@@ -80,14 +73,14 @@ def parse_single_sequence_example(
     >>> fl.io.parse_single_sequence_example(example.SerializeToString(), sequence_features=sequences)
     ({}, {'x': array([[0.5, 1.5]], dtype=float32)})
     """
-    parser = _Parser(context_features, sequence_features, "parse_single_sequence_example")
+    parser = SequenceParser(context_features, sequence_features, "parse_single_sequence_example")
     if as_strings(serialized, parser.op).ndim:
         raise InvalidArgumentError(f"{parser.op}: takes one string, got {serialized!r}")
     return parser(serialized, None if example_name is None else [example_name])[:2]
 
 
-class _Parser:
-    """What to read, checked."""
+class SequenceParser:
+    """`parse_sequence_example` with the features checked once."""
 
     def __init__(self, context: Any, sequences: Any, op: str) -> None:
         if not context and not sequences:
@@ -101,7 +94,8 @@ class _Parser:
             if isinstance(feature, FixedLenSequenceFeature) and feature.default_value is not None:
                 raise InvalidArgumentError(f"{op}: the FixedLenSequenceFeature {key!r} must have no default_value here")
 
-    def __call__(self, serialized: Any, names: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
+    def __call__(self, serialized: Any, names: Any = None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
+        """The features of the context, the sequences, and the lengths of those that are arrays."""
         strings = as_strings(serialized, self.op)
         if strings.ndim > 1:
             raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
@@ -109,7 +103,7 @@ class _Parser:
         lists: dict[str, list[Steps | None]] = {key.decode(): [] for key in self.in_lists.kinds()}
         for i, data in enumerate(strings.ravel().tolist()):
             where = named(self.op, i, names)
-            context, steps = _parts(data, where)
+            context, steps = parts(data, where)
             for key, kind in self.in_context.kinds().items():
                 at = f"{where}, context feature {key.decode()!r}"
                 found = read_feature(data, context[key], kind, at) if key in context else None
@@ -160,15 +154,15 @@ class _Parser:
         return steps
 
 
-def _parts(data: bytes, where: str) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
+def parts(data: bytes, where: str) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
     """Where the features of the context and the feature lists are; of a key that is there twice, the last."""
     context: list[tuple[bytes, Span]] = []
     lists: list[tuple[bytes, Span]] = []
     at, end = 0, len(data)
     try:
         while at < end:
-            if data[at] in (_CONTEXT, _LISTS):
-                found = context if data[at] == _CONTEXT else lists
+            if data[at] in (CONTEXT, LISTS):
+                found = context if data[at] == CONTEXT else lists
                 length, at = read_varint(data, at + 1, end)
                 at = read_entries(data, at, min(at + length, end), found)
             else:

@@ -1,0 +1,143 @@
+"""From the values of each example to arrays and sparse and ragged tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.io.parsing.features import Dense, RaggedFeature, SparseFeature, Wanted, index_keys
+from feedline.io.parsing.partitions import in_rows
+from feedline.structure import types
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.types import DType
+
+Array = np.ndarray[Any, Any]
+
+
+def assembled(
+    want: Wanted, rows: dict[str, list[Any]], batch: bool, op: str, first: int = 0
+) -> dict[str, Any]:
+    """The arrays and tensors of each key, from the values of each example; messages count them from `first`."""
+    out: dict[str, Any] = {}
+    for key, d in want.dense.items():
+        array = (sequence if d.sequence else fixed)(key, d, rows[key], op, first)
+        out[key] = array if batch else array[0]
+    for key, kind in want.sparse.items():
+        out[key] = sparse(joined(kind, rows[key]), lengths_of(rows[key]), batch)
+    for key, (kind, splits) in want.ragged.items():
+        flat = joined(kind, rows[key])
+        out[key] = RaggedTensor.from_row_splits(flat, row_splits(lengths_of(rows[key]), splits)) if batch else flat
+    return out
+
+
+def composed(features: Mapping[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+    """The features as they were asked for, in the order of the dict: those made of several keys are put together."""
+    out = {}
+    for key, feature in features.items():
+        if isinstance(feature, RaggedFeature):
+            out[key] = in_rows(key, feature, raw)
+        elif isinstance(feature, SparseFeature):
+            out[key] = _placed(key, feature, raw)
+        else:
+            out[key] = raw[key]
+    return out
+
+
+def fixed(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Array:
+    """An array of a fixed number of values per example."""
+    size = int(np.prod(d.shape, dtype=np.int64))
+    if size == 0:
+        raise InvalidArgumentError(f"{op}: the feature {key!r} has the shape {list(d.shape)}, which holds no values")
+    filled = []
+    for i, row in enumerate(rows, first):
+        if row is None:
+            if d.default is None:
+                raise InvalidArgumentError(
+                    f"{op}: example {i} has no feature {key!r}, which is needed; give it a default_value, or add it"
+                )
+            row = d.default.ravel()
+        elif len(row) != size:
+            raise InvalidArgumentError(
+                f"{op}: example {i} has {len(row)} values in the feature {key!r}, and {size} are asked for, "
+                f"of shape {list(d.shape)}"
+            )
+        filled.append(row)
+    return joined(d.dtype, filled).reshape(len(rows), *d.shape)
+
+
+def sequence(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Array:
+    """An array with as many steps as the longest example has; the others are filled up."""
+    size = math.prod(d.shape)
+    for i, row in enumerate(rows, first):
+        if row is not None and (size == 0 or len(row) % size):
+            raise InvalidArgumentError(
+                f"{op}: example {i} has {len(row)} values in the feature {key!r}, which is no multiple of {size}, "
+                f"the values of a step of shape {list(d.shape)}"
+            )
+    return padded(d, joined(d.dtype, rows), lengths_of(rows))
+
+
+def padded(d: Dense, flat: Array, lengths: Array) -> Array:
+    """The values of each example in a row of their own, filled up with the default to the longest."""
+    longest = int(lengths.max(initial=0))
+    out = np.empty((len(lengths), longest), d.dtype.dtype)
+    out[...] = d.default
+    out[np.arange(longest) < lengths[:, None]] = flat
+    return out.reshape(len(lengths), longest // max(math.prod(d.shape), 1), *d.shape)
+
+
+def sparse(flat: Array, lengths: Array, batch: bool) -> SparseTensor:
+    """The values of each example in a row of their own; for one example without the dimension of the batch."""
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    place = np.arange(len(flat)) - (np.cumsum(lengths) - lengths)[row_of]
+    longest = int(lengths.max(initial=0))
+    if batch:
+        return SparseTensor(np.stack([row_of, place], axis=1), flat, [len(lengths), longest])
+    return SparseTensor(place[:, None], flat, [longest])
+
+
+def joined(kind: DType, rows: list[Any]) -> Array:
+    """The values of all examples, one after another, in fresh memory."""
+    if kind == types.string:
+        flat = [v for row in rows if row is not None for v in row]
+        out = np.empty(len(flat), object)
+        out[:] = flat
+        return out
+    parts = [row for row in rows if row is not None]
+    return np.concatenate(parts) if parts else np.empty(0, kind.dtype)
+
+
+def lengths_of(rows: list[Any]) -> Array:
+    """How many values each example has."""
+    return np.array([0 if row is None else len(row) for row in rows], np.int64)
+
+
+def row_splits(lengths: Array, dtype: DType) -> Array:
+    """Where the values of each example begin and end among all."""
+    out = np.zeros(len(lengths) + 1, dtype.dtype)
+    np.cumsum(lengths, out=out[1:])
+    return out
+
+
+def _placed(key: str, feature: SparseFeature, raw: dict[str, Any]) -> SparseTensor:
+    """The sparse tensor whose places are values of other features."""
+    keys = index_keys(feature)
+    held = raw[feature.value_key]
+    sizes = [int(s) for s in np.atleast_1d(feature.size)]
+    if len(sizes) != len(keys):
+        raise InvalidArgumentError(f"the SparseFeature {key!r} has {len(keys)} index keys and {len(sizes)} sizes")
+    for k in keys:
+        if raw[k].indices.shape != held.indices.shape or (raw[k].indices[:, :-1] != held.indices[:, :-1]).any():
+            raise InvalidArgumentError(
+                f"the SparseFeature {key!r} has not as many places in {k!r} as values in {feature.value_key!r}"
+            )
+    columns = [*held.indices[:, :-1].T, *(raw[k].values for k in keys)]
+    made = SparseTensor(
+        np.stack(columns, axis=1), held.values, [*held.dense_shape[:-1].tolist(), *sizes]
+    )
+    return made if feature.already_sorted else made.reorder()

@@ -1,0 +1,194 @@
+"""`parse`: records that are serialized `Example` messages become dicts of their features."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.io.parsing.example import ExampleParser
+from feedline.io.parsing.infer import SequenceFeatures, infer_features
+from feedline.io.parsing.sequence import SequenceParser
+from feedline.ops.batch import Grouped, batch
+from feedline.ops.nested import Flattened
+from feedline.ops.parse_example_dataset import parsed
+from feedline.ops.sources.tfrecord_dataset import TFRecords
+from feedline.plan import arguments
+from feedline.plan.face import F, sample
+from feedline.plan.function import infer
+from feedline.plan.node import Node, RowFailed, RowWise, node
+from feedline.structure.block import Array, Block
+from feedline.structure.spec import TensorSpec
+from feedline.structure.types import string
+
+SAMPLES = 4
+MOST_NAMES = 10_000
+MOST_NESTED = 16
+RECORDS = TensorSpec([], string), TensorSpec([None], string)
+
+
+class Asked:
+    """What to read: features that were given, or those of the files that a plan reads, found when they are needed."""
+
+    __slots__ = ("_found", "_lock", "given", "plan")
+
+    def __init__(self, given: Any, plan: Node) -> None:
+        self.given, self.plan = given, plan
+        self._lock = threading.Lock()
+        self._found: ExampleParser | SequenceParser | None = None if given is None else _parser_for(given)
+
+    @property
+    def parser(self) -> ExampleParser | SequenceParser:
+        """The parser of these features."""
+        with self._lock:
+            if self._found is None:
+                self._found = _parser_for(_inferred(self.plan))
+            return self._found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Asked) and self.given == other.given
+
+    def __hash__(self) -> int:
+        return hash(self.given is None)
+
+    def __repr__(self) -> str:
+        return "inferred" if self.given is None else repr(self.given)
+
+    def __reduce__(self) -> Any:
+        return Asked, (self.given, self.plan)
+
+
+@node
+class Parse(RowWise):
+    """Each row, a record or a batch of records, as its features."""
+
+    op: ClassVar[str] = "parse"
+    features: Asked
+
+    def spec(self) -> Any:
+        """What the features are; batches of records have their dimension in front."""
+        parser = self.features.parser
+        spec = _checked(self.input.element_spec)
+        if isinstance(parser, ExampleParser):
+            return parser.spec(tuple(spec.shape))
+        blocks = sample(self, SAMPLES)
+        return infer(blocks) if blocks else None
+
+    @property
+    def spec_known(self) -> bool:
+        """Not before files have been read for it, or elements."""
+        given = self.features.given
+        return "element_spec" in self.__dict__ or (isinstance(given, Mapping) and self.input.spec_known)
+
+    def apply(self, block: Block) -> Block:
+        """All rows at once, where they are Examples."""
+        if block.n == 0:
+            return block
+        parser = self.features.parser
+        _checked(block.spec())
+        if isinstance(parser, ExampleParser):
+            return parsed(parser, block)
+        done: list[Any] = []
+        for i, strings in enumerate(block.rows()):
+            try:
+                context, sequences, lengths = parser(strings)
+            except InvalidArgumentError as e:
+                raise RowFailed(i, Block.of_elements(done) if done else None, e) from None
+            done.append((context, sequences) if isinstance(strings, bytes) else (context, sequences, lengths))
+        return Block.of_elements(done)
+
+    def blame(self, failed: RowFailed, number: int) -> Exception:
+        """Names the element."""
+        what = str(failed.error).removeprefix("parse: ")
+        return InvalidArgumentError(f"parse at step {self.position} failed on element {number}: {what}")
+
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable
+
+    def rows(self, index: Array) -> Block:
+        """Just these rows, parsed."""
+        try:
+            return self.apply(self.input.rows(index))
+        except RowFailed as failed:
+            raise self.blame(failed, int(index[failed.index])) from failed.error
+
+
+def _parser_for(features: Any) -> ExampleParser | SequenceParser:
+    if isinstance(features, SequenceFeatures):
+        return SequenceParser(*features, "parse")
+    return ExampleParser(features, "parse")
+
+
+def _checked(spec: Any) -> Any:
+    if not any(records.is_compatible_with(spec) for records in RECORDS):
+        raise InvalidTypeError(f"parse: the elements must be records, strings, or batches of them, got {spec!r}")
+    return spec
+
+
+def _inferred(plan: Node) -> Any:
+    found = list(_files(plan))
+    if not found:
+        raise InvalidArgumentError(
+            "parse: features can be inferred only where the records come straight from TFRecord files; give features, "
+            "for instance those that fl.io.infer_features(files) finds"
+        )
+    names = [name for source in found for block in sample(source.input, MOST_NAMES) for name in block.rows()]
+    return infer_features(names, found[0].compression_type)
+
+
+def _files(plan: Node) -> Iterator[TFRecords]:
+    """The sources a plan passes the records of on, in another order perhaps, but as they are."""
+    if isinstance(plan, TFRecords):
+        yield plan
+    elif isinstance(plan, Flattened):
+        for key in sample(plan.input, MOST_NESTED):
+            yield from _files(plan.child(key))
+    elif isinstance(plan, Grouped) or type(plan).spec is Node.spec:
+        for below in plan.inputs:
+            yield from _files(below)
+
+
+def parse(
+    self: F,
+    features: Any = None,
+    batch_size: int | None = None,
+    drop_remainder: bool = False,
+    name: str | None = None,
+) -> F:
+    """Parses records that are serialized `Example` messages: each becomes a dict of its features.
+
+    >>> import tempfile
+    >>> from feedline.train import Example, Feature, Features, Int64List
+    >>> path = f"{tempfile.mkdtemp()}/numbers.tfrecord"
+    >>> with fl.io.TFRecordWriter(path) as writer:
+    ...     for i in range(3):
+    ...         number = Feature(int64_list=Int64List(value=[i]))
+    ...         writer.write(Example(features=Features(feature={"x": number})).SerializeToString())
+    >>> list(fl.TFRecordDataset(path).parse({"x": fl.io.FixedLenFeature([], fl.int64)}))
+    [{'x': np.int64(0)}, {'x': np.int64(1)}, {'x': np.int64(2)}]
+
+    Without `features` those are taken that `fl.io.infer_features` finds in the files, when they are needed first: by
+    `element_spec` or by the first element. The records must then come straight from TFRecord files, shuffled or
+    interleaved perhaps. Print what it finds, and write it into the program, to be safe from surprises.
+
+    >>> list(fl.TFRecordDataset(path).shuffle(3, seed=1).parse(batch_size=2))
+    [{'x': array([1, 2])}, {'x': array([0])}]
+
+    With `batch_size` elements are batches, parsed at once; the dataset may also be one of batches already. For
+    `SequenceExample` messages `features` is a pair, the features of the context and those of the sequences, and
+    elements are pairs as `fl.io.parse_single_sequence_example` gives them, batches what `fl.io.parse_sequence_example`
+    gives.
+    """
+    given = SequenceFeatures(*features) if isinstance(features, tuple) and len(features) == 2 else features
+    if given is not None and not isinstance(given, (Mapping, SequenceFeatures)):
+        raise InvalidTypeError(f"parse: features must be a dict of features, or a pair of two, got {features!r}")
+    plan = self._plan
+    if plan.spec_known:
+        _checked(plan.element_spec)
+    if batch_size is not None:
+        size = arguments.positive(batch_size, "batch_size", "parse")
+        plan = batch(self, size, drop_remainder)._plan
+    return self._derive(Parse(plan, Asked(given, plan)))  # type: ignore[no-any-return]
