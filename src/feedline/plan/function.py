@@ -135,11 +135,10 @@ class Function:
         if not done:
             return block.slice(0, 0)
         leaves, tree = flatten(result)
-        seen: set[int] = set()
-        for i, leaf in enumerate(leaves):
-            if id(leaf) in seen:
-                leaves[i] = take_rows(leaf, np.arange(done))
-            seen.add(id(leaf))
+        if self._signature is not None and tree == self._signature[0]:
+            tree = self._signature[0]  # one tree for all blocks, which remembers what has been worked out of it
+        if len(set(map(id, leaves))) < len(leaves):
+            leaves = [take_rows(leaf, np.arange(done)) for leaf in leaves]
         try:
             made = Block(leaves, done, tree)
             return self._checked(made if self._signature is None else made.reordered(self._signature[0]))

@@ -262,8 +262,13 @@ def take_rows(column: Column, index: Array) -> Column:
 def concat_columns(columns: list[Column]) -> Column:
     """The columns' rows one after another."""
     first = columns[0]
-    if all(isinstance(c, np.ndarray) and c.shape[1:] == first.shape[1:] and c.dtype == first.dtype for c in columns):
-        return concatenate(columns)
+    if isinstance(first, np.ndarray):
+        shape, dtype = first.shape[1:], first.dtype
+        for c in columns:
+            if not isinstance(c, np.ndarray) or c.shape[1:] != shape or c.dtype != dtype:
+                break
+        else:
+            return concatenate(columns)
     filled = [c for c in columns if len(c)]
     if not filled:
         return first

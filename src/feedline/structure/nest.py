@@ -21,7 +21,7 @@ class Tree:
     order are different trees that `order_of` can line up.
     """
 
-    __slots__ = ("_build", "children", "keys", "kind", "size")
+    __slots__ = ("_build", "_paths", "children", "keys", "kind", "size")
 
     def __init__(self, kind: type | None, keys: tuple[Any, ...] = (), children: tuple[Tree, ...] = ()) -> None:
         self.kind = kind
@@ -29,6 +29,7 @@ class Tree:
         self.children = children
         self.size: int = 1 if kind is None else sum(c.size for c in children)
         self._build: Callable[[Sequence[Any]], Any] | None = None
+        self._paths: list[str] | None = None
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
         """Puts `leaves` into this structure."""
@@ -50,7 +51,9 @@ class Tree:
 
     def paths(self) -> list[str]:
         """One path per leaf, for instance `$.image` or `$[0]`."""
-        return list(_paths(self, LEAF_PATH))
+        if self._paths is None:
+            self._paths = list(_paths(self, LEAF_PATH))
+        return self._paths
 
     def map(self, function: Callable[..., Any], *leaves: Sequence[Any]) -> Any:
         """The structure whose leaves are `function` of the given ones."""

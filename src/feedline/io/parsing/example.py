@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from feedline.io.parsing.features import (
     wanted,
 )
 from feedline.io.parsing.partitions import ragged_spec
+from feedline.io.parsing.prepared import prepared
 from feedline.kernels.entries import entries, kind_of, values
 from feedline.structure import types
 from feedline.structure.block import Bytes, Column, pack, rows_of
@@ -341,54 +341,8 @@ def _alone(value: Any) -> Column:
     return value[None] if isinstance(value, np.ndarray) else pack([value])
 
 
-class _Made(NamedTuple):
-    """A parser, and what it was made of. The lists among that someone may have changed since."""
-
-    parser: ExampleParser
-    features: list[Any]
-    lists: list[Any]
-    copies: list[Any]
-
-
-_MOST_PARSERS = 64
-_by_object: dict[Any, _Made] = {}
-_by_content: dict[Any, ExampleParser] = {}
-
-
 def _parser(features: Any, op: str) -> ExampleParser:
-    """A parser, the one made before where the features are the same: the same objects, or equal ones."""
-    try:
-        objects = (op, *features, *map(id, features.values()))
-        made = _by_object.get(objects)
-        if made is not None and made.lists == made.copies:
-            return made.parser
-        content = (op, *((key, type(feature), *map(_known, feature)) for key, feature in features.items()))
-        parser = _by_content.get(content)
-    except (AttributeError, TypeError, ValueError):  # no features, or some that are not worth it
-        return ExampleParser(features, op)
-    if parser is None:
-        parser = ExampleParser(deepcopy(dict(features)), op)
-        if len(_by_content) >= _MOST_PARSERS:
-            _by_content.clear()
-            _by_object.clear()
-        _by_content[content] = parser
-        # The features are held, so that no other objects get their ids.
-        held = list(features.values())
-        lists = [value for feature in held for value in feature if isinstance(value, (list, tuple))]
-        _by_object[objects] = _Made(parser, held, lists, deepcopy(lists))
-    return parser
-
-
-def _known(value: Any) -> Any:
-    """Something equal only for arguments that mean the same: 1, 1.0 and True do not, nor do 0.0 and -0.0."""
-    kind = type(value)
-    if kind is list or kind is tuple:
-        return kind, tuple(map(_known, value))
-    if kind is float:
-        return kind, repr(value)
-    if isinstance(value, np.generic):
-        raise TypeError("as floats, but with more types than are worth it")
-    return kind, value
+    return prepared(ExampleParser, op, features)
 
 
 def named(op: str, i: int, names: Any) -> str:

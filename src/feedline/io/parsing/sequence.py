@@ -18,6 +18,7 @@ from feedline.io.parsing.features import (
     VarLenFeature,
     wanted,
 )
+from feedline.io.parsing.prepared import prepared
 from feedline.kernels.entries import Span, holds_more, read_entries, skip, spans
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
@@ -55,7 +56,8 @@ def parse_sequence_example(
     ({}, {'x': array([[1, 2],
            [0, 0]])}, {'x': array([2, 0])})
     """
-    return SequenceParser(context_features, sequence_features, "parse_sequence_example")(serialized, example_names)
+    parser = prepared(SequenceParser, "parse_sequence_example", context_features, sequence_features)
+    return parser(serialized, example_names)
 
 
 def parse_single_sequence_example(
@@ -73,7 +75,7 @@ def parse_single_sequence_example(
     >>> fl.io.parse_single_sequence_example(example.SerializeToString(), sequence_features=sequences)
     ({}, {'x': array([[0.5, 1.5]], dtype=float32)})
     """
-    parser = SequenceParser(context_features, sequence_features, "parse_single_sequence_example")
+    parser = prepared(SequenceParser, "parse_single_sequence_example", context_features, sequence_features)
     if as_strings(serialized, parser.op).ndim:
         raise InvalidArgumentError(f"{parser.op}: takes one string, got {serialized!r}")
     return parser(serialized, None if example_name is None else [example_name])[:2]
@@ -90,6 +92,7 @@ class SequenceParser:
         self.sequences: Mapping[str, Any] = sequences or {}
         self.in_context = wanted(self.context, (VarLenFeature, FixedLenFeature, RaggedFeature), op)
         self.in_lists = wanted(self.sequences, (VarLenFeature, FixedLenSequenceFeature, RaggedFeature), op)
+        self.context_kinds, self.list_kinds = self.in_context.kinds(), self.in_lists.kinds()
         for key, feature in self.sequences.items():
             if isinstance(feature, FixedLenSequenceFeature) and feature.default_value is not None:
                 raise InvalidArgumentError(f"{op}: the FixedLenSequenceFeature {key!r} must have no default_value here")
@@ -99,18 +102,18 @@ class SequenceParser:
         strings = as_strings(serialized, self.op)
         if strings.ndim > 1:
             raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
-        contexts: dict[str, list[Any]] = {key.decode(): [] for key in self.in_context.kinds()}
-        lists: dict[str, list[Steps | None]] = {key.decode(): [] for key in self.in_lists.kinds()}
+        contexts: dict[str, list[Any]] = {key.decode(): [] for key in self.context_kinds}
+        lists: dict[str, list[Steps | None]] = {key.decode(): [] for key in self.list_kinds}
         for i, data in enumerate(strings.ravel().tolist()):
             where = named(self.op, i, names)
             context, steps = parts(data, where)
-            for key, kind in self.in_context.kinds().items():
+            for key, kind in self.context_kinds.items():
                 at = f"{where}, context feature {key.decode()!r}"
                 found = read_feature(data, context[key], kind, at) if key in context else None
                 if found is None and key in context and key.decode() in self.in_context.dense:
                     raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
                 contexts[key.decode()].append(found)
-            for key, kind in self.in_lists.kinds().items():
+            for key, kind in self.list_kinds.items():
                 at = f"{where}, feature list {key.decode()!r}"
                 lists[key.decode()].append(_steps(data, steps[key], kind, at) if key in steps else None)
         batch = strings.ndim > 0
