@@ -107,3 +107,29 @@ def test_a_full_shuffle_of_slices_holds_row_numbers_only() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 5_000_000
+
+
+def test_an_error_of_the_input_comes_after_the_rows_drawn_before_it() -> None:
+    def fails(x: Any) -> Any:
+        if x in (5, 11):
+            raise ValueError("no")
+        return x
+
+    def make() -> Any:
+        return fl.Dataset.range(14).map(fails).shuffle(3, seed=4)
+
+    good = [x for x in range(14) if x not in (5, 11)]
+    seen: list[Any] = []
+    it = iter(make())
+    while True:
+        try:
+            seen.append(next(it))
+        except StopIteration:
+            break
+        except fl.errors.InvalidArgumentError as e:
+            seen.append(type(e))
+    assert sorted(x for x in seen if not isinstance(x, type)) == good and len(seen) == 14
+    check_errors(make, seen, second=None)
+    batches = make().batch(100)
+    with pytest.raises(fl.errors.InvalidArgumentError):
+        next(iter(batches))

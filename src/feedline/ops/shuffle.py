@@ -16,7 +16,7 @@ from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
-from feedline.structure.block import Array, Block
+from feedline.structure.block import Array, Block, concat
 
 EPOCHS_AHEAD = 3
 PULL_ROWS = 8192
@@ -27,10 +27,11 @@ class Buffer:
 
     Positions count up for ever; position p is slot p % len(ring). The ring holds one slice of positions per epoch,
     oldest first: [start, end, complete]. Elements are drawn from the oldest slice only, so epochs do not mix.
-    `pending` are rows that have been read but find no room yet; they belong to the newest slice.
+    `pending` are rows that have been read but find no room yet; they belong to the newest slice. `error` is one of the
+    input, due after the rows that had been drawn when it came.
     """
 
-    __slots__ = ("drawn", "epoch", "gave", "live", "pending", "pool", "ring", "seeds", "slices", "stopped")
+    __slots__ = ("drawn", "epoch", "error", "gave", "live", "pending", "pool", "ring", "seeds", "slices", "stopped")
 
     def __init__(self, seeds: tuple[int, int]) -> None:
         self.seeds = seeds
@@ -43,6 +44,7 @@ class Buffer:
         self.live = False
         self.gave = False
         self.stopped = False
+        self.error: Exception | None = None
 
     @property
     def count(self) -> int:
@@ -91,6 +93,7 @@ class Buffer:
             "rows": self.pool.peek(numbers) if len(numbers) else None,
             "epoch": self.epoch,
             "flags": [self.live, self.gave, self.stopped],
+            "error": self.error,
         }
 
     @classmethod
@@ -99,6 +102,7 @@ class Buffer:
         self = cls((saved["seeds"][0], saved["seeds"][1]))
         self.drawn, self.epoch = saved["drawn"], saved["epoch"]
         self.live, self.gave, self.stopped = saved["flags"]
+        self.error = saved["error"]
         self.slices = deque([int(s), int(e), bool(c)] for s, e, c in saved["slices"])
         rows = saved["rows"]
         if rows is not None:
@@ -138,10 +142,33 @@ class Shuffle(Node):
         return Buffer(self.generator.next())
 
     def step(self, state: Buffer, pull: Pull, want: int) -> tuple[Block | None, Buffer]:
+        """As many rows as are wanted, since whoever comes next would have to join pieces; but not beyond the end of an
+        epoch, where seeds are taken.
+        """
+        s = state
+        if s.error is not None:
+            error, s.error = s.error, None
+            raise error
+        rows = self._next(s, pull, want)
+        if rows is None or rows.n >= want or self.count != 1:
+            return rows, s
+        parts, have = [rows], rows.n
+        while have < want:
+            try:
+                more = self._next(s, pull, want - have)
+            except Exception as e:
+                s.error = e
+                break
+            if more is None:
+                break
+            parts.append(more)
+            have += more.n
+        return concat(parts), s
+
+    def _next(self, s: Buffer, pull: Pull, want: int) -> Block | None:
         """Fills the buffer as far as the first draw needs it, then draws as many rows as may be drawn without
         reading on.
         """
-        s = state
         size = None if self.buffer_size == UNKNOWN else self.buffer_size
         while True:
             if len(s.pending) and size is not None and s.count < size:
@@ -150,11 +177,11 @@ class Shuffle(Node):
                 self._fill(s, pull, want, size)
                 continue
             if not s.count:
-                return None, s
+                return None
             while s.slices[0][0] == s.slices[0][1]:  # an epoch is over: its slice goes, the next one has its own seeds
                 s.seeds, s.drawn = self.generator.next(), 0
                 s.slices.popleft()
-            return self._draw(s, want, size), s
+            return self._draw(s, want, size)
 
     def _must_fill(self, s: Buffer, size: int | None) -> bool:
         if s.stopped or (not s.live and self.count >= 0 and s.epoch >= self.count):
