@@ -17,6 +17,7 @@ from feedline.plan.function import Function
 
 io = fl.io
 NUMBER = io.FixedLenFeature([], fl.int64)
+NUMBERS = io.FixedLenFeature([2], fl.int64)
 FEATURES = {"a": NUMBER, "s": io.FixedLenFeature([], fl.string, "none")}
 TABLE = {"features": FEATURES}
 EVERY_KIND: dict[str, Any] = {
@@ -128,7 +129,7 @@ PARSING: dict[str, Any] = {
 @pytest.mark.parametrize("name", PARSING)
 def test_functions_that_only_parse(name: str) -> None:
     function = PARSING[name]
-    assert Function(function).elementwise
+    assert Function(function).only_parses
     ds = fl.Dataset.from_tensor_slices(records(5))
     want = elements(ds.map(opaque(function)))
     mapped = ds.map(function)
@@ -207,7 +208,7 @@ class Property:
 )
 def test_functions_that_do_something_else(function: Any) -> None:
     SEEN.clear()
-    assert not Function(function).elementwise
+    assert not Function(function).only_parses
     assert not SEEN
 
 
@@ -300,7 +301,10 @@ def test_results_belong_to_the_user() -> None:
     twice = fl.Dataset.from_tensor_slices(records(6)).map(
         lambda r: (lambda e: (e["b"], e["b"]))(parse_single_example(r, {"b": io.FixedLenFeature([2], fl.int64)}))
     )
-    assert not twice._plan.quiet  # a function inside is not looked into
+    assert not Function(twice._plan.function.call).only_parses  # a function inside is not looked into
+    for first, second in twice:
+        first[:] = -1
+        assert (second >= 0).all()
 
     def both(record: Any) -> Any:
         parsed = parse_single_example(record, {"b": io.FixedLenFeature([2], fl.int64)})
@@ -325,3 +329,18 @@ def test_what_is_no_string_fails_as_ever() -> None:
         list(fl.Dataset.range(3).map(PARSING["lambda"]))
     with pytest.raises(InvalidArgumentError, match=r"takes one string, got the shape \[2\]"):
         list(fl.Dataset.from_tensor_slices(records(4)).batch(2).map(PARSING["lambda"]))
+
+
+def test_functions_that_parse_and_compute_run_for_many_rows_too() -> None:
+    def scaled(record: Any) -> Any:
+        parsed = parse_single_example(record, {"a": io.FixedLenFeature([], fl.int64), "b": NUMBERS})
+        return parsed["b"] * 2, parsed["a"] + 1
+
+    function = Function(scaled)
+    assert function.elementwise and not function.only_parses
+    ds = fl.Dataset.from_tensor_slices(records(40))
+    check(ds.map(scaled), elements(ds.map(opaque(scaled))))
+    strings = [*records(20), b"?", *records(20)]
+    bad = fl.Dataset.from_tensor_slices(strings).map(scaled)
+    rows = [(np.array([2 * i, 2 * i + 2]), np.int64(i + 1)) for i in range(20)]
+    check_errors(bad, [*rows, Raises(InvalidArgumentError, "failed on element 20: .*no serialized Example"), *rows])

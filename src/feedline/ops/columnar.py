@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from feedline.io.csv.decode import decode_csv
 from feedline.io.fixed import decode_raw
+from feedline.io.parsing.example import parse_rows, parse_single_example
+from feedline.io.parsing.features import FixedLenFeature
 from feedline.ops.sources.csv_dataset import csv_dataset
 from feedline.ops.sources.fixed_length_record_dataset import fixed_length_record_dataset
 from feedline.ops.sources.text_line_dataset import text_line_dataset
 from feedline.ops.sources.tfrecord_dataset import tfrecord_dataset
-from feedline.plan.columnar import register, register_source, row_by_row
+from feedline.plan.columnar import Rows, register, register_source, register_values, row_by_row
+
+
+def _parsed(first: Any, features: Any, example_names: Any = None, name: Any = None) -> Any:
+    """The features of one example per row, all of them of one size."""
+    if not isinstance(first, Rows):
+        return parse_single_example(first, features, example_names, name)
+    return {key: Rows(column) for key, column in parse_rows(first.data, features, example_names).items()}
+
 
 register(decode_csv, row_by_row(decode_csv))
 register(decode_raw, row_by_row(decode_raw))
+register(parse_single_example, _parsed)
+register(FixedLenFeature, FixedLenFeature)
+register_values(FixedLenFeature)
 for _source in (csv_dataset, fixed_length_record_dataset, text_line_dataset, tfrecord_dataset):
     register_source(_source)

@@ -81,6 +81,18 @@ def parse_single_example(
     return parser(serialized, example_names)
 
 
+def parse_rows(strings: Array, features: Any, example_names: Any = None) -> dict[str, Array]:
+    """The features of many examples, each parsed by itself, as arrays that have the examples first. A ValueError where
+    an example is bad, or a feature is no array of one shape for all.
+    """
+    if example_names is not None or strings.ndim != 1:
+        raise ValueError("examples one by one")
+    done, columns = _parser(features, "parse_single_example").rows(np.ascontiguousarray(strings))
+    if done < len(strings) or not all(isinstance(column, np.ndarray) for column in columns.values()):
+        raise ValueError("examples that are bad, or differ")
+    return columns
+
+
 class _Whole:
     """`parse_example` and `parse_single_example` for columns of elements: see structure/whole.py."""
 
