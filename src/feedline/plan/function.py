@@ -276,7 +276,8 @@ def _kept(result: Any, own: set[int]) -> Any:
         for i, (leaf, count) in enumerate(zip(leaves, counts, strict=True)):
             if type(leaf) is np.ndarray and _may_change(leaf, count > _ALONE_IN_STRUCTURE, own):
                 leaves[i] = leaf.copy()
-        return tree.unflatten(leaves)
+        kept = tree.unflatten(leaves)
+        return list(kept) if type(result) is list else kept
     return result
 
 
