@@ -27,7 +27,7 @@ test: venv
 	@echo "== pytest" && $(BIN)/python -m pytest -q -n auto
 
 bench: venv
-	@$(BIN)/python bench/micro/run.py
+	@$(BIN)/python bench/micro/run.py && $(BIN)/python bench/micro/parallel.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -15,6 +15,8 @@ from feedline.plan.arguments import AUTOTUNE
 
 CHUNK_SECONDS = 2e-3
 """What one call of a worker should take: long against handing it over, short against a training step."""
+PROCESS_SECONDS = 20e-3
+"""The same for another process, which takes more handing over."""
 CHUNK_ROWS = 4096
 CHUNK_BYTES = 1 << 20
 TOO_CHEAP = 100e-6
@@ -53,6 +55,7 @@ class Tuner:
         self.shared = Mean()
         self.share = Mean()
         self.row_bytes = Mean()
+        self.aim = CHUNK_SECONDS
         self.why = "not measured yet"
         self.holds_gil = False
         self.history: list[str] = []
@@ -72,8 +75,9 @@ class Tuner:
         self._first = max(settings.initial_calls or 2, self._fewest)
         self._tuned = settings.tuned
 
-    def fix(self, calls: int) -> None:
-        """So many calls, come what may."""
+    def in_processes(self, calls: int) -> None:
+        """So many calls, come what may, by other processes."""
+        self.aim = PROCESS_SECONDS
         if self.fixed is None:
             self.fixed = calls
 
@@ -93,7 +97,7 @@ class Tuner:
         if self._small:
             return 1 if forced.mode == "thread" else 3
         per_row = (self.shared if self.calls and self.shared.count else self.alone).value
-        rows = CHUNK_ROWS if per_row <= 0 else int(CHUNK_SECONDS / per_row)
+        rows = CHUNK_ROWS if per_row <= 0 else int(self.aim / per_row)
         if self.row_bytes.value > 0:
             rows = min(rows, int(CHUNK_BYTES / self.row_bytes.value))
         return max(1, min(rows, CHUNK_ROWS))

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from feedline.errors import FailedPreconditionError
 from feedline.structure.memory import keeper
 
+TRIED = 32
+"""So many blocks are read in the background before it is decided whether that pays."""
 PATIENCE = 0.5
 """How many seconds closing waits for threads that are in the middle of something."""
 
@@ -106,6 +108,39 @@ class Budget:
         return self.held >= self.limit
 
 
+class Asking:
+    """Whether reading nested datasets in the background pays: it does if the consumer waits less than it would take to
+    read by itself. Where it does not, it is tried again after a while.
+    """
+
+    def __init__(self) -> None:
+        self._read = self._waited = 0.0
+        self._count = 0
+        self._until = 0.0
+        self._rest = 0.25
+
+    def told(self, read: float, waited: float) -> None:
+        """A block took so many seconds to read, and the consumer waited so many for it."""
+        self._read += read
+        self._waited += waited
+        self._count += 1
+
+    def pays(self) -> bool:
+        """True when blocks should be read in the background."""
+        now = time.perf_counter()
+        if now < self._until:
+            return False
+        if self._count >= TRIED:
+            gained = self._waited < 0.7 * self._read
+            self._read = self._waited = self._count = 0
+            if not gained:
+                self._until = now + self._rest
+                self._rest = min(2 * self._rest, 8.0)
+                return False
+            self._rest = 0.25
+        return True
+
+
 class Pool:
     """Threads that take jobs in the order they were given, as many as are needed and allowed."""
 
@@ -155,7 +190,7 @@ class Crew:
         self.settings = settings if settings is not None else Settings()
         self.budget = Budget(self.settings.memory)
         self.stages: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.log: dict[str, Any] = {}
+        self.asking = Asking()
         self.lost = False
         self.began = time.perf_counter()
         self._pools: dict[Any, Pool] = {}

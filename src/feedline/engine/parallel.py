@@ -78,7 +78,7 @@ class Calls(Input):
             inputs.eager = True
         self.tuner = Tuner(calls, settings, self.crew.cores, self.key)
         if self._in_processes():
-            self.tuner.fix(self.crew.cores if calls == AUTOTUNE else calls)
+            self.tuner.in_processes(self.crew.cores if calls == AUTOTUNE else calls)
         self.timed = Timed(inputs)
         self.waited = self.worked = 0.0
         self.made = self.rows_out = self.calls = 0
@@ -249,7 +249,7 @@ class Calls(Input):
             self.tuner.why += f"; {e}"
             return
         self.moved = True
-        self.tuner.fix(self.crew.cores)
+        self.tuner.in_processes(self.crew.cores)
         self.tuner.why = "moved to processes: the function holds the interpreter (options.autotune.allow_processes)"
 
     def _fed(self) -> bool:

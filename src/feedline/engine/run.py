@@ -98,7 +98,7 @@ class Run:
         """How many nested runs may be read at once in the background."""
         if self.crew is None or (wanted is None and not forced.mode):
             return 0
-        return most if wanted is None or wanted == AUTOTUNE else min(wanted, most)
+        return min(most, 2 * self.crew.cores if wanted is None or wanted == AUTOTUNE else wanted)
 
     def ordered(self, wanted: bool | None) -> bool:
         """Whether the order of elements must be kept."""
@@ -106,7 +106,7 @@ class Run:
 
     def ask(self, want: int, calls: int) -> Asked | None:
         """Has the next block read in the background, if the last one took long enough for that to pay."""
-        if self.crew is None or (self.seconds < WORTH_ASKING and not forced.mode):
+        if self.crew is None or not (forced.mode or (self.seconds >= WORTH_ASKING and self.crew.asking.pays())):
             return None
         asked = Asked(self, want)
         self.crew.pool((self.level, "read"), calls, "read").submit(asked.run_it)
@@ -229,8 +229,11 @@ class Asked:
 
     def wait(self) -> Block | None:
         """The block. Where nobody has begun to read it, the caller does."""
+        began = perf_counter()
         self.run_it()
         with self._done:
+            assert self._run.crew is not None
+            self._run.crew.asking.told(self._run.seconds, perf_counter() - began)
             if self._error is not None:
                 raise self._error
             return self._block
