@@ -8,7 +8,8 @@ which is all that a sequential run does.
 from __future__ import annotations
 
 from collections import deque
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -94,7 +95,7 @@ class Calls(Input):
     def _idle(self) -> None:
         self.active = self.ended = False
         self.window: deque[Call] = deque()
-        self.finished: SimpleQueue[Call | None] = SimpleQueue()
+        self.finished: SimpleQueue[None] = SimpleQueue()
         self.out: Block | None = None
         self.origin: Call | None = None  # what `out` came from, where it gives as many rows as it got
         self.error: Exception | None = None
@@ -218,6 +219,8 @@ class Calls(Input):
         room = self._room()
         while not self.ended and self.late is None and len(self.window) < room:
             if self.window:
+                if self.window[0].again:
+                    return  # made alone, to see whether it is the one that kills its worker
                 if self.crew.budget.spent or (self.seeded and not self._fed()):
                     return
                 if self.window[0].finished and perf_counter() - began > LONG_PULL:
@@ -302,72 +305,77 @@ class Calls(Input):
         else:
             self.window.extend(made)
         for call in made:
-            if not self.ordered:
-                call.on_done = self.finished.put
             self.crew.budget.add(call.size)
-            self.workers.submit(call)
+            self._hand(call)
+
+    def _hand(self, call: Call) -> None:
+        if not self.ordered:
+            call.on_done = self._tell
+        call.handed = True
+        self.workers.submit(call)
+        if self.closing:
+            raise Closing  # who told so may not have seen this call, and it may never be made
+
+    def _tell(self) -> None:
+        """A call has been made. One word is enough, however many have been."""
+        if self.finished.empty():
+            self.finished.put(None)
 
     def _wait(self) -> Call:
         """The call whose turn it is, when it is finished."""
         head = self.window[0]
-        if head.again and not head.started:
-            self.workers.submit(head)
-        if head.finished and self.ordered:
-            self.window.popleft()
-            return head
-        self.crew.check()
-        began = perf_counter()
-        try:
-            if not self.ordered:
-                found = self._any(began)
-                self.window.remove(found)
-                return found
-            self._wait_for(head, began)
-            self.window.popleft()
-            return head
-        finally:
-            self.waited += perf_counter() - began
-
-    def _any(self, began: float) -> Call:
-        limit = self.crew.settings.timeout
-        while True:
-            if limit is not None:
-                late = next((c for c in self.window if not c.finished and c.started and c.age > limit), None)
-                if late is not None:
-                    self._overdue(late)
-                    return late
+        if not head.handed:
+            self._hand(head)
+        found = self._next_finished()
+        if found is None:
+            self.crew.check()
+            began = perf_counter()
             try:
-                found = self.finished.get(timeout=limit)
-            except Exception:  # queue.Empty: look for calls that take too long
-                continue
-            if found is None:
-                raise Closing
-            if found in self.window:
-                return found
-
-    def _wait_for(self, call: Call, began: float) -> None:
-        limit = self.crew.settings.timeout
-        while not call.done.acquire(timeout=-1 if limit is None else limit):
-            if call.started and call.age >= (limit or 0):
-                self._overdue(call)
-                return
-        if self.closing:
+                while (found := self._next_finished()) is None:
+                    self._wait_for_one(head)
+            finally:
+                self.waited += perf_counter() - began
+        if self.closing or self.crew.closing:
             raise Closing
-        call.done.release()
+        self.window.remove(found)
+        return found
 
-    def _overdue(self, call: Call) -> None:
+    def _next_finished(self) -> Call | None:
+        """The first call where the order counts, else any, if it is finished or takes too long."""
+        limit = self.crew.settings.timeout
+        for i, call in enumerate(self.window):
+            if call.finished:
+                return call
+            if limit is not None and self.workers.age(call) > limit:
+                self.window[i] = self._overdue(call)
+                return self.window[i]
+            if self.ordered:
+                return None
+        return None
+
+    def _wait_for_one(self, head: Call) -> None:
+        """Returns when something has happened, or it is time to look for calls that take too long."""
+        limit = self.crew.settings.timeout
+        if not self.ordered:
+            with suppress(Empty):
+                self.finished.get(timeout=limit and limit / 4)
+        elif head.done.acquire(timeout=-1 if limit is None else limit / 4):
+            head.release()
+
+    def _overdue(self, call: Call) -> Call:
         """Gives up on a call that takes too long. Its worker is left to itself."""
         limit = self.crew.settings.timeout
         message = (
-            f"the call took longer than {limit} seconds (options.threading.call_timeout) and was given up; "
-            "its thread goes on in the background until it returns"
+            f"the call took longer than {limit:g} seconds (options.threading.call_timeout) and was given up; "
+            f"{self.workers.afterlife}"
         )
-        late, call.rows = Call(call.block, call.number, call.draws, call.before, call.offset), None
+        late = Call(call.block, call.number, call.draws, call.before, call.offset)
         late.failed = RowFailed(0, None, DeadlineExceededError(message))
-        self.window[self.window.index(call)] = late
+        late.handed = True
+        late.release()
         call.on_done = None
         self.workers.given_up()
-        late.done.release()
+        return late
 
     def _take(self, call: Call) -> None:
         """What a finished call has brought."""
@@ -405,15 +413,14 @@ class Calls(Input):
 
         if not isinstance(failed, WorkerDied):
             return False
-        self.workers.revive(str(failed))
+        self.workers.revive(failed)
         if call.block.n == 1 and call.again:
-            self.error = self.node.blame(RowFailed(0, None, self.workers.death(str(failed))), call.number)
+            self.error = self.node.blame(RowFailed(0, None, self.workers.death(failed)), call.number)
             return True
         rows = []
         for i in range(call.block.n):
             single = Call(call.block.slice(i, i + 1), call.number + i, call.draws, call.before, call.offset + i)
-            single.again = True
-            single.on_done = None if self.ordered else self.finished.put
+            single.again = True  # handed over when it is the first
             self.crew.budget.add(single.size)
             rows.append(single)
         self.window.extendleft(reversed(rows))
@@ -475,8 +482,7 @@ class Calls(Input):
             self.workers.forget()
         self.finished.put(None)
         for call in list(self.window):
-            if not call.started:
-                call.release()
+            call.release()
 
     def finish(self) -> bool:
         """Forgets what is on its way."""
@@ -485,13 +491,11 @@ class Calls(Input):
             self.workers.close()
             self.workers = None
         self._idle()
-        self.closing = False
         return True
 
     def start(self) -> None:
-        """Starts anew."""
-        if self.active:
-            if self.workers is not None:
-                self.workers.forget()
-            self.finish()
+        """Starts anew. Calls that have not begun are not made; those that have may end later."""
+        if self.workers is not None:
+            self.workers.forget()
+        self.finish()
         super().start()

@@ -377,9 +377,14 @@ class RowWise(Node):
 
     def applied(self, block: Block, number: int, draws: Draws | None) -> Block:
         """`apply` to rows whose first is the iteration's row `number`."""
-        if draws is not None:
-            place.draws, place.first, place.epochs = draws, number, self.epochs
-        return self.apply(block)
+        if draws is None:
+            return self.apply(block)
+        outer = place.draws, place.first, place.epochs  # of a function in which this dataset is iterated
+        place.draws, place.first, place.epochs = draws, number, self.epochs
+        try:
+            return self.apply(block)
+        finally:
+            place.draws, place.first, place.epochs = outer
 
     def step(self, state: RowWiseState, pull: Pull, want: int) -> tuple[Block | None, RowWiseState]:
         """Transforms what the input gives. Rows before a failing one come out first, then the error, then the rest."""
