@@ -127,7 +127,11 @@ class Iterator(Generic[T]):
         self._crew.check()
         with self._lock:
             self._must_be_open()
-            return checkpoint.dumps(self._cursor)
+            try:
+                return checkpoint.dumps(self._cursor)
+            except Closing:
+                self._must_be_open()
+                raise SystemExit from None
 
     def restore(self, state: bytes | str) -> None:
         """Goes on from where another iterator over the same plan was saved."""

@@ -104,6 +104,11 @@ class Budget:
             self.most = max(self.most, self.held)
 
     @property
+    def left(self) -> int:
+        """How many bytes more may wait."""
+        return self.limit - self.held
+
+    @property
     def spent(self) -> bool:
         """True when nothing more should be made ready."""
         return self.held >= self.limit

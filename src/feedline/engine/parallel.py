@@ -50,6 +50,7 @@ class Calls(Input):
         "origin",
         "out",
         "pull_rows",
+        "ready",
         "rows_out",
         "seeded",
         "seen",
@@ -73,7 +74,7 @@ class Calls(Input):
         self.ordered = settings.ordered if ordered is None else ordered
         self.workers: Any = None
         self.moved = False  # from threads to processes, since the function holds the interpreter
-        self.light = run.is_light(inputs.node)
+        self.light = self.ordered and run.is_light(inputs)
         self.seeded = run.has_seeds(inputs.node)
         if self.seeded and isinstance(inputs, Ahead):
             inputs.eager = True
@@ -99,6 +100,7 @@ class Calls(Input):
         self.out: Block | None = None
         self.origin: Call | None = None  # what `out` came from, where it gives as many rows as it got
         self.error: Exception | None = None
+        self.ready: deque[Block | Exception] = deque()  # what comes after these two
         self.late: Exception | None = None
         self.pull_rows = 1
         self.seen = 0
@@ -118,6 +120,9 @@ class Calls(Input):
             if self.error is not None:
                 error, self.error = self.error, None
                 raise error
+            if self.ready:
+                self._next_ready()
+                continue
             if not self.tuner.calls and not self.window and self.late is None:
                 self._stop()
                 return self._alone(want)
@@ -137,6 +142,13 @@ class Calls(Input):
         assert rows is not None
         self.out = rows.slice(want, rows.n) if rows.n > want else None
         return rows if self.out is None else rows.slice(0, want)
+
+    def _next_ready(self) -> None:
+        item = self.ready.popleft()
+        if isinstance(item, Exception):
+            self.error = item
+        else:
+            self.out, self.origin = item, None
 
     def _alone(self, want: int) -> Block | None:
         """As without workers; measures how long calls take, and decides whether workers would pay."""
@@ -172,7 +184,7 @@ class Calls(Input):
         up on.
         """
         by_others = self.crew.settings.timeout is not None or self._in_processes() or forced.mode is not None
-        return by_others and self.node.settled and state.done is None and state.error is None
+        return by_others and self.node.settled and not state.ready
 
     def _in_processes(self) -> bool:
         parallel = self.node.parallel
@@ -186,12 +198,10 @@ class Calls(Input):
         self.active = True
         self.calls = max(1, self.tuner.go())
         self.seen, self.draws = state.seen, state.draws
-        self.out, self.error, self.late = state.done, state.error, state.late
-        self.states[self.slot] = RowWiseState()
+        self.ready, self.late = deque(state.ready), state.late
+        self.states[self.slot] = RowWiseState(skip=state.skip, draws=state.draws)  # passed over in `_pull`
         self._hire()
-        if state.skip:
-            self.states[self.slot] = state  # passed over in `_pull`
-        elif state.rest is not None:
+        if state.rest is not None:
             self._cut(state.rest, None, 0)
 
     def _hire(self) -> None:
@@ -265,7 +275,8 @@ class Calls(Input):
         chunk = self._chunk(want)
         before = self._before() if self.light and not state.skip else None
         began = perf_counter()
-        asked = state.skip or max(1, min(self.pull_rows, chunk * (room - len(self.window))))
+        affordable = self.crew.budget.left / max(1.0, self.tuner.row_bytes.value)
+        asked = state.skip or max(1, min(self.pull_rows, chunk * (room - len(self.window)), int(affordable)))
         try:
             block = self.inputs(asked)
         except Exception as e:
@@ -440,31 +451,45 @@ class Calls(Input):
         if not self.active:
             self.inputs.capture_stages(into)
             return
+        ready = (*self._at_hand(), *self.ready)
         head = self.window[0] if self.window else None
-        skip = self.states[self.slot].skip
         origin = self.origin if self.out is not None else None
-        if origin is not None and origin.before is not None and self.ordered:
+        if origin is not None and origin.before is not None:
             assert self.out is not None
             given = origin.block.n - self.out.n
             into[self.first : self.slot] = origin.before
             state = RowWiseState(origin.number + given, skip=origin.offset + given, draws=self.draws)
-        elif head is None:
-            self.inputs.capture_stages(into)
-            state = RowWiseState(self.seen, None, self.error, self.out, skip, self.draws, self.late)
-        elif head.before is not None and self.ordered:
+        elif head is not None and head.before is not None:
             into[self.first : self.slot] = head.before
-            state = RowWiseState(head.number, None, self.error, self.out, head.offset, self.draws)
+            state = RowWiseState(head.number, None, ready, head.offset, self.draws)
         else:
             self.inputs.capture_stages(into)
-            rest = concat([call.block for call in self.window])
-            state = RowWiseState(self.seen - rest.n, rest, self.error, self.out, skip, self.draws, self.late)
+            rest = concat([call.block for call in self.window]) if self.window else None
+            skip = self.states[self.slot].skip
+            state = RowWiseState(self.seen - (rest.n if rest else 0), rest, ready, skip, self.draws, self.late)
         into[self.slot] = state
 
     def pause(self) -> None:
-        """Nothing of it runs when its consumer does not."""
+        """Nothing of it runs when its consumer does not, but for calls on their way. Where their rows cannot be had
+        again, those are waited for: a function may write into what it was given.
+        """
+        if not self.active or self.light:
+            return
+        kept = deque([*self._at_hand(), *self.ready])
+        while self.window:
+            self.out = self.error = None
+            try:
+                self._take(self._wait())
+            except Exception as e:
+                kept.append(e)
+            kept += self._at_hand()
+        self.out, self.error, self.ready = None, None, kept
+
+    def _at_hand(self) -> list[Block | Exception]:
+        return [v for v in (self.out, self.error) if v is not None]
 
     def resume(self) -> None:
-        """The opposite of `pause`."""
+        """The opposite of `pause`: it goes on when it is asked for more."""
 
     def described(self) -> Stage:
         """For reports."""

@@ -107,7 +107,7 @@ class Ahead(Input):
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)
         self.crew = run.crew
-        self.light = run.is_light(inputs.node)
+        self.light = run.is_light(inputs)
         self.free = run.is_free(inputs)
         self.eager = forced.mode is not None  # always uses a thread
         self.lock = threading.RLock()
@@ -172,6 +172,8 @@ class Ahead(Input):
         return self.front is not None or (self.running and len(self.items) > 0)
 
     def _inline(self, want: int) -> Block | None:
+        if not self.free and self.node.ahead != AUTOTUNE:
+            want = min(want, self.depth + 1)  # nobody wants to see effects further ahead
         began = perf_counter()
         block = super().__call__(want)
         seconds = perf_counter() - began

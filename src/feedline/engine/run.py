@@ -120,10 +120,11 @@ class Run:
         """Another run of the same plan, not started."""
         return Run(self.plan, self.prepare, self.key, self.crew, self.path)
 
-    @staticmethod
-    def is_light(plan: Node) -> bool:
-        """True when a copy of a plan's states is cheap and stays what it is."""
-        return not any(n.heavy for n in plan.walk()) and not Run.has_seeds(plan)
+    def is_light(self, pull: Input) -> bool:
+        """True when a copy of the states below, and of an input's own, is cheap and stays what it is."""
+        stages = (s for s in self.stages if pull.first <= s.slot <= pull.slot)
+        nodes = pull.node.walk()
+        return not any(n.heavy for n in nodes) and not self.has_seeds(pull.node) and all(s.light for s in stages)
 
     @staticmethod
     def has_seeds(plan: Node) -> bool:
