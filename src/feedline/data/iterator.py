@@ -54,6 +54,7 @@ class Iterator(Generic[T]):
     def __next__(self) -> T:
         for row in self._rows:
             return row  # type: ignore[no-any-return]
+        self._crew.check()  # before the lock: in a child process nobody may be there to release it
         with self._lock:
             while True:
                 for row in self._rows:  # another thread may have got the next block meanwhile
@@ -68,7 +69,7 @@ class Iterator(Generic[T]):
             return self._cursor.refill()
         except Closing:
             self._must_be_open()
-            raise
+            raise SystemExit from None  # the program ends; this ends a thread of the user's without a word
         finally:
             self._rows = self._handed_out()
             self._waited += perf_counter() - began
@@ -123,16 +124,26 @@ class Iterator(Generic[T]):
         >>> next(other)
         np.int64(2)
         """
+        self._crew.check()
         with self._lock:
             self._must_be_open()
-            return checkpoint.dumps(self._cursor)
+            try:
+                return checkpoint.dumps(self._cursor)
+            except Closing:
+                self._must_be_open()
+                raise SystemExit from None
 
     def restore(self, state: bytes | str) -> None:
         """Goes on from where another iterator over the same plan was saved."""
+        self._crew.check()
         with self._lock:
             self._must_be_open()
             run = self._run.twin()
-            cursor = checkpoint.loads(state, run)
+            try:
+                cursor = checkpoint.loads(state, run)
+            except BaseException:
+                run.close()
+                raise
             self._run.close()
             self._run, self._cursor = run, cursor
             self._rows = self._handed_out()
@@ -144,7 +155,9 @@ class Iterator(Generic[T]):
         if self._closed:
             return
         self._closed = True
-        self._run.tell_closing()
+        if self._crew.lost:
+            return
+        self._crew.tell_closing()
         with self._lock:
             self._rows = iter(())
             self._run.close()

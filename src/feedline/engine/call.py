@@ -26,11 +26,13 @@ class Call:
         "done",
         "draws",
         "failed",
+        "handed",
         "number",
         "offset",
         "on_done",
         "rows",
         "size",
+        "slot",
         "started",
         "wall",
     )
@@ -41,10 +43,12 @@ class Call:
         self.failed: BaseException | None = None
         self.started = self.wall = self.cpu = 0.0
         self.size = block.nbytes
+        self.slot = 0  # where another process writes that it has begun
+        self.handed = False  # to the workers
         self.again = False  # made a second time, after its worker died
         self.done = threading.Lock()
         self.done.acquire()
-        self.on_done: Callable[[Call], None] | None = None
+        self.on_done: Callable[[], None] | None = None
 
     def run(self, node: RowWise) -> None:
         """Makes the call, in the thread that it is run in."""
@@ -61,17 +65,12 @@ class Call:
         self.wall, self.cpu = wall, cpu
         self.release()
         if self.on_done is not None:
-            self.on_done(self)
+            self.on_done()
 
     def release(self) -> None:
         """Lets go whoever waits."""
         with suppress(RuntimeError):  # somebody else has done so, to end the waiting
             self.done.release()
-
-    @property
-    def age(self) -> float:
-        """How many seconds ago it was begun."""
-        return perf_counter() - self.started
 
     @property
     def finished(self) -> bool:
@@ -99,6 +98,8 @@ class Timed:
 class Threads:
     """Workers that are threads of this process."""
 
+    afterlife = "its thread goes on in the background until it returns"
+
     def __init__(self, pool: Pool, node: RowWise) -> None:
         self.pool, self.node = pool, node
         self.stopped = False
@@ -110,6 +111,10 @@ class Threads:
     def _run(self, call: Call) -> None:
         if not self.stopped:
             call.run(self.node)
+
+    def age(self, call: Call) -> float:
+        """How many seconds ago a call was begun; 0 for one that waits."""
+        return perf_counter() - call.started if call.started else 0.0
 
     def given_up(self) -> None:
         """A call will not return: its thread does not count any more."""

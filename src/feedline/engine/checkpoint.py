@@ -45,7 +45,7 @@ def _dumped(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) ->
     saved = {
         "version": VERSION,
         "plan": outline(plan),
-        "generators": [g.count for g in counters(plan)],
+        "generators": _counts(cursor.run, states),
         "states": [encode(s) for s in states],
         "skip": skip,
         "rest": encode(rest),
@@ -103,6 +103,20 @@ def counters(plan: Node) -> list[Any]:
     return [*generators(plan), *_each_once(getattr(n, "epochs", None) for n in plan.walk())]
 
 
+def _counts(run: Run, states: list[Any]) -> list[int]:
+    """How far the counters were when the run was in `states`: it may have begun iterations since, which it will begin
+    again when it is restored.
+    """
+    begun: dict[int, int] = {}
+    for n, then, now in zip(run.nodes, states, run.states, strict=True):
+        epochs = getattr(n, "epochs", None)
+        if epochs is None or now is None or now.draws is None:
+            continue
+        since = now.draws[1] - (then.draws[1] if then is not None and then.draws is not None else now.draws[1])
+        begun[id(epochs)] = max(since, begun.get(id(epochs), 0))
+    return [c.count - begun.get(id(c), 0) for c in counters(run.plan)]
+
+
 def _each_once(found: Iterable[Any]) -> list[Any]:
     return list({id(g): g for g in found if g is not None and hasattr(g, "count")}.values())
 
@@ -130,9 +144,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, Exception):
         return {"error": [errors.op_class(type(value)).__name__, f"{type(value).__name__}: {value}"]}
     if isinstance(value, Run):
-        counts = [g.count for g in counters(value.plan)]
         with value.held() as states:
-            return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in states], counts]}
+            coded = [encode(s) for s in states]
+            return {"run": [encode(value.key), outline(value.plan), coded, _counts(value, states)]}
     if isinstance(value, RaggedTensor):
         return {"ragged": [encode(value.values), encode(value.row_splits)]}
     if isinstance(value, SparseTensor):

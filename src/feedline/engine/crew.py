@@ -2,6 +2,9 @@
 
 Threads are daemons and belong to one iterator: they start when there is something to do ahead and end with it. A thread
 that is stuck in a user's function is left behind and frees what it holds when the function returns.
+
+An iterator that is garbage may be collected in any thread, at any moment, in one of its own as well: locks here are
+reentrant, and nothing waits for the thread that it runs in.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -94,13 +98,18 @@ class Budget:
         self.limit = limit if limit is not None else memory() // 4
         self.held = 0
         self.most = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def add(self, n: int) -> None:
         """So many bytes more (fewer where negative) are waiting."""
         with self._lock:
             self.held += n
             self.most = max(self.most, self.held)
+
+    @property
+    def left(self) -> int:
+        """How many bytes more may wait."""
+        return self.limit - self.held
 
     @property
     def spent(self) -> bool:
@@ -149,31 +158,35 @@ class Pool:
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads = 0
         self._spare = 0  # threads without a job, less jobs without a thread
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def submit(self, job: Callable[[], None]) -> None:
         """Has the job done by a thread."""
         with self._lock:
             self._spare -= 1
-            start = self._spare < 0 and self._threads < self.size
-            if start:
-                self._threads += 1
-                self._spare += 1
+            start = self._one_more()
         self._jobs.put(job)
         if start:
             self.crew.thread(self._work, self.name)
 
     def replace_one(self) -> None:
-        """One thread is stuck for good: another may take its place."""
+        """One thread is stuck for good: another takes its place, at once where jobs wait for it."""
         with self._lock:
             self._threads -= 1
+            start = self._one_more()
+        if start:
+            self.crew.thread(self._work, self.name)
+
+    def _one_more(self) -> bool:
+        if self._spare >= 0 or self._threads >= self.size:
+            return False
+        self._threads += 1
+        self._spare += 1
+        return True
 
     def close(self) -> None:
         """Ends the threads, each when it is done with what it does."""
-        with self._lock:
-            for _ in range(self._threads):
-                self._jobs.put(None)
-            self._threads = self._spare = 0
+        self._jobs.put(None)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -181,6 +194,7 @@ class Pool:
             del job  # what it holds may go while the thread waits for the next one
             with self._lock:
                 self._spare += 1
+        self._jobs.put(None)  # for the next thread, also one that is stuck now
 
 
 class Crew:
@@ -191,11 +205,13 @@ class Crew:
         self.budget = Budget(self.settings.memory)
         self.stages: weakref.WeakSet[Any] = weakref.WeakSet()
         self.asking = Asking()
-        self.lost = False
+        self.lost = False  # in a child process
+        self.closing = False
+        self.until = 0.0  # how long closing waits for threads, as `time.monotonic` counts
         self.began = time.perf_counter()
         self._pools: dict[Any, Pool] = {}
         self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._context = contextvars.copy_context()
 
     @property
@@ -206,12 +222,13 @@ class Crew:
     def thread(self, target: Callable[[], None], name: str) -> threading.Thread:
         """Starts a thread. It sees the context variables of the thread that made the iterator."""
         self.check()
+        if self.closing:
+            raise Closing
         context = self._context.copy()
         made = threading.Thread(target=context.run, args=(target,), name=f"feedline-{name}", daemon=True)
         with self._lock:
-            self._threads = [t for t in self._threads if t.is_alive()]
-            self._threads.append(made)
             made.start()
+            self._threads = [made, *(t for t in self._threads if t.is_alive())]
         self.must_end()
         return made
 
@@ -237,6 +254,13 @@ class Crew:
                 "make a new iterator over the dataset in this process"
             )
 
+    def tell_closing(self) -> None:
+        """Wakes everything that waits, in nested runs too, to its end. Nothing is begun any more."""
+        if not self.closing:
+            self.closing, self.until = True, time.monotonic() + PATIENCE
+        for stage in members(self.stages):
+            stage.tell_closing()
+
     def close(self) -> None:
         """Ends all threads and waits a moment for them."""
         with self._lock:
@@ -246,37 +270,45 @@ class Crew:
             return
         for pool in pools:
             pool.close()
-        wait_for(threads)
+        wait_for(threads, self.until)
         keeper.trim()
 
 
-def wait_for(threads: list[threading.Thread]) -> None:
-    """Joins threads, but no longer than a moment for all of them together."""
-    until = time.monotonic() + PATIENCE
+def wait_for(threads: list[threading.Thread], until: float) -> None:
+    """Joins threads, but no longer than until then."""
     for thread in threads:
         if thread is not threading.current_thread():
             thread.join(max(0.0, until - time.monotonic()))
 
 
+def members(found: weakref.WeakSet[Any]) -> list[Any]:
+    """What is in a set that other threads add to meanwhile."""
+    while True:
+        with suppress(RuntimeError):  # it has changed while it was being read
+            return list(found)
+
+
 _live: weakref.WeakSet[Crew] = weakref.WeakSet()
 
 
-def _at_exit() -> None:
-    for crew in list(_live):
-        stages = list(crew.stages)
-        for stage in stages:
-            stage.tell_closing()
-        for stage in stages:
+def end_all() -> None:
+    """Ends what works for iterators that are still open: the program ends."""
+    crews = members(_live)
+    for crew in crews:
+        crew.tell_closing()
+    for crew in crews:
+        crew.close()  # before their stages: threads use what is below them
+        for stage in members(crew.stages):
             stage.finish()
-        crew.close()
 
 
 def _after_fork() -> None:
-    for crew in list(_live):
+    """In a child process none of the threads are, and a lock that one of them held stays locked for ever."""
+    for crew in members(_live):
         crew.lost = True
-        crew._lock = threading.Lock()
+    _live.clear()
 
 
-atexit.register(_at_exit)
+atexit.register(end_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

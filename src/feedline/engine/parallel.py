@@ -8,7 +8,8 @@ which is all that a sequential run does.
 from __future__ import annotations
 
 from collections import deque
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -49,6 +50,7 @@ class Calls(Input):
         "origin",
         "out",
         "pull_rows",
+        "ready",
         "rows_out",
         "seeded",
         "seen",
@@ -72,7 +74,7 @@ class Calls(Input):
         self.ordered = settings.ordered if ordered is None else ordered
         self.workers: Any = None
         self.moved = False  # from threads to processes, since the function holds the interpreter
-        self.light = run.is_light(inputs.node)
+        self.light = self.ordered and run.is_light(inputs)
         self.seeded = run.has_seeds(inputs.node)
         if self.seeded and isinstance(inputs, Ahead):
             inputs.eager = True
@@ -94,10 +96,11 @@ class Calls(Input):
     def _idle(self) -> None:
         self.active = self.ended = False
         self.window: deque[Call] = deque()
-        self.finished: SimpleQueue[Call | None] = SimpleQueue()
+        self.finished: SimpleQueue[None] = SimpleQueue()
         self.out: Block | None = None
         self.origin: Call | None = None  # what `out` came from, where it gives as many rows as it got
         self.error: Exception | None = None
+        self.ready: deque[Block | Exception] = deque()  # what comes after these two
         self.late: Exception | None = None
         self.pull_rows = 1
         self.seen = 0
@@ -117,6 +120,9 @@ class Calls(Input):
             if self.error is not None:
                 error, self.error = self.error, None
                 raise error
+            if self.ready:
+                self._next_ready()
+                continue
             if not self.tuner.calls and not self.window and self.late is None:
                 self._stop()
                 return self._alone(want)
@@ -136,6 +142,13 @@ class Calls(Input):
         assert rows is not None
         self.out = rows.slice(want, rows.n) if rows.n > want else None
         return rows if self.out is None else rows.slice(0, want)
+
+    def _next_ready(self) -> None:
+        item = self.ready.popleft()
+        if isinstance(item, Exception):
+            self.error = item
+        else:
+            self.out, self.origin = item, None
 
     def _alone(self, want: int) -> Block | None:
         """As without workers; measures how long calls take, and decides whether workers would pay."""
@@ -171,7 +184,7 @@ class Calls(Input):
         up on.
         """
         by_others = self.crew.settings.timeout is not None or self._in_processes() or forced.mode is not None
-        return by_others and self.node.settled and state.done is None and state.error is None
+        return by_others and self.node.settled and not state.ready
 
     def _in_processes(self) -> bool:
         parallel = self.node.parallel
@@ -185,12 +198,10 @@ class Calls(Input):
         self.active = True
         self.calls = max(1, self.tuner.go())
         self.seen, self.draws = state.seen, state.draws
-        self.out, self.error, self.late = state.done, state.error, state.late
-        self.states[self.slot] = RowWiseState()
+        self.ready, self.late = deque(state.ready), state.late
+        self.states[self.slot] = RowWiseState(skip=state.skip, draws=state.draws)  # passed over in `_pull`
         self._hire()
-        if state.skip:
-            self.states[self.slot] = state  # passed over in `_pull`
-        elif state.rest is not None:
+        if state.rest is not None:
             self._cut(state.rest, None, 0)
 
     def _hire(self) -> None:
@@ -218,6 +229,8 @@ class Calls(Input):
         room = self._room()
         while not self.ended and self.late is None and len(self.window) < room:
             if self.window:
+                if self.window[0].again:
+                    return  # made alone, to see whether it is the one that kills its worker
                 if self.crew.budget.spent or (self.seeded and not self._fed()):
                     return
                 if self.window[0].finished and perf_counter() - began > LONG_PULL:
@@ -262,7 +275,8 @@ class Calls(Input):
         chunk = self._chunk(want)
         before = self._before() if self.light and not state.skip else None
         began = perf_counter()
-        asked = state.skip or max(1, min(self.pull_rows, chunk * (room - len(self.window))))
+        affordable = self.crew.budget.left / max(1.0, self.tuner.row_bytes.value)
+        asked = state.skip or max(1, min(self.pull_rows, chunk * (room - len(self.window)), int(affordable)))
         try:
             block = self.inputs(asked)
         except Exception as e:
@@ -302,72 +316,77 @@ class Calls(Input):
         else:
             self.window.extend(made)
         for call in made:
-            if not self.ordered:
-                call.on_done = self.finished.put
             self.crew.budget.add(call.size)
-            self.workers.submit(call)
+            self._hand(call)
+
+    def _hand(self, call: Call) -> None:
+        if not self.ordered:
+            call.on_done = self._tell
+        call.handed = True
+        self.workers.submit(call)
+        if self.closing:
+            raise Closing  # who told so may not have seen this call, and it may never be made
+
+    def _tell(self) -> None:
+        """A call has been made. One word is enough, however many have been."""
+        if self.finished.empty():
+            self.finished.put(None)
 
     def _wait(self) -> Call:
         """The call whose turn it is, when it is finished."""
         head = self.window[0]
-        if head.again and not head.started:
-            self.workers.submit(head)
-        if head.finished and self.ordered:
-            self.window.popleft()
-            return head
-        self.crew.check()
-        began = perf_counter()
-        try:
-            if not self.ordered:
-                found = self._any(began)
-                self.window.remove(found)
-                return found
-            self._wait_for(head, began)
-            self.window.popleft()
-            return head
-        finally:
-            self.waited += perf_counter() - began
-
-    def _any(self, began: float) -> Call:
-        limit = self.crew.settings.timeout
-        while True:
-            if limit is not None:
-                late = next((c for c in self.window if not c.finished and c.started and c.age > limit), None)
-                if late is not None:
-                    self._overdue(late)
-                    return late
+        if not head.handed:
+            self._hand(head)
+        found = self._next_finished()
+        if found is None:
+            self.crew.check()
+            began = perf_counter()
             try:
-                found = self.finished.get(timeout=limit)
-            except Exception:  # queue.Empty: look for calls that take too long
-                continue
-            if found is None:
-                raise Closing
-            if found in self.window:
-                return found
-
-    def _wait_for(self, call: Call, began: float) -> None:
-        limit = self.crew.settings.timeout
-        while not call.done.acquire(timeout=-1 if limit is None else limit):
-            if call.started and call.age >= (limit or 0):
-                self._overdue(call)
-                return
-        if self.closing:
+                while (found := self._next_finished()) is None:
+                    self._wait_for_one(head)
+            finally:
+                self.waited += perf_counter() - began
+        if self.closing or self.crew.closing:
             raise Closing
-        call.done.release()
+        self.window.remove(found)
+        return found
 
-    def _overdue(self, call: Call) -> None:
+    def _next_finished(self) -> Call | None:
+        """The first call where the order counts, else any, if it is finished or takes too long."""
+        limit = self.crew.settings.timeout
+        for i, call in enumerate(self.window):
+            if call.finished:
+                return call
+            if limit is not None and self.workers.age(call) > limit:
+                self.window[i] = self._overdue(call)
+                return self.window[i]
+            if self.ordered:
+                return None
+        return None
+
+    def _wait_for_one(self, head: Call) -> None:
+        """Returns when something has happened, or it is time to look for calls that take too long."""
+        limit = self.crew.settings.timeout
+        if not self.ordered:
+            with suppress(Empty):
+                self.finished.get(timeout=limit and limit / 4)
+        elif head.done.acquire(timeout=-1 if limit is None else limit / 4):
+            head.release()
+
+    def _overdue(self, call: Call) -> Call:
         """Gives up on a call that takes too long. Its worker is left to itself."""
         limit = self.crew.settings.timeout
         message = (
-            f"the call took longer than {limit} seconds (options.threading.call_timeout) and was given up; "
-            "its thread goes on in the background until it returns"
+            f"the call took longer than {limit:g} seconds (options.threading.call_timeout) and was given up; "
+            f"{self.workers.afterlife}"
         )
-        late, call.rows = Call(call.block, call.number, call.draws, call.before, call.offset), None
+        late = Call(call.block, call.number, call.draws, call.before, call.offset)
         late.failed = RowFailed(0, None, DeadlineExceededError(message))
-        self.window[self.window.index(call)] = late
+        late.handed = True
+        late.release()
         call.on_done = None
         self.workers.given_up()
-        late.done.release()
+        return late
 
     def _take(self, call: Call) -> None:
         """What a finished call has brought."""
@@ -405,15 +424,14 @@ class Calls(Input):
 
         if not isinstance(failed, WorkerDied):
             return False
-        self.workers.revive(str(failed))
+        self.workers.revive(failed)
         if call.block.n == 1 and call.again:
-            self.error = self.node.blame(RowFailed(0, None, self.workers.death(str(failed))), call.number)
+            self.error = self.node.blame(RowFailed(0, None, self.workers.death(failed)), call.number)
             return True
         rows = []
         for i in range(call.block.n):
             single = Call(call.block.slice(i, i + 1), call.number + i, call.draws, call.before, call.offset + i)
-            single.again = True
-            single.on_done = None if self.ordered else self.finished.put
+            single.again = True  # handed over when it is the first
             self.crew.budget.add(single.size)
             rows.append(single)
         self.window.extendleft(reversed(rows))
@@ -433,31 +451,45 @@ class Calls(Input):
         if not self.active:
             self.inputs.capture_stages(into)
             return
+        ready = (*self._at_hand(), *self.ready)
         head = self.window[0] if self.window else None
-        skip = self.states[self.slot].skip
         origin = self.origin if self.out is not None else None
-        if origin is not None and origin.before is not None and self.ordered:
+        if origin is not None and origin.before is not None:
             assert self.out is not None
             given = origin.block.n - self.out.n
             into[self.first : self.slot] = origin.before
             state = RowWiseState(origin.number + given, skip=origin.offset + given, draws=self.draws)
-        elif head is None:
-            self.inputs.capture_stages(into)
-            state = RowWiseState(self.seen, None, self.error, self.out, skip, self.draws, self.late)
-        elif head.before is not None and self.ordered:
+        elif head is not None and head.before is not None:
             into[self.first : self.slot] = head.before
-            state = RowWiseState(head.number, None, self.error, self.out, head.offset, self.draws)
+            state = RowWiseState(head.number, None, ready, head.offset, self.draws)
         else:
             self.inputs.capture_stages(into)
-            rest = concat([call.block for call in self.window])
-            state = RowWiseState(self.seen - rest.n, rest, self.error, self.out, skip, self.draws, self.late)
+            rest = concat([call.block for call in self.window]) if self.window else None
+            skip = self.states[self.slot].skip
+            state = RowWiseState(self.seen - (rest.n if rest else 0), rest, ready, skip, self.draws, self.late)
         into[self.slot] = state
 
     def pause(self) -> None:
-        """Nothing of it runs when its consumer does not."""
+        """Nothing of it runs when its consumer does not, but for calls on their way. Where their rows cannot be had
+        again, those are waited for: a function may write into what it was given.
+        """
+        if not self.active or self.light:
+            return
+        kept = deque([*self._at_hand(), *self.ready])
+        while self.window:
+            self.out = self.error = None
+            try:
+                self._take(self._wait())
+            except Exception as e:
+                kept.append(e)
+            kept += self._at_hand()
+        self.out, self.error, self.ready = None, None, kept
+
+    def _at_hand(self) -> list[Block | Exception]:
+        return [v for v in (self.out, self.error) if v is not None]
 
     def resume(self) -> None:
-        """The opposite of `pause`."""
+        """The opposite of `pause`: it goes on when it is asked for more."""
 
     def described(self) -> Stage:
         """For reports."""
@@ -475,8 +507,7 @@ class Calls(Input):
             self.workers.forget()
         self.finished.put(None)
         for call in list(self.window):
-            if not call.started:
-                call.release()
+            call.release()
 
     def finish(self) -> bool:
         """Forgets what is on its way."""
@@ -485,13 +516,11 @@ class Calls(Input):
             self.workers.close()
             self.workers = None
         self._idle()
-        self.closing = False
         return True
 
     def start(self) -> None:
-        """Starts anew."""
-        if self.active:
-            if self.workers is not None:
-                self.workers.forget()
-            self.finish()
+        """Starts anew. Calls that have not begun are not made; those that have may end later."""
+        if self.workers is not None:
+            self.workers.forget()
+        self.finish()
         super().start()

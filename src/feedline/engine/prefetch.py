@@ -13,14 +13,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from queue import SimpleQueue
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 from feedline.engine.autotune import seconds_of
-from feedline.engine.crew import Closing, forced, wait_for
-from feedline.engine.input import Input, blocks, close_state
+from feedline.engine.crew import PATIENCE, Closing, forced, wait_for
+from feedline.engine.input import Input, blocks
 from feedline.engine.report import Stage
-from feedline.errors import FailedPreconditionError
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
 from feedline.random import seeds
@@ -43,7 +42,7 @@ class Item:
 
     __slots__ = ("before", "block", "error", "size", "switch")
 
-    def __init__(self, block: Block | None, error: Exception | None, before: list[Any] | None) -> None:
+    def __init__(self, block: Block | None, error: BaseException | None, before: list[Any] | None) -> None:
         self.block, self.error, self.before = block, error, before
         self.size = 0 if block is None else block.nbytes
         self.switch = False
@@ -97,6 +96,7 @@ class Ahead(Input):
         "room",
         "rows",
         "running",
+        "standing",
         "starved",
         "starving",
         "thread",
@@ -107,10 +107,10 @@ class Ahead(Input):
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)
         self.crew = run.crew
-        self.light = run.is_light(inputs.node)
+        self.light = run.is_light(inputs)
         self.free = run.is_free(inputs)
         self.eager = forced.mode is not None  # always uses a thread
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.depth = self._chosen_depth()
         self.blocks = 0
         self.worked = self.waited = 0.0
@@ -133,7 +133,7 @@ class Ahead(Input):
         return f"{self.run.path}{self.node.position} {self.node.op}"
 
     def _reset(self) -> None:
-        self.running = self.alive = self.closing = self.pausing = False
+        self.running = self.alive = self.closing = self.pausing = self.standing = False
         self.blocked = self.holding = self.starving = self.filled = False
         self.front: Item | None = None
         self.given = self.cheap = 0
@@ -172,6 +172,8 @@ class Ahead(Input):
         return self.front is not None or (self.running and len(self.items) > 0)
 
     def _inline(self, want: int) -> Block | None:
+        if not self.free and self.node.ahead != AUTOTUNE:
+            want = min(want, self.depth + 1)  # nobody wants to see effects further ahead
         began = perf_counter()
         block = super().__call__(want)
         seconds = perf_counter() - began
@@ -187,8 +189,10 @@ class Ahead(Input):
 
     def launch(self) -> None:
         """From now on a thread makes the rows."""
-        if self.running or self.node.ahead is None:
+        if self.running or self.node.ahead is None or self.crew.closing:
             return
+        if self.thread is not None:
+            self.thread.join()  # the last one has nothing to do any more, but may not be out of the door yet
         self._reset()
         self.began = self._before() if self.light else None
         self.ready: SimpleQueue[None] = SimpleQueue()
@@ -197,29 +201,39 @@ class Ahead(Input):
         self.parked: SimpleQueue[None] = SimpleQueue()
         self.go_on: SimpleQueue[None] = SimpleQueue()
         self.running = self.alive = True
-        self.thread = self.crew.thread(self._produce, "prefetch")
+        try:
+            self.thread = self.crew.thread(self._produce, "prefetch")
+        except BaseException as e:
+            self.running = self.alive = False
+            if not isinstance(e, RuntimeError):  # where the system has no thread left, it goes on without
+                raise
 
     def _next(self) -> Item:
-        if not self.items:
+        item = self._ready_item()
+        if item is None:
             self.crew.check()
             began = perf_counter()
-            self.consumer = current.stage
-            with self.lock:
-                self.starving = not self.items
-                if self.starving and self.holding:
-                    self.demand.put(None)
-            self.ready.get()
-            self.starving = False
+            while item is None:
+                self.ready.get()
+                item = self._ready_item()
             self.waited += perf_counter() - began
             self._starved()
-        else:
-            self.ready.get()
-        if not self.items:
-            raise Closing
-        item = self.items.popleft()
         if item.block is None:
             self._taken(item)
         return item
+
+    def _ready_item(self) -> Item | None:
+        """The next item; where there is none the thread is told to say when there is."""
+        with self.lock:
+            if self.items:
+                return self.items.popleft()
+            if self.closing or not self.alive:
+                raise Closing
+            self.consumer = current.stage
+            self.starving = True
+            if self.holding:
+                self.demand.put(None)
+        return None
 
     def _taken(self, item: Item) -> None:
         self.crew.budget.add(-item.size)
@@ -269,27 +283,27 @@ class Ahead(Input):
         with self.lock:
             self.items.append(item)
             self.began = began
-        self.ready.put(None)
+            if self.starving:
+                self.starving = False
+                self.ready.put(None)
 
     def _leave(self) -> None:
         """The thread ends: those who wait for it are told; where they have gone already, it frees what it used."""
         with self.lock:
             self.alive = False
-            if self.pausing:
-                self.parked.put(None)
+            self.parked.put(None)
+            self.ready.put(None)
             abandoned = self.closing and self.thread is None
-        self.ready.put(None)
         if abandoned:
-            for i in range(self.first, self.slot):
-                state, self.states[i] = self.states[i], None
-                close_state(state)
+            self.run.free(self.first, self.slot)
 
     def _may_go_on(self) -> bool:
         """Waits until there is room for more; False where the iterator is closed."""
         while True:
             with self.lock:
-                if self.closing:
+                if self.closing or self.crew.closing:
                     return False
+                self.standing = self.pausing
                 if not self.pausing:
                     queued = len(self.items)
                     deep = max(1, self._deep())
@@ -315,7 +329,9 @@ class Ahead(Input):
         began = perf_counter()
         try:
             block = self.inputs(self.rows)
-        except Exception as e:
+        except Closing:
+            raise
+        except BaseException as e:  # SystemExit, too, belongs to the consumer
             return Item(None, e, self.began)
         seconds = perf_counter() - began
         if block is not None:
@@ -345,7 +361,7 @@ class Ahead(Input):
         """Returns when the consumer is waiting for what comes next, and those who wait for the consumer are, too."""
         while True:
             with self.lock:
-                if self.closing:
+                if self.closing or self.crew.closing:
                     raise Closing
                 self.holding = not (self.pausing or (self.starving and not self.items))
                 if not self.holding:
@@ -393,14 +409,15 @@ class Ahead(Input):
                 self.room.put(None)
             if self.holding:
                 self.demand.put(None)
-        self.parked.get()
+        while self.alive and not self.standing:
+            self.parked.get()
 
     def resume(self) -> None:
         """The opposite of `pause`."""
         with self.lock:
             if self.pausing and self.alive:
                 self.go_on.put(None)
-            self.pausing = False
+            self.pausing = self.standing = False
 
     def described(self) -> Stage:
         """For reports."""
@@ -417,6 +434,7 @@ class Ahead(Input):
             self.closing = True
             if not self.alive:
                 return
+            self.ready.put(None)
             if self.blocked:
                 self.blocked = False
                 self.room.put(None)
@@ -424,29 +442,38 @@ class Ahead(Input):
                 self.demand.put(None)
             if self.pausing:
                 self.go_on.put(None)
-        self.ready.put(None)
 
     def finish(self) -> bool:
         """Waits a moment for the thread; False where it is stuck and will free its states by itself, later."""
+        self.tell_closing()
         thread = self.thread
         if thread is not None and not self.crew.lost:
-            wait_for([thread])
+            wait_for([thread], self.crew.until or monotonic() + PATIENCE)
         with self.lock:
             stuck = self.alive and not self.crew.lost
             self.thread = None
-        self.crew.budget.add(-sum(item.size for item in self.items) - (self.front.size if self.front else 0))
         if not stuck:
-            self._reset()
+            self._empty()
         return not stuck
 
+    def _empty(self) -> None:
+        """Nobody is interested in what has been made ready."""
+        waiting = [*self.items, *filter(None, [self.front])]
+        self.crew.budget.add(-sum(item.size for item in waiting))
+        self.front, self.given = None, 0
+        self.items.clear()
+        self.running = False
+
     def start(self) -> None:
-        """Starts anew. What a thread has made ready for the epoch before goes."""
-        if self.running or self.front is not None:
+        """Starts anew. What a thread has made ready for the epoch before goes; what it does just now is waited for."""
+        if self.thread is not None:
             self.tell_closing()
-            if not self.finish():
-                raise FailedPreconditionError(
-                    f"{self.node.op}: the step below does not come to an end, so it cannot be started again"
-                )
+            while self.thread.is_alive():
+                self.thread.join(PATIENCE)
+                if self.crew.closing:
+                    raise Closing
+        self._empty()
+        self._reset()
         super().start()
 
 

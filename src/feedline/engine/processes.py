@@ -15,6 +15,7 @@ import mmap
 import os
 import pickle
 import signal
+import struct
 import sys
 import tempfile
 import threading
@@ -26,7 +27,7 @@ from glob import glob
 from typing import Any
 
 from feedline.engine.call import Call
-from feedline.engine.crew import PATIENCE
+from feedline.engine.crew import PATIENCE, end_all
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.function import Function
 from feedline.plan.node import Node, RowFailed, RowWise, node
@@ -35,6 +36,10 @@ from feedline.structure.block import Block
 SMALL = 1 << 15
 """Fewer bytes of arrays than that travel in the message itself."""
 ALIGNED = 64
+KEPT_NODES = 4
+"""So many steps a worker process has ready; they may hold a lot of memory."""
+CLOCK_SLOTS = 1024
+NUMBER = struct.Struct("d")
 IDLE_SECONDS = 0.6
 """How long worker processes wait for the next iterator before they end."""
 
@@ -42,7 +47,11 @@ _log = logging.getLogger("feedline")
 
 
 class WorkerDied(Exception):
-    """The process that made a call has ended."""
+    """The process that made a call has ended; `hands` are those it was one of."""
+
+    def __init__(self, why: str, hands: Hands) -> None:
+        super().__init__(why)
+        self.hands = hands
 
 
 # Blocks on their way.
@@ -102,16 +111,25 @@ def pack(value: tuple[Any, ...], prefix: str) -> tuple[bytes, Any]:
     path = f"{prefix}-{uuid.uuid4().hex}"
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.ftruncate(handle, max(at, 1))
-        with mmap.mmap(handle, max(at, 1)) as memory:
-            for (start, size), r in zip(places, raw, strict=True):
-                memory[start : start + size] = r
+        os.ftruncate(handle, at)
+        for (start, _), r in zip(places, raw, strict=True):
+            _write(handle, r, start)
+    except OSError:  # the memory that may be shared is used up: the message takes all
+        os.unlink(path)
+        return head, [bytes(r) for r in raw]
     except BaseException:
         os.unlink(path)
         raise
     finally:
         os.close(handle)
     return head, (path, places)
+
+
+def _write(handle: int, data: memoryview, at: int) -> None:
+    """Not through a map of the file, where running out of memory would be a signal that ends the process."""
+    while data.nbytes:
+        n = os.pwrite(handle, data, at)
+        data, at = data[n:], at + n
 
 
 def unpack(head: bytes, arrays: Any) -> tuple[Any, ...]:
@@ -128,9 +146,23 @@ def unpack(head: bytes, arrays: Any) -> tuple[Any, ...]:
     return pickle.loads(head, buffers=[memory[a : a + size] for a, size in places])  # type: ignore[no-any-return]
 
 
+@functools.cache
+def _world() -> str:
+    """Tells containers apart that share memory but not the numbers of processes."""
+    try:
+        return f"{os.stat('/proc/self/ns/pid').st_ino:x}"
+    except OSError:
+        return "0"
+
+
+def _own_prefix() -> str:
+    """What names of files begin with, unique to whom it is made for."""
+    return f"{shared_folder()}/feedline-{os.getpid()}-{_world()}-{uuid.uuid4().hex[:12]}"
+
+
 def _tidy() -> None:
     """Removes what processes that were killed have left in shared memory."""
-    for path in glob(f"{shared_folder()}/feedline-*-*"):
+    for path in glob(f"{shared_folder()}/feedline-*-{_world()}-*"):
         pid = os.path.basename(path).split("-")[1]
         if pid.isdigit() and not _alive(int(pid)):
             with contextlib.suppress(OSError):
@@ -160,10 +192,18 @@ class Elsewhere(Node):
 _nodes: dict[str, RowWise] = {}
 
 
-def work(path: str, prefix: str, message: Any, number: int, draws: Any) -> tuple[bytes, Any]:
-    """Makes one call. Gives (rows, index of the row that failed, its error, path in it, wall, cpu) as `pack` does."""
+def work(
+    path: str, prefix: str, message: Any, number: int, draws: Any, clock: tuple[str, int] | None
+) -> tuple[bytes, Any]:
+    """Makes one call. Gives (rows, index of the row that failed, its error, path and link in it, whether random numbers
+    were drawn, wall, cpu) as `pack` does.
+    """
+    if clock is not None:
+        _write_time(*clock)
     made = _nodes.get(path)
     if made is None:
+        while len(_nodes) >= KEPT_NODES:
+            del _nodes[next(iter(_nodes))]
         with open(path, "rb") as file:
             made = _nodes[path] = pickle.load(file)()
     (block,) = unpack(*message)
@@ -173,7 +213,24 @@ def work(path: str, prefix: str, message: Any, number: int, draws: Any) -> tuple
     except RowFailed as failed:
         outcome = (failed.done, failed.index, portable(failed.error), failed.path, getattr(failed, "link", None))
     spent = time.perf_counter() - wall, time.thread_time() - cpu
-    return pack((*outcome, *spent), prefix)
+    return pack((*outcome, made.epochs is not None and made.epochs.used, *spent), prefix)
+
+
+def _write_time(path: str, slot: int) -> None:
+    with open(path, "r+b", buffering=0) as file:
+        file.seek(slot * NUMBER.size)
+        file.write(NUMBER.pack(time.monotonic()))
+
+
+def watch(parent: int) -> None:
+    """Ends a worker whose parent was killed: nobody else would."""
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=look, name="feedline-watch", daemon=True).start()
 
 
 def portable(error: Exception) -> Exception:
@@ -255,7 +312,13 @@ class Hands:
         from loky import ProcessPoolExecutor
 
         self.size, self.pid = size, os.getpid()
-        self.executor = ProcessPoolExecutor(max_workers=size)
+        self.executor = ProcessPoolExecutor(max_workers=size, initializer=watch, initargs=(self.pid,))
+
+    def submit(self, *arguments: Any) -> Any:
+        """Has `work` done by a process."""
+        future = self.executor.submit(work, *arguments)
+        _end_before_loky()
+        return future
 
     def end(self, at_once: bool = False) -> None:
         """Ends the processes: as soon as they are done, or at once."""
@@ -275,11 +338,21 @@ class Hands:
         return bool(flags.broken or flags.shutdown)
 
 
+@functools.cache
+def _end_before_loky() -> None:
+    """When the program ends, loky waits for all calls to be made, which may take any time: iterators end before that.
+    What was registered last is called first, and loky registers when its first process is started.
+    """
+    register = getattr(threading, "_register_atexit", None)
+    if register is not None:
+        register(end_all)
+
+
 class _Idle:
     """The hands that wait for the next iterator."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.hands: Hands | None = None
         self.timer: threading.Timer | None = None
 
@@ -326,18 +399,21 @@ def _exit_code(why: str) -> str:
 class Processes:
     """Workers that are other processes."""
 
+    afterlife = "its process was ended"
+
     def __init__(self, crew: Any, made: RowWise, calls: int) -> None:
         self.node, self.calls, self.crew = made, min(calls, crew.settings.threads or calls), crew
-        self.prefix = f"{shared_folder()}/feedline-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self.prefix = _own_prefix()
         self.path = f"{self.prefix}-node"
         payload = shipped(made)
         crew.must_end()
         _tidy()
         with open(self.path, "xb") as file:
             file.write(payload)
+        self.clock = Clock(f"{self.prefix}-clock") if crew.settings.timeout is not None else None
         self.hands: Hands | None = _idle.take(self.calls)
         self.pending: set[Any] = set()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.stopped = False
 
     def submit(self, call: Call) -> None:
@@ -346,56 +422,77 @@ class Processes:
             return
         if self.hands is None:
             self.hands = Hands(self.calls)
-        message = pack((call.block,), self.prefix)
-        call.started = time.perf_counter()
+        hands = self.hands
         try:
-            future = self.hands.executor.submit(work, self.path, self.prefix, message, call.number, call.draws)
+            message = pack((call.block,), self.prefix)
+        except Exception as e:
+            error = InvalidArgumentError(f'the element cannot be sent to another process ({e}); use workers="thread"')
+            call.failed = RowFailed(0, None, error)
+            call.finish(0.0, 0.0)
+            return
+        call.started = time.perf_counter()
+        clock = self.clock.slot(call) if self.clock is not None else None
+        try:
+            future = hands.submit(self.path, self.prefix, message, call.number, call.draws, clock)
         except Exception as e:  # the executor has broken meanwhile
-            call.failed = WorkerDied(str(e))
+            call.failed = WorkerDied(str(e), hands)
             call.finish(0.0, 0.0)
             return
         with self.lock:
             self.pending.add(future)
-        future.add_done_callback(lambda done: self._done(done, call))
+        future.add_done_callback(lambda done: self._done(done, call, hands))
 
-    def _done(self, future: Any, call: Call) -> None:
+    def _done(self, future: Any, call: Call, hands: Hands) -> None:
         with self.lock:
             self.pending.discard(future)
         if future.cancelled() or self.stopped:
             return
-        error = future.exception()
-        if error is not None:
-            died = type(error).__name__ in ("TerminatedWorkerError", "BrokenProcessPool", "ShutdownExecutorError")
-            call.failed = WorkerDied(str(error)) if died else error
-            call.finish(0.0, 0.0)
-            return
-        rows, index, failure, path, link, wall, cpu = unpack(*future.result())
+        spent = 0.0, 0.0
+        try:
+            spent = self._brought(future.result(), call)
+        except BaseException as e:  # whatever it is, somebody waits for it
+            died = type(e).__name__ in ("TerminatedWorkerError", "BrokenProcessPool", "ShutdownExecutorError")
+            call.failed = WorkerDied(str(e), hands) if died else e
+        call.finish(*spent)
+
+    def _brought(self, outcome: Any, call: Call) -> tuple[float, float]:
+        rows, index, failure, path, link, drew, wall, cpu = unpack(*outcome)
+        if drew and self.node.epochs is not None:
+            self.node.epochs.used = True
         if failure is None:
             call.rows = rows
         else:
             call.failed = failed = RowFailed(index, rows, failure, path)
             if link is not None:
                 failed.link = link  # type: ignore[attr-defined]
-        call.finish(wall, cpu)
+        return wall, cpu
 
-    def revive(self, why: str) -> None:
+    def revive(self, died: WorkerDied) -> None:
         """A worker has died: the others go too, and new ones are hired when the next call is made."""
+        if self.hands is died.hands:
+            self._dismiss(str(died))
+
+    def _dismiss(self, why: str) -> None:
         place = f"{self.node.op} at step {self.node.position}"
         _log.warning("a worker process of %s has died: %s", place, _exit_code(why))
         hands, self.hands = self.hands, None
         if hands is not None:
             hands.end(at_once=True)
 
-    def death(self, why: str) -> AbortedError:
+    def death(self, died: WorkerDied) -> AbortedError:
         """The error for a call that its worker did not survive."""
         return AbortedError(
             "the worker process died in this call; the others go on in new processes. It may have been killed for "
-            f"using too much memory, or crashed in native code: {_exit_code(why)}"
+            f"using too much memory, or crashed in native code: {_exit_code(str(died))}"
         )
+
+    def age(self, call: Call) -> float:
+        """How many seconds ago a call was begun; 0 for one that waits, perhaps for processes that are starting."""
+        return 0.0 if self.clock is None else self.clock.age(call)
 
     def given_up(self) -> None:
         """A call will not return: its process is ended, and with it, since nobody knows which it is, all."""
-        self.revive("a call took too long")
+        self._dismiss("a call took too long")
 
     def forget(self) -> None:
         """What comes from now on is of no interest."""
@@ -405,16 +502,43 @@ class Processes:
         """Lets the processes go, and removes what they left."""
         self.forget()
         hands, self.hands = self.hands, None
+        if self.crew.lost:
+            return
         if hands is not None:
-            if not self.crew.lost:
-                wait(list(self.pending), timeout=PATIENCE)
-            busy = any(not f.done() for f in self.pending)
-            if busy or self.crew.lost or hands.broken:
-                hands.end(at_once=busy)
+            with self.lock:
+                pending = list(self.pending)
+            busy = wait(pending, timeout=PATIENCE).not_done
+            if busy or hands.broken:
+                hands.end(at_once=bool(busy))
             else:
                 _idle.leave(hands)
-        if not self.crew.lost:
-            for path in glob(f"{self.prefix}-*"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+        for path in glob(f"{self.prefix}-*"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
 
+
+class Clock:
+    """Says when calls were begun: a file in shared memory, with a number for each call on its way, that workers write.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.given = 0
+        with open(path, "xb") as file:
+            file.write(bytes(CLOCK_SLOTS * NUMBER.size))
+
+    def slot(self, call: Call) -> tuple[str, int]:
+        """Where the worker that begins the call must write the time."""
+        self.given += 1
+        call.slot = self.given % CLOCK_SLOTS
+        with open(self.path, "r+b", buffering=0) as file:
+            file.seek(call.slot * NUMBER.size)
+            file.write(NUMBER.pack(0.0))
+        return self.path, call.slot
+
+    def age(self, call: Call) -> float:
+        """How many seconds ago a call was begun; 0 for one that was not."""
+        with open(self.path, "rb", buffering=0) as file:
+            file.seek(call.slot * NUMBER.size)
+            (began,) = NUMBER.unpack(file.read(NUMBER.size))
+        return time.monotonic() - began if began else 0.0

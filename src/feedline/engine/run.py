@@ -17,10 +17,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import length_hint
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
-from feedline.engine.crew import PATIENCE, Crew, forced
+from feedline.engine.crew import PATIENCE, Closing, Crew, forced
 from feedline.engine.input import CappedInput, Input, blocks, close_state
 from feedline.engine.parallel import Calls
 from feedline.engine.prefetch import Ahead
@@ -108,7 +108,7 @@ class Run:
         """Has the next block read in the background, if the last one took long enough for that to pay."""
         if self.crew is None or not (forced.mode or (self.seconds >= WORTH_ASKING and self.crew.asking.pays())):
             return None
-        asked = Asked(self, want)
+        asked = Asked(self, self.crew, want)
         self.crew.pool((self.level, "read"), calls, "read").submit(asked.run_it)
         return asked
 
@@ -120,10 +120,11 @@ class Run:
         """Another run of the same plan, not started."""
         return Run(self.plan, self.prepare, self.key, self.crew, self.path)
 
-    @staticmethod
-    def is_light(plan: Node) -> bool:
-        """True when a copy of a plan's states is cheap and stays what it is."""
-        return not any(n.heavy for n in plan.walk()) and not Run.has_seeds(plan)
+    def is_light(self, pull: Input) -> bool:
+        """True when a copy of the states below, and of an input's own, is cheap and stays what it is."""
+        stages = (s for s in self.stages if pull.first <= s.slot <= pull.slot)
+        nodes = pull.node.walk()
+        return not any(n.heavy for n in nodes) and not self.has_seeds(pull.node) and all(s.light for s in stages)
 
     @staticmethod
     def has_seeds(plan: Node) -> bool:
@@ -163,9 +164,9 @@ class Run:
     def held(self) -> Iterator[list[Any]]:
         """The states, while nothing changes them."""
         stages = self.stages[::-1]
-        for stage in stages:
-            stage.pause()
         try:
+            for stage in stages:
+                stage.pause()
             yield self.captured()
         finally:
             for stage in stages:
@@ -186,25 +187,32 @@ class Run:
     def close(self) -> None:
         """Frees what the states hold: open files, generators, nested runs; ends what works in the background."""
         self.tell_closing()
+        self.free(0, len(self.states))
+
+    def free(self, first: int, end: int) -> None:
+        """Ends stages, those above before those they use, and closes states. What a thread is stuck in stays, and is
+        freed by that thread.
+        """
         kept: set[int] = set()
-        for stage in self.stages:
-            if not stage.finish():
+        for stage in reversed(self.stages):
+            if first <= stage.slot < end and stage.slot not in kept and not stage.finish():
                 kept.update(range(stage.first, stage.slot))
-        for i, state in enumerate(self.states):
+        for i in range(first, end):
             if i not in kept:
-                self.states[i] = None
+                state, self.states[i] = self.states[i], None
                 close_state(state)
 
 
 class Asked:
     """A block of a nested run that is being read in the background."""
 
-    __slots__ = ("_begun", "_block", "_done", "_error", "_orphan", "_run", "_want")
+    __slots__ = ("_begun", "_block", "_closed", "_crew", "_done", "_error", "_orphan", "_run", "_want")
 
-    def __init__(self, run: Run, want: int) -> None:
-        self._run, self._want = run, want
+    def __init__(self, run: Run, crew: Crew, want: int) -> None:
+        self._run, self._crew, self._want = run, crew, want
         self._begun = threading.Lock()
         self._done = threading.Lock()
+        self._closed = threading.Lock()
         self._done.acquire()
         self._block: Block | None = None
         self._error: BaseException | None = None
@@ -220,7 +228,7 @@ class Asked:
             self._error = e
         self._done.release()
         if self._orphan is not None:
-            self._orphan.close()
+            self._close(self._orphan)
 
     @property
     def finished(self) -> bool:
@@ -231,21 +239,28 @@ class Asked:
         """The block. Where nobody has begun to read it, the caller does."""
         began = perf_counter()
         self.run_it()
-        with self._done:
-            assert self._run.crew is not None
-            self._run.crew.asking.told(self._run.seconds, perf_counter() - began)
-            if self._error is not None:
-                raise self._error
-            return self._block
+        while not self._done.acquire(timeout=PATIENCE):
+            if self._crew.closing:
+                raise Closing
+        self._done.release()
+        self._crew.asking.told(self._run.seconds, perf_counter() - began)
+        if self._error is not None:
+            raise self._error
+        return self._block
 
     def drop(self, child: Run) -> None:
-        """Closes the child when nobody reads from it any more."""
-        if self._begun.acquire(blocking=False):
-            child.close()
-            return
-        self._orphan = child
-        child.tell_closing()
-        if self._done.acquire(timeout=PATIENCE):
+        """Closes the child. Where it is being read from, the reader does that when it is done; only the end of an
+        iterator waits for it, a moment.
+        """
+        if not self._begun.acquire(blocking=False):
+            self._orphan = child
+            child.tell_closing()
+            if not self._done.acquire(timeout=max(0.0, self._crew.until - monotonic())):
+                return
+        self._close(child)
+
+    def _close(self, child: Run) -> None:
+        if self._closed.acquire(blocking=False):  # both may come to it
             child.close()
 
 

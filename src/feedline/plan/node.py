@@ -329,15 +329,14 @@ class Parallel(NamedTuple):
 
 
 class RowWiseState(NamedTuple):
-    """How many rows have come in; rows still to do; an error that is due next; finished rows that come before it; rows
+    """How many rows have come in; rows still to do; finished rows, and errors among them, that come before those; rows
     of the input to be passed over first; what random numbers of this iteration are drawn from; and an error of the
     input that follows the rows still to do.
     """
 
     seen: int = 0
     rest: Block | None = None
-    error: Exception | None = None
-    done: Block | None = None
+    ready: tuple[Block | Exception, ...] = ()
     skip: int = 0
     draws: Draws | None = None
     late: Exception | None = None
@@ -377,18 +376,24 @@ class RowWise(Node):
 
     def applied(self, block: Block, number: int, draws: Draws | None) -> Block:
         """`apply` to rows whose first is the iteration's row `number`."""
-        if draws is not None:
-            place.draws, place.first, place.epochs = draws, number, self.epochs
-        return self.apply(block)
+        if draws is None:
+            return self.apply(block)
+        outer = place.draws, place.first, place.epochs  # of a function in which this dataset is iterated
+        place.draws, place.first, place.epochs = draws, number, self.epochs
+        try:
+            return self.apply(block)
+        finally:
+            place.draws, place.first, place.epochs = outer
 
     def step(self, state: RowWiseState, pull: Pull, want: int) -> tuple[Block | None, RowWiseState]:
         """Transforms what the input gives. Rows before a failing one come out first, then the error, then the rest."""
-        seen, rest, error, done, skip, draws, late = state
-        if done is not None:
-            left = done.slice(want, done.n) if done.n > want else None
-            return done.slice(0, want), state._replace(done=left)
-        if error is not None:
-            raise error
+        seen, rest, ready, skip, draws, late = state
+        if ready:
+            first, others = ready[0], ready[1:]
+            if isinstance(first, Exception):
+                raise first
+            left = (first.slice(want, first.n), *others) if first.n > want else others
+            return first.slice(0, want), state._replace(ready=left)
         if skip:
             passed = pull(skip)
             return (passed, state) if passed is None else (EMPTY, state._replace(skip=skip - passed.n))
@@ -409,13 +414,13 @@ class RowWise(Node):
                 after = concat([after, rest])
             blamed = self.blame(failed, seen + failed.index)
             finished = failed.done if failed.done is not None else EMPTY
-            left = after if after is not None else rest
-            return finished, RowWiseState(seen + failed.index + 1, left, blamed, draws=draws, late=late)
+            todo = after if after is not None else rest
+            return finished, RowWiseState(seen + failed.index + 1, todo, (blamed,), draws=draws, late=late)
 
     def after_error(self, state: RowWiseState) -> RowWiseState:
         """The error has been raised; the rows after it are still to do."""
-        if state.error is not None:
-            return state._replace(error=None)
+        if state.ready:
+            return state._replace(ready=state.ready[1:])
         return state._replace(late=None) if state.late is not None else state
 
 

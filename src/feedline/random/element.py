@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import threading
-from typing import Any
 
 import numpy as np
 
@@ -18,20 +17,19 @@ Draws = tuple[int, int]
 class Epochs:
     """Counts the iterations of one step of a dataset; all iterators share it. `count` is all a checkpoint needs."""
 
-    __slots__ = ("_lock", "_own", "count", "used")
+    __slots__ = ("_own", "count", "used")
 
     def __init__(self) -> None:
         self.count = 0
         self.used = False
         self._own: int | None = None
-        self._lock = threading.Lock()
 
     def next(self) -> Draws:
         """What the iteration that begins now draws from."""
         if self.used and seeds.ahead.wait is not None:
             seeds.ahead.wait()
         base = seeds.global_seed()
-        with self._lock:
+        with seeds.counting:
             if base is None:
                 base = self._own = secrets.randbits(63) if self._own is None else self._own
             number = self.count
@@ -56,14 +54,13 @@ uncounted = Uncounted()
 
 
 class Place(threading.local):
-    """Where the function that runs now in this thread stands: its iteration, and the number of its block's first row.
-    `made` is the generator of the row it was last asked for.
+    """Where the function that runs now in this thread stands: its iteration, and the number of the first row of its
+    block.
     """
 
     draws: Draws | None = None
     first: int = 0
     epochs: Epochs | None = None
-    made: tuple[Any, ...] | None = None
 
 
 place = Place()
@@ -93,10 +90,9 @@ def element_rng(seed: int | None = None) -> np.random.Generator:
         place.epochs.used = True
     base, epoch = place.draws
     row = place.first + len(scope.finished)
-    key = (seed, place.draws, row, id(scope))
-    if place.made is not None and place.made[0] == key:
-        return place.made[1]  # type: ignore[no-any-return]
-    entropy = [base if seed is None else seed, epoch, row]
-    rng = np.random.default_rng([v % 2**64 for v in entropy])
-    place.made = (key, rng)
-    return rng
+    if scope.made is None or scope.made[0] != row:
+        scope.made = row, {}
+    given = scope.made[1]
+    if seed not in given:
+        given[seed] = np.random.default_rng([v % 2**64 for v in (base if seed is None else seed, epoch, row)])
+    return given[seed]

@@ -13,12 +13,15 @@ M is 2**31 - 1, and a pair (0, 0) becomes (0, M).
 from __future__ import annotations
 
 import operator
+import os
 import random
 import secrets
 import threading
 from collections.abc import Callable, Sized
 from contextvars import ContextVar, Token
 from typing import SupportsIndex
+
+import numpy as np
 
 from feedline.random import philox
 
@@ -35,7 +38,20 @@ class _Global:
 
 
 _global = _Global(None)
-_lock = threading.Lock()
+counting = threading.Lock()
+"""Held while something is counted that all iterators share. A child process gets a new one: there nobody may be left to
+release the old one.
+"""
+
+
+def _after_fork() -> None:
+    global counting
+    counting = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
 _scope: ContextVar[FunctionScope | None] = ContextVar("feedline_function_scope", default=None)
 
 
@@ -80,7 +96,7 @@ def get_seed(op_seed: SupportsIndex | None) -> tuple[int, int]:
     elif (scope := _scope.get()) is not None:
         pair = _global.seed % M, scope.count() % M
     else:
-        with _lock:
+        with counting:
             pair = _global.seed % M, _global.op_seeds.randint(0, M) % M
     return (0, M) if pair == (0, 0) else pair
 
@@ -89,14 +105,15 @@ class FunctionScope:
     """The body of a user's function: seedless random operators made in it are numbered from 0 (see `function_scope`).
 
     One scope serves one thread at a time. `finished` are the results of the calls before this one, by whose number
-    `element_rng` knows which row of a block it is called for.
+    `element_rng` knows which row of a block it is called for; `made` is that row and the generators it got.
     """
 
-    __slots__ = ("_tokens", "finished", "used")
+    __slots__ = ("_tokens", "finished", "made", "used")
 
     def __init__(self, finished: Sized | None = None) -> None:
         self.used = 0
         self.finished = finished
+        self.made: tuple[int, dict[int | None, np.random.Generator]] | None = None
         self._tokens: list[Token[FunctionScope | None]] = []
 
     def count(self) -> int:
@@ -174,20 +191,19 @@ class SeedGenerator:
     True
     """
 
-    __slots__ = ("_lock", "count", "reshuffle", "seed", "seed2")
+    __slots__ = ("count", "reshuffle", "seed", "seed2")
 
     def __init__(self, seed: int, seed2: int, reshuffle: bool) -> None:
         self.seed = seed
         self.seed2 = seed2
         self.reshuffle = reshuffle
         self.count = 0
-        self._lock = threading.Lock()
 
     def next(self) -> tuple[int, int]:
         """The pair for the iteration that begins now."""
         if self.reshuffle and ahead.wait is not None:
             ahead.wait()
-        with self._lock:
+        with counting:
             at = self.count
             self.count += 2 if self.reshuffle else 1
         if not self.reshuffle:
@@ -211,7 +227,6 @@ class SeedGenerator:
 
     def __setstate__(self, state: tuple[int, int, bool, int]) -> None:
         self.seed, self.seed2, self.reshuffle, self.count = state
-        self._lock = threading.Lock()
 
 
 def _integer(seed: SupportsIndex) -> int:
