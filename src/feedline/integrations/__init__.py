@@ -1,0 +1,13 @@
+"""Who eats the data: methods of `Dataset` that hand its elements to other libraries.
+
+They stand above `Dataset` and are put on it when feedline is imported. The libraries themselves are imported when a
+method is called.
+"""
+
+from __future__ import annotations
+
+from feedline.data.dataset import Dataset
+from feedline.integrations.torch import to_torch
+
+for _method in (to_torch,):
+    setattr(Dataset, _method.__name__, _method)
