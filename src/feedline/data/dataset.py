@@ -72,6 +72,7 @@ from feedline.plan.node import Node
 from feedline.plan.picture import picture
 
 if TYPE_CHECKING:
+    from feedline.integrations import jax as _jax
     from feedline.integrations import torch as _torch
 
 T_co = TypeVar("T_co", covariant=True)
@@ -144,6 +145,7 @@ class Dataset(Face[T_co]):
     with_options = _with_options.with_options
 
     if TYPE_CHECKING:  # What other libraries get; `feedline.integrations`, which stands above, puts these here
+        to_jax = _jax.to_jax
         to_torch = _torch.to_torch
 
     # Looking at it and iterating it

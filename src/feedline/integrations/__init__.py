@@ -7,7 +7,8 @@ method is called.
 from __future__ import annotations
 
 from feedline.data.dataset import Dataset
+from feedline.integrations.jax import to_jax
 from feedline.integrations.torch import to_torch
 
-for _method in (to_torch,):
+for _method in (to_jax, to_torch):
     setattr(Dataset, _method.__name__, _method)

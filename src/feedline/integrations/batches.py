@@ -45,13 +45,13 @@ class Batches:
         """An iterator over a part of the dataset, as the framework takes it."""
         raise TypeError(f"{type(self).__name__} makes no iterators")
 
-    def part(self) -> Any:
-        """The dataset that this reader iterates. It stays the same, so that what it caches is found again."""
-        return self._part(self.reader())[0]
+    def part(self, reader: Reader) -> Any:
+        """The dataset that a reader iterates."""
+        return part_of(self.dataset, reader, self.alone())
 
     def _part(self, reader: Reader) -> tuple[Any, list[int]]:
-        if reader not in self._parts:
-            made = part_of(self.dataset, reader, self.alone())
+        if reader not in self._parts:  # it stays the same, so that what it caches is found again
+            made = self.part(reader)
             self._parts[reader] = made, [c.count for c in counters(made._plan)]
         return self._parts[reader]
 
@@ -76,7 +76,7 @@ class Batches:
         return made
 
     def __len__(self) -> int:
-        return len(self.part())
+        return len(self._part(self.reader())[0])
 
     def state_dict(self) -> dict[str, Any]:
         """Where the last iterator stands, as plain values: what checkpoints of a training run keep."""
