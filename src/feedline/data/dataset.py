@@ -73,6 +73,7 @@ from feedline.plan.picture import picture
 
 if TYPE_CHECKING:
     from feedline.integrations import jax as _jax
+    from feedline.integrations import keras as _keras
     from feedline.integrations import torch as _torch
 
 T_co = TypeVar("T_co", covariant=True)
@@ -146,6 +147,7 @@ class Dataset(Face[T_co]):
 
     if TYPE_CHECKING:  # What other libraries get; `feedline.integrations`, which stands above, puts these here
         to_jax = _jax.to_jax
+        to_keras = _keras.to_keras
         to_torch = _torch.to_torch
 
     # Looking at it and iterating it

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from feedline.data.dataset import Dataset
 from feedline.integrations.jax import to_jax
+from feedline.integrations.keras import to_keras
 from feedline.integrations.torch import to_torch
 
-for _method in (to_jax, to_torch):
+for _method in (to_jax, to_keras, to_torch):
     setattr(Dataset, _method.__name__, _method)

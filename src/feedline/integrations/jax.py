@@ -42,7 +42,12 @@ class JaxBatches(Batches):
 
     def reader(self) -> Reader:
         """By process of a job on several machines."""
-        return Reader(self.jax.process_count(), self.jax.process_index())
+        return self.here(self.jax)
+
+    @staticmethod
+    def here(jax: Any) -> Reader:
+        """Which of how many processes this is."""
+        return Reader(jax.process_count(), jax.process_index())
 
     def alone(self) -> bool:
         """Processes make their datasets each for itself."""

@@ -20,6 +20,7 @@ from feedline.structure.nest import Tree, flatten
 
 MOST_WORKERS = 1024
 OP = "to_torch"
+ALONE = Reader()
 SHARED = "biufc"
 """The families of dtypes that PyTorch takes from NumPy."""
 
@@ -49,7 +50,7 @@ class TorchBatches(Batches):
 
     def reader(self) -> Reader:
         """By worker of a `DataLoader`, and by rank of `torch.distributed`."""
-        self._rank = self._rank_here()
+        self._rank = self.here(self.torch, self._rank)
         info = self.torch.utils.data.get_worker_info()
         return self._rank if info is None else Reader(info.num_workers, info.id).within(self._rank)
 
@@ -57,11 +58,15 @@ class TorchBatches(Batches):
         """Ranks make their datasets each for itself, workers get a copy of one."""
         return self._rank.readers > 1
 
-    def _rank_here(self) -> Reader:
-        distributed = self.torch.distributed
+    @staticmethod
+    def here(torch: Any, otherwise: Reader = ALONE) -> Reader:
+        """Which of how many ranks this is. A worker that was not forked has no process group; it knows `otherwise` from
+        the process that started it.
+        """
+        distributed = torch.distributed
         if distributed.is_available() and distributed.is_initialized():
             return Reader(distributed.get_world_size(), distributed.get_rank())
-        return self._rank  # in a worker that was not forked, what the process that started it has found
+        return otherwise
 
     def epoch(self) -> int:
         """Counted by worker, since a worker may live for one epoch only."""
@@ -88,7 +93,7 @@ class TorchBatches(Batches):
     def __reduce__(self) -> Any:
         import cloudpickle
 
-        self._rank = self._rank_here()
+        self._rank = self.here(self.torch, self._rank)
         plan = cloudpickle.dumps(self.dataset)  # functions of the program itself travel along
         return _revived, (plan, self.device, self.pin_memory, self.dtypes, self._epochs, self._rank, self._resume)
 
