@@ -74,6 +74,7 @@ from feedline.plan.picture import picture
 if TYPE_CHECKING:
     from feedline.integrations import jax as _jax
     from feedline.integrations import keras as _keras
+    from feedline.integrations import tables as _tables
     from feedline.integrations import torch as _torch
 
 T_co = TypeVar("T_co", covariant=True)
@@ -146,8 +147,10 @@ class Dataset(Face[T_co]):
     with_options = _with_options.with_options
 
     if TYPE_CHECKING:  # What other libraries get; `feedline.integrations`, which stands above, puts these here
+        to_arrow = _tables.to_arrow
         to_jax = _jax.to_jax
         to_keras = _keras.to_keras
+        to_pandas = _tables.to_pandas
         to_torch = _torch.to_torch
 
     # Looking at it and iterating it
