@@ -5,6 +5,8 @@ import pickle
 import re
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +20,7 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 import feedline as fl
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
 from feedline.integrations.staged import Staged
+from feedline.integrations.torch import Moved
 
 D = fl.Dataset
 
@@ -162,6 +165,69 @@ def test_a_device_gets_elements_ahead() -> None:
     assert next(it).device.type == "meta"
     with pytest.raises(StopIteration):
         next(it)
+
+
+class Gpu:
+    """Stands for the parts of PyTorch that a GPU is used through, and notes the calls."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.on = "main"
+        self.cuda = self
+
+    def device(self, name: str) -> Any:
+        return torch.device(name)
+
+    def Stream(self, device: Any) -> str:
+        return "side"
+
+    @contextmanager
+    def stream(self, name: str) -> Iterator[None]:
+        self.on = name
+        yield
+        self.on = "main"
+
+    def current_stream(self, device: Any) -> Any:
+        return self
+
+    def Event(self) -> Any:
+        return self
+
+    def record(self, stream: str) -> None:
+        self.said.append(f"event on {stream}")
+
+    def wait_event(self, event: Any) -> None:
+        self.said.append(f"{self.on} waits")
+
+
+class OnGpu:
+    """A tensor that notes what is done to it."""
+
+    def __init__(self, gpu: Gpu, value: int) -> None:
+        self.gpu, self.value = gpu, value
+
+    def pin_memory(self) -> OnGpu:
+        self.gpu.said.append(f"pin {self.value}")
+        return self
+
+    def to(self, device: Any, non_blocking: bool) -> OnGpu:
+        assert non_blocking
+        self.gpu.said.append(f"copy {self.value} on {self.gpu.on}")
+        return self
+
+    def record_stream(self, stream: Any) -> None:
+        self.gpu.said.append(f"{self.value} used on {self.gpu.on}")
+
+
+def test_a_gpu_gets_batches_on_a_stream_of_their_own() -> None:
+    gpu: Any = Gpu()
+    moved = Moved(iter(D.range(2)), lambda x: OnGpu(gpu, int(x)), gpu, "cuda:0", True)  # type: ignore[arg-type]
+    assert next(moved).value == 0
+    copies = ["pin 0", "copy 0 on side", "event on side", "pin 1", "copy 1 on side", "event on side"]
+    assert gpu.said == [*copies, "main waits", "0 used on main"]
+    assert next(moved).value == 1
+    assert gpu.said[-2:] == ["main waits", "1 used on main"]
+    assert list(moved) == []
 
 
 def test_elements_on_their_way_are_part_of_the_state() -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
+from feedline.data.iterator import Iterator
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.integrations.batches import Batches
-from feedline.integrations.leaves import Dtypes, check, converter, is_string, needed, refused
+from feedline.integrations.leaves import Dtypes, check, is_string, needed, refused
 from feedline.integrations.shards import Reader
 from feedline.integrations.staged import Staged
 from feedline.plan.arguments import integer
 from feedline.plan.face import Face
-from feedline.structure.nest import Tree, flatten
+from feedline.structure.nest import Tree
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import as_dtype
 
@@ -38,7 +38,7 @@ class JaxBatches(Batches):
         super().__init__(dataset)
         self.jax = needed("jax", "jax", OP)
         self.sharding, self.prefetch = sharding, prefetch
-        self._put = Put(self.jax, sharding, Dtypes(dtypes, OP))
+        self._put, self._dtypes = Put(self.jax, sharding), Dtypes(dtypes, OP)
 
     def reader(self) -> Reader:
         """By process of a job on several machines."""
@@ -60,72 +60,89 @@ class JaxBatches(Batches):
 
     def iterator(self, part: Any) -> Staged:
         """Arrays on their way to the devices."""
-        return Staged(iter(part), self._put, self.prefetch)
+        return Staged(Leaves(part, self.jax, self._dtypes), self._put, self.prefetch)
+
+
+class Leaves(Iterator[Any]):
+    """An `Iterator` whose elements are taken apart: their structure, and their leaves as arrays that JAX takes."""
+
+    def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes) -> None:
+        self.jax, self.dtypes = jax, dtypes
+        self._tree: Tree | None = None
+        super().__init__(dataset._run(), lambda: dataset.element_spec)
+
+    def _handed_out(self) -> Any:
+        block, rows = self._cursor.block, self._cursor.rows
+        if block is None:
+            return rows
+        tree, wide = block.tree, self.jax.config.jax_enable_x64
+        if tree != self._tree:
+            self.dtypes.check(tree)
+            self._tree = tree
+        if not self.dtypes.given and all(taken_as_it_is(c, wide) for c in block.columns):
+            return map(lambda row: (tree, tree.flatten(row)), rows)
+        paths = tree.paths()
+        return map(lambda row: (tree, list(map(self._leaf, paths, tree.flatten(row)))), rows)
+
+    def _leaf(self, path: str, value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
+            raise refused(OP, path, value)
+        name = self.dtypes.wanted(path, value.dtype) if self.dtypes.given else None
+        if name is not None:
+            value = value.astype(as_dtype(name).dtype)
+        return value if self.jax.config.jax_enable_x64 else fitting(path, value)
+
+
+def taken_as_it_is(column: Any, wide: bool) -> bool:
+    """True for a column whose rows need no look at each of them."""
+    if type(column) is not np.ndarray or column.dtype.kind not in "biufc":
+        return False
+    return wide or column.dtype.name not in {*NARROW, *ROUNDED}
 
 
 class Put:
     """Puts elements on devices. JAX only starts the copy here, and does it while others compute."""
 
-    def __init__(self, jax: Any, sharding: Any, dtypes: Dtypes) -> None:
-        self.jax, self.sharding, self.dtypes = jax, sharding, dtypes
-        self._tree: Tree | None = None
-        self._host: list[Callable[[Any], Any]] = []
-        self._function: Callable[[Any], Any] = self.__call__
+    def __init__(self, jax: Any, sharding: Any) -> None:
+        self.jax, self.sharding = jax, sharding
+        self._known: tuple[Tree, Any] | None = None
 
     def __call__(self, element: Any) -> Any:
         """The element as JAX arrays."""
-        tree = flatten(element)[1]
-        if tree != self._tree:
-            self.dtypes.check(tree)
-            self._tree, self._function = tree, self._made(tree)
-        return self._function(element)
-
-    def _made(self, tree: Tree) -> Callable[[Any], Any]:
-        host = [self._for_host(path) for path in tree.paths()]
+        tree, leaves = element
         if self.sharding is None:
-            convert = converter(tree, host)
-            return lambda element: self.jax.device_put(convert(element))
-        one = hasattr(self.sharding, "device_set") or hasattr(self.sharding, "platform")  # a sharding, or a device
-        try:
-            shardings = [self.sharding] * tree.size if one else tree.flatten_up_to(self.sharding)
-        except TypeError as e:
-            raise InvalidArgumentError(
-                f"{OP}: sharding must be a jax.sharding.Sharding, a device, or such in the elements' structure: {e}"
-            ) from None
-        laid = [self._for_devices(*three) for three in zip(tree.paths(), host, shardings, strict=True)]
-        return converter(tree, laid)
-
-    def _for_host(self, path: str) -> Callable[[Any], Any]:
-        def leaf(value: Any) -> Any:
-            if value is None:
-                return None
-            if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
-                raise refused(OP, path, value)
-            name = self.dtypes.wanted(path, value.dtype) if self.dtypes.given else None
-            if name is not None:
-                value = value.astype(as_dtype(name).dtype)
-            return value if self.jax.config.jax_enable_x64 else fitting(path, value)
-
-        return leaf
-
-    def _for_devices(self, path: str, host: Callable[[Any], Any], sharding: Any) -> Callable[[Any], Any]:
-        local = getattr(sharding, "is_fully_addressable", True)
-        make = self.jax.make_array_from_process_local_data
-
-        def leaf(value: Any) -> Any:
-            array = host(value)
-            if array is None:
-                return None
+            return tree.unflatten(self.jax.device_put(leaves))
+        shardings = self._shardings(tree)
+        local = all(getattr(s, "is_fully_addressable", True) for s in shardings)
+        put = self.jax.device_put if local else self._global
+        laid = []
+        for path, leaf, sharding in zip(tree.paths(), leaves, shardings, strict=True):
             try:
-                return self.jax.device_put(array, sharding) if local else make(sharding, array)
+                laid.append(None if leaf is None else put(leaf, sharding))
             except (ValueError, AssertionError, TypeError) as e:
                 raise InvalidArgumentError(
-                    f"{OP}: the leaf {path} of shape {array.shape} cannot be laid out over {sharding}: {e}; the number "
+                    f"{OP}: the leaf {path} of shape {leaf.shape} cannot be laid out over {sharding}: {e}; the number "
                     "of rows must be a multiple of the parts, and the last batch is shorter than the others unless it "
                     "is left out with batch(n, drop_remainder=True)"
                 ) from e
+        return tree.unflatten(laid)
 
-        return leaf
+    def _global(self, leaf: Any, sharding: Any) -> Any:
+        return self.jax.make_array_from_process_local_data(sharding, leaf)
+
+    def _shardings(self, tree: Tree) -> Any:
+        if self._known is None or self._known[0] != tree:
+            one = hasattr(self.sharding, "device_set") or hasattr(self.sharding, "platform")  # a sharding, or a device
+            try:
+                found = [self.sharding] * tree.size if one else tree.flatten_up_to(self.sharding)
+            except TypeError as e:
+                raise InvalidArgumentError(
+                    f"{OP}: sharding must be a jax.sharding.Sharding, a device, or such in the elements' structure: {e}"
+                ) from None
+            self._known = tree, found
+        return self._known[1]
 
 
 def fitting(path: str, value: Any) -> Any:
