@@ -66,3 +66,15 @@ def test_stop_iteration_does_not_end_a_loop() -> None:
 
     with pytest.raises(errors.UnknownError):
         list(fl.Dataset.range(3).map(stop))
+
+
+def test_errors_of_functions_pickle_with_their_class() -> None:
+    error = pickle.loads(pickle.dumps(errors.in_function(KeyError("x"), "map failed")))
+    assert isinstance(error, KeyError)
+    assert isinstance(error, errors.UnknownError)
+    assert str(error) == "map failed"
+    assert type(error) is type(errors.in_function(KeyError("y"), "another"))
+
+
+def test_a_message_by_name() -> None:
+    assert errors.DataLossError(message="cut").message == "cut"

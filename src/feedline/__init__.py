@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from feedline import data, errors, image, io, random, train
+from feedline import data, errors, image, integrations, io, random, train
 from feedline.data import experimental
 from feedline.data.dataset import Dataset
 from feedline.data.iterator import Iterator, NumpyIterator
@@ -105,6 +105,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "integrations",
     "io",
     "ragged",
     "random",

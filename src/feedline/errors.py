@@ -27,6 +27,7 @@ exception raised inside a user's function comes back as a class that is both the
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -62,7 +63,9 @@ class OpError(Exception):
 
     code: ClassVar[int] = UNKNOWN
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Any, message: Any = None) -> None:
+        if message is not None:  # how PyTorch hands on what failed in one of its workers
+            args = (None, None, message)
         if len(args) >= 3:
             self._node_def, self._op, message = args[:3]
         elif len(args) == 1:
@@ -244,18 +247,35 @@ def in_function(error: Exception, message: str) -> Exception:
     """
     original = type(error)
     base = op_class(original)
+    try:
+        return both(original)(message)
+    except Exception:
+        return base(message) if base is not original else UnknownError(message)
+
+
+class Both(type):
+    """The type of classes that are a Python exception and its TensorFlow class. They pickle by the former."""
+
+
+def both(original: type[BaseException]) -> type[OpError]:
+    """The class for an exception that a user's function has raised."""
     made = _made.get(original)
     if made is None:
-        made = base
+        made = base = op_class(original)
         # A StopIteration would end the loop around the dataset silently; it comes back as an UnknownError alone.
         if not issubclass(base, original) and not issubclass(original, StopIteration):
             try:
-                made = type(original.__name__, (base, original), {"__module__": original.__module__})
-                made(message)
+                named: Any = Both(original.__name__, (base, original), {"__module__": original.__module__})
+                named("")
+                made = named
             except TypeError:  # a class whose memory layout or constructor allows no second base
                 made = base
         _made[original] = made
-    try:
-        return made(message)
-    except Exception:
-        return base(message) if base is not original else UnknownError(message)
+    return made
+
+
+def _reduced(made: Both) -> Any:
+    return both, (made.__bases__[1],)
+
+
+copyreg.pickle(Both, _reduced)

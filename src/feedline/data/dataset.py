@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -70,6 +70,12 @@ from feedline.plan.face import Face, register_face
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node
 from feedline.plan.picture import picture
+
+if TYPE_CHECKING:
+    from feedline.integrations import jax as _jax
+    from feedline.integrations import keras as _keras
+    from feedline.integrations import tables as _tables
+    from feedline.integrations import torch as _torch
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -139,6 +145,13 @@ class Dataset(Face[T_co]):
     unique = _unique.unique
     window = _window.window
     with_options = _with_options.with_options
+
+    if TYPE_CHECKING:  # What other libraries get; `feedline.integrations`, which stands above, puts these here
+        to_arrow = _tables.to_arrow
+        to_jax = _jax.to_jax
+        to_keras = _keras.to_keras
+        to_pandas = _tables.to_pandas
+        to_torch = _torch.to_torch
 
     # Looking at it and iterating it
     at = _at.at

@@ -200,6 +200,7 @@ def _making_datasets(method: Callable[..., Any]) -> Callable[..., Any]:
 _VALUES = {"cardinality", "get_single_element", "reduce", "save"}
 _MAKE_DATASETS = {"flat_map", "group_by_window", "interleave"}
 _AS_THEY_ARE = {"as_numpy_iterator", "fingerprint", "options"}
+_AS_THEY_ARE |= {"to_arrow", "to_jax", "to_keras", "to_pandas", "to_torch"}
 
 for _name, _attribute in list(vars(_Dataset).items()):
     if _name.startswith("_") or _name in _AS_THEY_ARE or _name in vars(Dataset) or not callable(_attribute):

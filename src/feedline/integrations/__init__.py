@@ -1,0 +1,16 @@
+"""Who eats the data: methods of `Dataset` that hand its elements to other libraries.
+
+They stand above `Dataset` and are put on it when feedline is imported. The libraries themselves are imported when a
+method is called.
+"""
+
+from __future__ import annotations
+
+from feedline.data.dataset import Dataset
+from feedline.integrations.jax import to_jax
+from feedline.integrations.keras import to_keras
+from feedline.integrations.tables import to_arrow, to_pandas
+from feedline.integrations.torch import to_torch
+
+for _method in (to_arrow, to_jax, to_keras, to_pandas, to_torch):
+    setattr(Dataset, _method.__name__, _method)

@@ -1,0 +1,106 @@
+"""A dataset as a framework iterates it: the part of this reader, and where in it the last iterator stands."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar
+
+from feedline.engine.checkpoint import counters
+from feedline.errors import FailedPreconditionError
+from feedline.integrations.shards import Reader, part_of
+from feedline.random.seeds import SeedGenerator
+
+VERSION = 1
+
+_of_the_parent: list[Any] = []
+"""Iterators that a fork has brought along. Their threads do not exist here; they are neither used nor closed."""
+
+
+class Batches:
+    """What the frameworks' iterables share. Subclasses say which reader this is and how an iterator is made."""
+
+    op: ClassVar[str] = ""
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+        self._pid = os.getpid()
+        self._parts: dict[Reader, tuple[Any, list[int]]] = {}
+        self._iterator: Any = None
+        self._begun: tuple[Reader, int] = (Reader(), 0)
+        self._resume: dict[str, Any] | None = None
+
+    def reader(self) -> Reader:
+        """Which of how many readers this is, here and now."""
+        return Reader()
+
+    def alone(self) -> bool:
+        """True when other readers have made the dataset by themselves, in processes of their own."""
+        return False
+
+    def epoch(self) -> int:
+        """How many iterations have begun before the one that begins now, where no iterator of this process knows."""
+        return 0
+
+    def iterator(self, part: Any) -> Any:
+        """An iterator over a part of the dataset, as the framework takes it."""
+        raise TypeError(f"{type(self).__name__} makes no iterators")
+
+    def part(self, reader: Reader) -> Any:
+        """The dataset that a reader iterates."""
+        return part_of(self.dataset, reader, self.alone())
+
+    def _part(self, reader: Reader) -> tuple[Any, list[int]]:
+        if reader not in self._parts:  # it stays the same, so that what it caches is found again
+            made = self.part(reader)
+            self._parts[reader] = made, [c.count for c in counters(made._plan)]
+        return self._parts[reader]
+
+    def __iter__(self) -> Any:
+        if self._pid != os.getpid():
+            _of_the_parent.append(self._iterator)
+            self._pid, self._iterator = os.getpid(), None
+        reader, epoch = self.reader(), self.epoch()
+        state, self._resume = self._resume, None
+        if state is not None:
+            epoch = state["epoch"]
+        part, counts = self._part(reader)
+        if epoch:  # a process that was started for this epoch has not counted those before
+            for counter, first in zip(counters(part._plan), counts, strict=True):
+                reshuffled = isinstance(counter, SeedGenerator) and counter.reshuffle
+                counter.count = first + epoch * (2 if reshuffled else 1)
+        made = self.iterator(part)
+        if state is not None and state["state"] is not None:
+            self._check(state, reader)
+            made.restore(state["state"])
+        self._iterator, self._begun = made, (reader, epoch)
+        return made
+
+    def __len__(self) -> int:
+        return len(self._part(self.reader())[0])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the last iterator stands, as plain values: what checkpoints of a training run keep."""
+        if self._resume is not None:
+            return self._resume
+        reader, epoch = self._begun
+        own = self._iterator is not None and self._pid == os.getpid()
+        state = self._iterator.save() if own else None
+        return {"version": VERSION, "epoch": epoch, "reader": list(reader), "state": state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """The next iterator goes on from where `state_dict` was called."""
+        if state.get("version") != VERSION:
+            got = state.get("version")
+            raise FailedPreconditionError(f"{self.op}: the state has version {got}, this feedline reads {VERSION}")
+        self._resume = state
+
+    def _check(self, state: dict[str, Any], reader: Reader) -> None:
+        saved = Reader(*state["reader"])
+        if saved != reader:
+            raise FailedPreconditionError(
+                f"{self.op}: the state is that of reader {saved.number} of {saved.readers}, and this is reader "
+                f"{reader.number} of {reader.readers}; go on with as many workers and processes as there were"
+            )
+
+    def __repr__(self) -> str:
+        return f"<{self.op} of {self.dataset!r}>"

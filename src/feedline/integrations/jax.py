@@ -1,0 +1,215 @@
+"""`to_jax`: elements as JAX arrays, on their devices before they are used."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.data.iterator import Iterator
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.integrations.batches import Batches
+from feedline.integrations.leaves import Dtypes, check, is_string, needed, refused
+from feedline.integrations.shards import Reader
+from feedline.integrations.staged import Staged
+from feedline.plan.arguments import integer
+from feedline.plan.face import Face
+from feedline.structure.nest import Tree
+from feedline.structure.spec import TensorSpec
+from feedline.structure.types import as_dtype
+
+OP = "to_jax"
+NARROW = {"int64": np.int32, "uint64": np.uint32}
+"""What JAX without x64 has in their place."""
+ROUNDED = {"float64": "float32", "complex128": "complex64"}
+
+
+class JaxBatches(Batches):
+    """What `to_jax` gives: an iterable of JAX arrays. `state_dict` and `load_state_dict` keep the place in it.
+
+    >>> batches = fl.Dataset.from_tensor_slices([1.0, 2.0, 3.0]).batch(2).to_jax()
+    >>> len(batches), [b.tolist() for b in batches]
+    (2, [[1.0, 2.0], [3.0]])
+    """
+
+    op: ClassVar[str] = OP
+
+    def __init__(self, dataset: Any, sharding: Any, prefetch: int, dtypes: Any) -> None:
+        super().__init__(dataset)
+        self.jax = needed("jax", "jax", OP)
+        self.sharding, self.prefetch = sharding, prefetch
+        self._put, self._dtypes = Put(self.jax, sharding), Dtypes(dtypes, OP)
+
+    def reader(self) -> Reader:
+        """By process of a job on several machines."""
+        return self.here(self.jax)
+
+    @staticmethod
+    def here(jax: Any) -> Reader:
+        """Which of how many processes this is."""
+        return Reader(jax.process_count(), jax.process_index())
+
+    def alone(self) -> bool:
+        """Processes make their datasets each for itself."""
+        return self.jax.process_count() > 1  # type: ignore[no-any-return]
+
+    def part(self, reader: Reader) -> Any:
+        """All processes take part in each step, so where the number of batches is known all read equally many."""
+        part, whole = super().part(reader), int(self.dataset.cardinality())
+        return part.take(whole // reader.readers) if reader.readers > 1 and whole >= 0 else part
+
+    def iterator(self, part: Any) -> Staged:
+        """Arrays on their way to the devices."""
+        return Staged(Leaves(part, self.jax, self._dtypes), self._put, self.prefetch)
+
+
+class Leaves(Iterator[Any]):
+    """An `Iterator` whose elements are taken apart: their structure, and their leaves as arrays that JAX takes."""
+
+    def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes) -> None:
+        self.jax, self.dtypes = jax, dtypes
+        self._tree: Tree | None = None
+        super().__init__(dataset._run(), lambda: dataset.element_spec)
+
+    def _handed_out(self) -> Any:
+        block, rows = self._cursor.block, self._cursor.rows
+        if block is None:
+            return rows
+        tree, wide = block.tree, self.jax.config.jax_enable_x64
+        if tree != self._tree:
+            self.dtypes.check(tree)
+            self._tree = tree
+        if not self.dtypes.given and all(taken_as_it_is(c, wide) for c in block.columns):
+            return map(lambda row: (tree, tree.flatten(row)), rows)
+        paths = tree.paths()
+        return map(lambda row: (tree, list(map(self._leaf, paths, tree.flatten(row)))), rows)
+
+    def _leaf(self, path: str, value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
+            raise refused(OP, path, value)
+        name = self.dtypes.wanted(path, value.dtype) if self.dtypes.given else None
+        if name is not None:
+            value = value.astype(as_dtype(name).dtype)
+        return value if self.jax.config.jax_enable_x64 else fitting(path, value)
+
+
+def taken_as_it_is(column: Any, wide: bool) -> bool:
+    """True for a column whose rows need no look at each of them."""
+    if type(column) is not np.ndarray or column.dtype.kind not in "biufc":
+        return False
+    return wide or column.dtype.name not in {*NARROW, *ROUNDED}
+
+
+class Put:
+    """Puts elements on devices. JAX only starts the copy here, and does it while others compute."""
+
+    def __init__(self, jax: Any, sharding: Any) -> None:
+        self.jax, self.sharding = jax, sharding
+        self._known: tuple[Tree, Any] | None = None
+
+    def __call__(self, element: Any) -> Any:
+        """The element as JAX arrays."""
+        tree, leaves = element
+        if self.sharding is None:
+            return tree.unflatten(self.jax.device_put(leaves))
+        shardings = self._shardings(tree)
+        local = all(getattr(s, "is_fully_addressable", True) for s in shardings)
+        put = self.jax.device_put if local else self._global
+        laid = []
+        for path, leaf, sharding in zip(tree.paths(), leaves, shardings, strict=True):
+            try:
+                laid.append(None if leaf is None else put(leaf, sharding))
+            except (ValueError, AssertionError, TypeError) as e:
+                raise InvalidArgumentError(
+                    f"{OP}: the leaf {path} of shape {leaf.shape} cannot be laid out over {sharding}: {e}; the number "
+                    "of rows must be a multiple of the parts, and the last batch is shorter than the others unless it "
+                    "is left out with batch(n, drop_remainder=True)"
+                ) from e
+        return tree.unflatten(laid)
+
+    def _global(self, leaf: Any, sharding: Any) -> Any:
+        return self.jax.make_array_from_process_local_data(sharding, leaf)
+
+    def _shardings(self, tree: Tree) -> Any:
+        if self._known is None or self._known[0] != tree:
+            one = hasattr(self.sharding, "device_set") or hasattr(self.sharding, "platform")  # a sharding, or a device
+            try:
+                found = [self.sharding] * tree.size if one else tree.flatten_up_to(self.sharding)
+            except TypeError as e:
+                raise InvalidArgumentError(
+                    f"{OP}: sharding must be a jax.sharding.Sharding, a device, or such in the elements' structure: {e}"
+                ) from None
+            self._known = tree, found
+        return self._known[1]
+
+
+def fitting(path: str, value: Any) -> Any:
+    """The value in a dtype that JAX has without x64. Integers are narrowed where no value changes by that."""
+    name = value.dtype.name
+    if name in ROUNDED:
+        raise rounded(path, name)
+    if name not in NARROW:
+        return value
+    narrow = value.astype(NARROW[name])
+    if not np.array_equal(narrow, value):
+        raise InvalidArgumentError(
+            f"{OP}: the leaf {path} is {name} and holds {_first_that_differs(value, narrow)}, which "
+            f"{narrow.dtype} cannot hold and JAX without x64 has nothing wider; call "
+            'jax.config.update("jax_enable_x64", True), or make the numbers smaller in a map'
+        )
+    return narrow
+
+
+def _first_that_differs(value: Any, narrow: Any) -> Any:
+    return np.asarray(value)[np.asarray(narrow) != value].flat[0] if np.ndim(value) else value
+
+
+def rounded(path: str, name: str) -> InvalidTypeError:
+    """The error for a dtype that JAX without x64 would round."""
+    return InvalidTypeError(
+        f"{OP}: the leaf {path} is {name}, which JAX without x64 would round to {ROUNDED[name]} without a word; give "
+        f"dtypes={{fl.{name}: fl.{ROUNDED[name]}}}, cast it in a map, or call "
+        'jax.config.update("jax_enable_x64", True)'
+    )
+
+
+def to_jax(self: Face[Any], sharding: Any = None, prefetch: int = 2, dtypes: Any = None) -> JaxBatches:
+    """The elements as JAX arrays, of which `prefetch` are put on their devices ahead of use.
+
+    >>> for x, y in fl.Dataset.from_tensor_slices(([1.0, 2.0, 3.0, 4.0], [0, 1, 2, 3])).batch(2).to_jax():
+    ...     print((x * 2).tolist(), y.tolist())
+    [2.0, 4.0] [0, 1]
+    [6.0, 8.0] [2, 3]
+
+    `sharding` is a `jax.sharding.Sharding`, a device, or such in the structure of the elements. On several machines,
+    each process reads its own part of the dataset and its batches are its part of global arrays.
+
+    >>> import jax
+    >>> mesh = jax.make_mesh((1,), ("data",))
+    >>> spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data"))
+    >>> next(iter(fl.Dataset.from_tensor_slices([1, 2, 3]).batch(3).to_jax(spread))).sharding == spread
+    True
+
+    Without JAX's x64, float64 is refused where JAX would round it silently: cast it, for instance with
+    `dtypes={fl.float64: fl.float32}`. int64 becomes int32 as long as no value changes. `dtypes` may be one dtype, or a
+    mapping from dtypes or paths of leaves (`"$.image"`) to dtypes.
+
+    A function under `jax.jit` is compiled anew for a last batch that is shorter, and a sharding may not divide it;
+    `batch(n, drop_remainder=True)` leaves it out.
+    """
+    jax = needed("jax", "jax", OP)
+    ahead = integer(prefetch, "prefetch", OP)
+    if ahead < 0:
+        raise InvalidArgumentError(f"{OP}: prefetch must be zero or more, got {ahead}")
+    wanted = Dtypes(dtypes, OP)
+
+    def fits(path: str, spec: TensorSpec) -> None:
+        name = wanted.wanted(path, spec.dtype.dtype) or spec.dtype.name
+        if name in ROUNDED and not jax.config.jax_enable_x64:
+            raise rounded(path, name)
+
+    if self._plan.spec_known:
+        check(OP, self.element_spec, fits)
+    return JaxBatches(self, sharding, ahead, dtypes)

@@ -1,0 +1,205 @@
+"""`to_keras`: a dataset that `fit`, `evaluate` and `predict` of a Keras model take."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, UnimplementedError
+from feedline.integrations.batches import Batches
+from feedline.integrations.jax import JaxBatches
+from feedline.integrations.leaves import check, is_string, needed, refused
+from feedline.integrations.shards import Reader
+from feedline.integrations.torch import TorchBatches
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.face import Face
+from feedline.structure.nest import flatten
+
+OP = "to_keras"
+
+
+class KerasBatches(Batches):
+    """What `to_keras` gives. Keras asks it for batches in the form of its backend, and for their number.
+
+    >>> from feedline.integrations.keras import KerasBatches
+    >>> KerasBatches(fl.Dataset.range(5).batch(2)).num_batches
+    3
+    """
+
+    op: ClassVar[str] = OP
+    batch_size: ClassVar[int | None] = None
+    has_partial_batch: ClassVar[bool] = False
+    partial_batch_size: ClassVar[int | None] = None
+
+    def __init__(self, dataset: Any) -> None:
+        super().__init__(dataset)
+        self._look: Again | None = None
+
+    @property
+    def num_batches(self) -> int | None:
+        """What the progress bar shows; None where it is not known."""
+        part, _ = self._part(self.reader())
+        n = int(part.cardinality())
+        return n if n >= 0 else None
+
+    def reader(self) -> Reader:
+        """By process, where the backend runs in several."""
+        keras = sys.modules.get("keras")
+        backend = None if keras is None else keras.backend.backend()
+        if backend == "jax":
+            return JaxBatches.here(needed("jax", "jax", OP))
+        return TorchBatches.here(needed("torch", "torch", OP)) if backend == "torch" else Reader()
+
+    def alone(self) -> bool:
+        """Processes make their datasets each for itself."""
+        return True
+
+    def iterator(self, part: Any) -> Any:
+        """The batches as arrays."""
+        return iter(part)
+
+    def get_numpy_iterator(self) -> Iterator[Any]:
+        """The batches as arrays."""
+        return map(as_arrays, self._batches())
+
+    get_jax_iterator = get_numpy_iterator
+
+    def get_torch_dataloader(self) -> Iterator[Any]:
+        """The batches as tensors on Keras' device."""
+        to_tensor = needed("keras", "keras", OP).ops.convert_to_tensor
+
+        def tensors(batch: Any) -> Any:
+            leaves, tree = flatten(as_arrays(batch))
+            # PyTorch shares the memory, and would have to say that it must not be written to.
+            own = [v if v is None or v.flags.writeable else v.copy() for v in leaves]
+            return tree.unflatten([v if v is None else to_tensor(v) for v in own])
+
+        return map(tensors, self._batches())
+
+    def get_tf_dataset(self) -> Any:
+        """Not for this backend."""
+        raise UnimplementedError(
+            f"{OP}: Keras' TensorFlow backend is not served; choose another one with KERAS_BACKEND=torch or "
+            "KERAS_BACKEND=jax, or give the elements to tf.data.Dataset.from_generator"
+        )
+
+    def on_epoch_begin(self) -> None:
+        """Nothing to do: an epoch is an iteration."""
+
+    def on_epoch_end(self) -> None:
+        """Nothing to do: an epoch is an iteration."""
+
+    def _batches(self) -> Again:
+        self._check_call()
+        # Before it trains, Keras takes one batch to see its shape, and then begins anew; at the end of an epoch
+        # it makes an iterator it does not use. For that a shuffle would fill its buffer and go on to its next order.
+        if self._look is None:
+            self._look = Again(self)
+            return self._look
+        look, self._look = self._look, Again(())
+        return look.again() if look.begun_only and self.num_batches != 1 else Again(self)
+
+    def _check_call(self) -> None:
+        """What Keras' own adapters check from arguments that it does not hand to others."""
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            seen = frame.f_locals
+            caller = seen.get("self")
+            endless = self.dataset.cardinality() == INFINITE and getattr(caller, "data_adapter", None) is self
+            if endless and getattr(caller, "steps_per_epoch", 0) is None:
+                raise InvalidArgumentError(
+                    f"{OP}: the dataset has no end, and neither would the epoch; give fit steps_per_epoch=, evaluate "
+                    "and predict steps=, validation data validation_steps=, or end the dataset with take(n)"
+                )
+            if frame.f_code.co_name == "fit" and seen.get("class_weight") is not None and seen.get("x") is self:
+                raise InvalidArgumentError(
+                    f"{OP}: class_weight is not applied to a dataset; give the weights as third component of its "
+                    "elements, for instance with map(lambda x, y: (x, y, weights[y]))"
+                )
+            frame = frame.f_back
+
+
+class Again:
+    """An iterator that is made when its first element is asked for, and can begin anew as long as it has given no more
+    than that one.
+    """
+
+    def __init__(self, elements: Any) -> None:
+        self._elements = elements
+        self._source: Any = None
+        self._first: list[Any] = []
+        self._given = 0
+
+    def __iter__(self) -> Again:
+        return self
+
+    def __next__(self) -> Any:
+        if self._given < len(self._first):
+            element = self._first[self._given]
+        else:
+            if self._source is None:
+                self._source = iter(self._elements)
+            self._first = []
+            element = next(self._source)
+            self._first = [] if self._given else [element]
+        self._given += 1
+        return element
+
+    @property
+    def begun_only(self) -> bool:
+        """True when only the first element was taken."""
+        return self._given == 1 and len(self._first) == 1
+
+    def again(self) -> Again:
+        """The same elements from the first on; this one must not be used any more."""
+        made = Again(self._elements)
+        made._source, made._first = self._source, self._first
+        return made
+
+
+def as_arrays(batch: Any) -> Any:
+    """A batch, after a look at its leaves."""
+    leaves, tree = flatten(batch)
+    for path, leaf in zip(tree.paths(), leaves, strict=True):
+        if leaf is not None and (not isinstance(leaf, (np.ndarray, np.generic)) or is_string(leaf)):
+            raise refused(OP, path, leaf)
+        if leaf is not None and not leaf.ndim:
+            raise InvalidArgumentError(
+                f"{OP}: the leaf {path} is a scalar, and Keras takes batches; put a batch(n) at the end of the dataset"
+            )
+    return batch
+
+
+@functools.cache
+def data_adapter() -> type[KerasBatches]:
+    """`KerasBatches` as a class that Keras knows; it exists once Keras is imported."""
+    keras = needed("keras", "keras", OP)
+    try:
+        from keras.src.trainers.data_adapters.data_adapter import DataAdapter
+    except ImportError as e:
+        raise ImportError(f"{OP} needs Keras 3.4 or later, this is {keras.__version__}: {e}") from e
+    return type("KerasBatches", (KerasBatches, DataAdapter), {"__module__": __name__, "__doc__": KerasBatches.__doc__})
+
+
+def to_keras(self: Face[Any]) -> KerasBatches:
+    """The dataset for `fit`, `evaluate` and `predict` of a Keras 3 model, with the PyTorch and JAX backends.
+
+    >>> ds = fl.Dataset.from_tensor_slices((np.ones((8, 2), np.float32), np.ones((8, 1), np.float32))).batch(4)
+    >>> ds.to_keras().num_batches
+    2
+
+    Elements are batches: `x`, `(x, y)` or `(x, y, sample_weight)`, where each may be a structure.
+    `model.fit(train.to_keras(), validation_data=test.to_keras(), epochs=3)` shows the number of batches where it is
+    known. Where it is not, as after a `filter`, Keras warns at the end of the first epoch that the data ran out;
+    `fl.experimental.assert_cardinality(n)` tells it the number. A dataset without end needs `steps_per_epoch`.
+
+    `fit(ds)` alone does not work: Keras takes data of a few known classes only.
+    """
+    kind = data_adapter()
+    if self._plan.spec_known:
+        check(OP, self.element_spec)
+    return kind(self)

@@ -1,0 +1,210 @@
+"""The part of a dataset that one of several readers gets: worker processes of a loader, processes of a training job.
+
+The parts are made as near to the sources as the plan allows, so that readers share the work and not only its results:
+below functions, shuffles and batches, and at the names of files where there are enough of them. Each element comes to
+exactly one reader. Where only `map`, `batch` and `prefetch` stand above a source, batch number i comes to reader i
+modulo their number: taken in turn, the readers give the order of the whole dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+from feedline.data.options import AutoShardPolicy, Options
+from feedline.engine.checkpoint import counters, generators
+from feedline.errors import InvalidArgumentError
+from feedline.ops.batch import Grouped
+from feedline.ops.cache import Cache, Memory
+from feedline.ops.filter import Filter
+from feedline.ops.ignore_errors import IgnoreErrors
+from feedline.ops.nested import Flattened
+from feedline.ops.prefetch import Prefetch
+from feedline.ops.repeat import Repeat
+from feedline.ops.shard import SHARD_HINT, Shard
+from feedline.ops.shuffle import Shuffle
+from feedline.ops.sources.files import Files
+from feedline.ops.sources.indexed import Indexed
+from feedline.ops.unbatch import Unbatch
+from feedline.ops.with_options import WithOptions, merged_options
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.face import dataset
+from feedline.plan.node import EMPTY, Node, Pull, RowWise, node
+from feedline.plan.rewrite import standing_for, with_inputs
+from feedline.random.element import Epochs
+from feedline.random.seeds import M
+from feedline.structure.block import Array, Block, concat
+
+FAR_APART = 20
+"""Readers number their iterations from multiples of two to this power on, so that no two draw the same numbers. The
+numbers of 4096 readers stay below 2**32, up to which they seed NumPy's generators unambiguously.
+"""
+
+
+class Reader(NamedTuple):
+    """Which of how many readers."""
+
+    readers: int = 1
+    number: int = 0
+
+    def within(self, outer: Reader) -> Reader:
+        """This one of those that share what `outer` reads. All of them in turn give what `outer` would."""
+        return Reader(self.readers * outer.readers, outer.number + outer.readers * self.number)
+
+
+class At(NamedTuple):
+    """How many rows of the input have been passed."""
+
+    at: int = 0
+
+
+@node
+class Groups(Node):
+    """Every so-manieth group of `size` rows: what makes every so-manieth batch."""
+
+    State: ClassVar[Any] = At
+    op: ClassVar[str] = "shard"
+    input: Node
+    num_shards: int
+    index: int
+    size: int
+
+    def cardinality(self) -> int:
+        """The whole groups, and of the last one what there is of it."""
+        n = self.input.cardinality()
+        return n if n < 0 else _rows_of(self, n)
+
+    def step(self, state: At, pull: Pull, want: int) -> tuple[Block | None, At]:
+        """Rows of a group that is its own, or passes over those of others."""
+        at = state.at
+        first, place = self.index * self.size, at % (self.num_shards * self.size)
+        own = first <= place < first + self.size
+        end = first if place < first else first + self.size if own else self.num_shards * self.size
+        block = pull(min(want, end - place) if own else end - place)
+        if block is None:
+            return None, state
+        return (block if own else EMPTY), At(at + block.n)
+
+
+@node
+class Part(Indexed):
+    """The same of a source that knows where each row is: the rows of others are not read."""
+
+    op: ClassVar[str] = "shard"
+    source: Indexed
+    num_shards: int
+    index: int
+    size: int
+
+    def spec(self) -> Any:
+        """The source's."""
+        return self.source.element_spec
+
+    def cardinality(self) -> int:
+        """The whole groups, and of the last one what there is of it."""
+        return _rows_of(self, self.source.cardinality())
+
+    def begin(self, pull: Any) -> Any:
+        """The source is read by row numbers and need not be started."""
+        return self.State()
+
+    def span(self, start: int, stop: int) -> Block:
+        """Neighbours in the source, group by group."""
+        parts, apart = [], (self.num_shards - 1) * self.size
+        while start < stop:
+            group = start // self.size
+            end = min(stop, (group + 1) * self.size)
+            shift = self.index * self.size + group * apart
+            parts.append(self.source.span(start + shift, end + shift))
+            start = end
+        return concat(parts)
+
+    def rows(self, index: Array) -> Block:
+        """The source's rows."""
+        group = index // self.size
+        return self.source.rows(index + self.index * self.size + group * (self.num_shards - 1) * self.size)
+
+
+def _rows_of(part: Groups | Part, n: int) -> int:
+    rounds, rest = divmod(n, part.num_shards * part.size)
+    return rounds * part.size + min(max(rest - part.index * part.size, 0), part.size)
+
+
+def part_of(whole: Any, reader: Reader, alone: bool = False) -> Any:
+    """The dataset that one reader iterates, as the option `auto_shard_policy` says. With `alone` the readers have made
+    their datasets each for itself, so that a shuffle without a seed has another order in each.
+    """
+    if reader.readers == 1:
+        return whole
+    options: Options | None = merged_options(whole._plan)
+    policy = AutoShardPolicy.AUTO if options is None else options.experimental_distribute.auto_shard_policy
+    if policy == AutoShardPolicy.OFF:
+        return whole
+    if policy == AutoShardPolicy.HINT:
+        return dataset(_hinted(whole._plan, reader))
+    cut = Cut(reader, alone)
+    plan = cut.here(whole._plan, 1) if policy == AutoShardPolicy.DATA else cut.below(whole._plan, 1)
+    if policy == AutoShardPolicy.FILE and not cut.by_files:
+        raise InvalidArgumentError(
+            f"auto_shard_policy FILE: the dataset cannot be divided among {reader.readers} readers by its files; it "
+            "has fewer files than that or a step above them that needs all; use AutoShardPolicy.AUTO"
+        )
+    for counter in counters(plan):
+        if isinstance(counter, Epochs):
+            counter.count = (counter.count % (1 << FAR_APART)) + (reader.number << FAR_APART)
+    return dataset(plan)
+
+
+class Cut:
+    """Puts the division into a plan."""
+
+    def __init__(self, reader: Reader, alone: bool) -> None:
+        self.reader, self.alone = reader, alone
+        self.by_files = False
+
+    def below(self, plan: Node, size: int) -> Node:
+        """The plan with its rows, in groups of `size`, divided as far down as can be."""
+        if isinstance(plan, (RowWise, Prefetch, WithOptions, Repeat, IgnoreErrors)):
+            return self._under(plan, 1 if isinstance(plan, (Filter, IgnoreErrors)) else size)
+        if isinstance(plan, Grouped):
+            return self._under(plan, size * plan.batch_size)
+        if isinstance(plan, Shuffle):
+            return self._under(plan, size)
+        if isinstance(plan, Cache) and plan.memory.rows is None:
+            return self._under(plan, size, memory=Memory())
+        if isinstance(plan, Unbatch):
+            return self._under(plan, 1)
+        if isinstance(plan, (Files, Flattened)):
+            names = plan.inputs[0].cardinality()
+            if names == INFINITE or names >= self.reader.readers:
+                self.by_files = True
+                return self._under(plan, 1)
+        return self.here(plan, size)
+
+    def _under(self, plan: Node, size: int, **changes: Any) -> Node:
+        made: Node = plan.replace(input=self.below(plan.inputs[0], size), **changes)
+        return standing_for(plan, made)
+
+    def here(self, plan: Node, size: int) -> Node:
+        """The plan's rows divided, which means that all readers run all of it."""
+        if self.alone and any(g.seed > M for g in generators(plan) if hasattr(g, "seed")):
+            steps = ", ".join(f"{n.op} at step {n.position}" for n in plan.walk() if _seedless(n))
+            raise InvalidArgumentError(
+                f"{steps} has no seed, so each of the {self.reader.readers} processes would divide another order and "
+                "some elements would be read twice, others never; give it a seed, or call fl.random.set_seed"
+            )
+        kind: Callable[..., Node] = Part if isinstance(plan, Indexed) else Groups
+        made = kind(plan, *self.reader, size) if size > 1 or kind is Part else Shard(plan, *self.reader)
+        return standing_for(plan, made)
+
+
+def _seedless(plan: Node) -> bool:
+    return getattr(getattr(plan, "generator", None), "seed", 0) > M
+
+
+def _hinted(plan: Node, reader: Reader) -> Node:
+    inputs = [_hinted(n, reader) for n in plan.inputs]
+    if isinstance(plan, Shard) and plan.num_shards == SHARD_HINT:
+        made: Node = plan.replace(input=inputs[0], num_shards=reader.readers, index=reader.number)
+        return made
+    return with_inputs(plan, tuple(inputs)) if inputs else plan

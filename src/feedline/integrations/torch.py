@@ -1,0 +1,268 @@
+"""`to_torch`: elements as PyTorch tensors, in a form that `DataLoader` takes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.data.iterator import Iterator
+from feedline.errors import FailedPreconditionError, InvalidArgumentError
+from feedline.integrations.batches import Batches
+from feedline.integrations.leaves import Dtypes, check, converter, is_string, needed, refused
+from feedline.integrations.shards import Reader
+from feedline.integrations.staged import Staged
+from feedline.plan.face import Face
+from feedline.structure.block import Block
+from feedline.structure.nest import Tree, flatten
+
+MOST_WORKERS = 1024
+OP = "to_torch"
+ALONE = Reader()
+SHARED = "biufc"
+"""The families of dtypes that PyTorch takes from NumPy."""
+
+
+class TorchBatches(Batches):
+    """What `to_torch` gives: an `IterableDataset` whose elements are tensors.
+
+    >>> batches = fl.Dataset.range(4).batch(2).to_torch()
+    >>> len(batches), [b.tolist() for b in batches]
+    (2, [[0, 1], [2, 3]])
+
+    `state_dict` and `load_state_dict` keep the place in the middle of an epoch, also for torchdata's
+    `StatefulDataLoader`.
+    """
+
+    op: ClassVar[str] = OP
+
+    def __init__(self, dataset: Any, device: Any, pin_memory: bool, dtypes: Any, epochs: Any = None) -> None:
+        super().__init__(dataset)
+        self.torch = needed("torch", "torch", OP)
+        self.device, self.pin_memory, self.dtypes = device, pin_memory, dtypes
+        self._convert = Tensors(self.torch, Dtypes(dtypes, OP))
+        # How many epochs each worker has begun. Workers that live for one epoch see it through shared memory.
+        shared = self.torch.zeros(MOST_WORKERS, dtype=self.torch.int32) if epochs is None else epochs
+        self._epochs = shared.share_memory_()
+        self._rank = Reader()
+
+    def reader(self) -> Reader:
+        """By worker of a `DataLoader`, and by rank of `torch.distributed`."""
+        self._rank = self.here(self.torch, self._rank)
+        info = self.torch.utils.data.get_worker_info()
+        return self._rank if info is None else Reader(info.num_workers, info.id).within(self._rank)
+
+    def alone(self) -> bool:
+        """Ranks make their datasets each for itself, workers get a copy of one."""
+        return self._rank.readers > 1
+
+    @staticmethod
+    def here(torch: Any, otherwise: Reader = ALONE) -> Reader:
+        """Which of how many ranks this is. A worker that was not forked has no process group; it knows `otherwise` from
+        the process that started it.
+        """
+        distributed = torch.distributed
+        if distributed.is_available() and distributed.is_initialized():
+            return Reader(distributed.get_world_size(), distributed.get_rank())
+        return otherwise
+
+    def epoch(self) -> int:
+        """Counted by worker, since a worker may live for one epoch only."""
+        info = self.torch.utils.data.get_worker_info()
+        if info is None:
+            return 0
+        begun = int(self._epochs[info.id])
+        if self._resume is not None:
+            begun = int(self._resume["epoch"])
+        self._epochs[info.id] = begun + 1
+        return begun
+
+    def iterator(self, part: Any) -> Any:
+        """Tensors that share memory with the arrays, or copies of them on their way to a device."""
+        if self.device is None and not self.pin_memory:
+            return TorchIterator(part, self._convert)
+        if self.torch.utils.data.get_worker_info() is not None:
+            raise FailedPreconditionError(
+                f"{OP}: device={str(self.device)!r} and pin_memory do not go with workers of a DataLoader, which have "
+                "no access to the device; leave both out, give DataLoader pin_memory=True, and move its batches"
+            )
+        return Moved(iter(part), self._convert, self.torch, self.device, self.pin_memory)
+
+    def __reduce__(self) -> Any:
+        import cloudpickle
+
+        self._rank = self.here(self.torch, self._rank)
+        plan = cloudpickle.dumps(self.dataset)  # functions of the program itself travel along
+        return _revived, (plan, self.device, self.pin_memory, self.dtypes, self._epochs, self._rank, self._resume)
+
+
+def _revived(plan: bytes, device: Any, pin_memory: bool, dtypes: Any, epochs: Any, rank: Reader, resume: Any) -> Any:
+    import pickle
+
+    made = iterable_dataset()(pickle.loads(plan), device, pin_memory, dtypes, epochs)
+    made._rank, made._resume = rank, resume
+    return made
+
+
+@functools.cache
+def iterable_dataset() -> type[TorchBatches]:
+    """`TorchBatches` as a class that PyTorch knows; it exists once PyTorch is imported."""
+    torch = needed("torch", "torch", OP)
+    bases = TorchBatches, torch.utils.data.IterableDataset
+    return type("TorchBatches", bases, {"__module__": __name__, "__doc__": TorchBatches.__doc__})
+
+
+class Tensors:
+    """Makes elements of arrays into elements of tensors."""
+
+    def __init__(self, torch: Any, dtypes: Dtypes) -> None:
+        self.torch, self.dtypes = torch, dtypes
+        self._tree: Tree | None = None
+        self._shared: Callable[[Any], Any] = _never
+        self._any: Callable[[Any], Any] = _never
+
+    def of(self, block: Block) -> Callable[[Any], Any]:
+        """The function for the elements of a block. Most blocks hold nothing but arrays that can be shared as they
+        are, which is seen in the whole columns.
+        """
+        self._learn(block.tree)
+        if self.dtypes.given:
+            return self._any
+        for c in block.columns:
+            if type(c) is not np.ndarray or c.ndim < 2 or not c.flags.carray or c.dtype.kind not in SHARED:
+                return self._any
+        return self._shared
+
+    def __call__(self, element: Any) -> Any:
+        """One element."""
+        self._learn(flatten(element)[1])
+        return self._any(element)
+
+    def _learn(self, tree: Tree) -> None:
+        if tree is not self._tree:
+            if tree != self._tree:
+                self.dtypes.check(tree)
+                self._any = converter(tree, [self._leaf(path) for path in tree.paths()])
+                self._shared = converter(tree, [self.torch.from_numpy] * tree.size)
+            self._tree = tree
+
+    def _leaf(self, path: str) -> Callable[[Any], Any]:
+        def leaf(value: Any) -> Any:
+            made = self._tensor(path, value)
+            if made is None or not self.dtypes.given:
+                return made
+            name = self.dtypes.wanted(path, value.dtype)
+            return made if name is None else made.to(getattr(self.torch, name))
+
+        return leaf
+
+    def _tensor(self, path: str, value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
+            raise refused(OP, path, value)
+        # PyTorch knows no memory that must not be written to and no negative strides, and scalars have none to share.
+        shared = isinstance(value, np.ndarray) and value.flags.writeable and min(value.strides, default=0) >= 0
+        array = value if shared else np.array(value, order="C")
+        if array.dtype.name == "bfloat16":  # goes by its bits: from_numpy does not know it
+            return self.torch.from_numpy(array.view(np.int16)).view(self.torch.bfloat16)
+        try:
+            return self.torch.from_numpy(array)
+        except TypeError:
+            raise refused(OP, path, value) from None
+
+
+def _never(element: Any) -> Any:
+    raise TypeError("no structure is known yet")
+
+
+class TorchIterator(Iterator[Any]):
+    """An `Iterator` whose elements are tensors that share memory with the arrays."""
+
+    def __init__(self, dataset: Any, convert: Tensors) -> None:
+        self._convert = convert
+        super().__init__(dataset._run(), lambda: dataset.element_spec)
+
+    def _handed_out(self) -> Any:
+        block, rows = self._cursor.block, self._cursor.rows
+        return rows if block is None else map(self._convert.of(block), rows)
+
+
+class Moved(Staged):
+    """Elements on a device. They are copied from pinned memory on a stream of their own, so that copying goes on while
+    the device works on the element before.
+    """
+
+    def __init__(self, source: Iterator[Any], convert: Tensors, torch: Any, device: Any, pin: bool) -> None:
+        self.torch, self.convert, self.pin = torch, convert, pin
+        self.device = None if device is None else torch.device(device)
+        self.streamed = self.device is not None and self.device.type == "cuda"
+        self.stream = torch.cuda.Stream(self.device) if self.streamed else None
+        super().__init__(source, self._moved, 2 if self.device is not None else 1)
+
+    def _moved(self, element: Any) -> Any:
+        host, tree = flatten(self.convert(element))
+        if self.pin:
+            host = [t if t is None else t.pin_memory() for t in host]
+        if self.device is None:
+            return tree.unflatten(host), None
+        if not self.streamed:
+            return tree.unflatten([t if t is None else t.to(self.device) for t in host]), None
+        # Pinned memory goes back to PyTorch's own pool, which waits for copies that still read it.
+        with self.torch.cuda.stream(self.stream):
+            there = [t if t is None else t.to(self.device, non_blocking=True) for t in host]
+            done = self.torch.cuda.Event()
+            done.record(self.stream)
+        return tree.unflatten(there), done
+
+    def arrived(self, moved: Any) -> Any:
+        """The tensors, safe to use on the current stream: it waits for the copy, and the memory is not used again
+        before the current stream is done with it.
+        """
+        element, done = moved
+        if done is not None:
+            current = self.torch.cuda.current_stream(self.device)
+            current.wait_event(done)
+            for tensor in flatten(element)[0]:
+                if tensor is not None:
+                    tensor.record_stream(current)
+        return element
+
+
+def to_torch(self: Face[Any], device: Any = None, pin_memory: bool | None = None, dtypes: Any = None) -> TorchBatches:
+    """The elements as PyTorch tensors. Batches share their memory with the tensors; nothing is copied.
+
+    >>> import torch
+    >>> batches = fl.Dataset.from_tensor_slices({"x": [[1.0, 2.0], [3.0, 4.0]], "y": [0, 1]}).batch(2).to_torch()
+    >>> next(iter(batches))
+    {'x': tensor([[1., 2.],
+            [3., 4.]]), 'y': tensor([0, 1], dtype=torch.int32)}
+
+    With `device`, elements are moved there; to a GPU from pinned memory and on a stream of their own, one element ahead
+    of its use. `dtypes` says what to cast: one dtype, or a mapping from dtypes or paths of leaves to dtypes.
+
+    >>> ds = fl.Dataset.from_tensor_slices((np.zeros((4, 2)), np.arange(4))).batch(4)
+    >>> x, y = next(iter(ds.to_torch(dtypes={fl.float64: torch.bfloat16, "$[1]": torch.int32})))
+    >>> x.dtype, y.dtype
+    (torch.bfloat16, torch.int32)
+
+    It is an `IterableDataset`, so `DataLoader(batches, batch_size=None, num_workers=4)` works, and its workers share
+    the dataset: each element comes out of exactly one of them, and, where `torch.distributed` is initialized, in
+    exactly one of the processes. See `auto_shard_policy` in `fl.Options` for where it is divided. Worker processes run
+    one after another through the epochs of a shuffle.
+
+    Strings, ragged and sparse tensors have no tensor here; an error names the leaf and what to do.
+    """
+    torch = needed("torch", "torch", OP)
+    if self._plan.spec_known:
+        check(OP, self.element_spec)
+    place = None if device is None else torch.device(device)
+    gpu = place is not None and place.type == "cuda"
+    if gpu and not torch.cuda.is_available():
+        raise InvalidArgumentError(f"{OP}: device={str(device)!r}, but PyTorch finds no GPU here; leave device out")
+    pin = gpu if pin_memory is None else bool(pin_memory)
+    if pin and not torch.cuda.is_available():
+        raise InvalidArgumentError(f"{OP}: pin_memory needs a GPU, and PyTorch finds none here; leave it out")
+    return iterable_dataset()(self, None if place is None or place.type == "cpu" else place, pin, dtypes)
