@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+os.environ.setdefault("KERAS_BACKEND", "jax")  # before anything imports Keras, whose own choice is TensorFlow
+
 import feedline as fl
 
 PATIENCE_S = 2.0

@@ -9,7 +9,7 @@ from time import perf_counter, thread_time
 from typing import Any
 
 from feedline.engine.crew import Pool
-from feedline.plan.node import RowWise
+from feedline.plan.node import RowFailed, RowWise
 from feedline.structure.block import Block
 
 
@@ -71,6 +71,24 @@ class Call:
         """Lets go whoever waits."""
         with suppress(RuntimeError):  # somebody else has done so, to end the waiting
             self.done.release()
+
+    def given_up(self, error: Exception) -> Call:
+        """A call in the place of this one that has failed; this one's outcome will be of no interest."""
+        late = Call(self.block, self.number, self.draws, self.before, self.offset)
+        late.failed = RowFailed(0, None, error)
+        late.handed = True
+        late.release()
+        self.on_done = None
+        return late
+
+    def row_by_row(self) -> list[Call]:
+        """Calls for its rows one by one, each to be handed over when it is the first."""
+        rows = []
+        for i in range(self.block.n):
+            single = Call(self.block.slice(i, i + 1), self.number + i, self.draws, self.before, self.offset + i)
+            single.again = True
+            rows.append(single)
+        return rows
 
     @property
     def finished(self) -> bool:

@@ -32,34 +32,9 @@ class Calls(Input):
     """A row-wise node with workers."""
 
     __slots__ = (
-        "__weakref__",
-        "active",
-        "calls",
-        "closing",
-        "crew",
-        "draws",
-        "ended",
-        "error",
-        "finished",
-        "given_up",
-        "late",
-        "light",
-        "made",
-        "moved",
-        "ordered",
-        "origin",
-        "out",
-        "pull_rows",
-        "ready",
-        "rows_out",
-        "seeded",
-        "seen",
-        "timed",
-        "tuner",
-        "waited",
-        "window",
-        "worked",
-        "workers",
+        "__weakref__", "active", "calls", "closing", "crew", "draws", "ended", "error", "finished",
+        "given_up", "late", "light", "made", "moved", "ordered", "origin", "out", "pull_rows", "ready",
+        "rows_out", "seeded", "seen", "timed", "tuner", "waited", "window", "worked", "workers",
     )
 
     node: RowWise
@@ -254,7 +229,7 @@ class Calls(Input):
 
     def _move(self) -> None:
         """The next calls are made by processes, if the function can be sent there."""
-        from feedline.engine.processes import shipped
+        from feedline.engine.shipping import shipped
 
         try:
             shipped(self.node)
@@ -380,13 +355,8 @@ class Calls(Input):
             f"the call took longer than {limit:g} seconds (options.threading.call_timeout) and was given up; "
             f"{self.workers.afterlife}"
         )
-        late = Call(call.block, call.number, call.draws, call.before, call.offset)
-        late.failed = RowFailed(0, None, DeadlineExceededError(message))
-        late.handed = True
-        late.release()
-        call.on_done = None
         self.workers.given_up()
-        return late
+        return call.given_up(DeadlineExceededError(message))
 
     def _take(self, call: Call) -> None:
         """What a finished call has brought."""
@@ -428,12 +398,8 @@ class Calls(Input):
         if call.block.n == 1 and call.again:
             self.error = self.node.blame(RowFailed(0, None, self.workers.death(failed)), call.number)
             return True
-        rows = []
-        for i in range(call.block.n):
-            single = Call(call.block.slice(i, i + 1), call.number + i, call.draws, call.before, call.offset + i)
-            single.again = True  # handed over when it is the first
-            self.crew.budget.add(single.size)
-            rows.append(single)
+        rows = call.row_by_row()
+        self.crew.budget.add(sum(single.size for single in rows))
         self.window.extendleft(reversed(rows))
         return True
 

@@ -1,0 +1,283 @@
+"""Blocks, functions and results on their way between processes.
+
+A block travels as its pickle without the arrays, and one file in shared memory that holds those. The receiver maps the
+file and removes its name at once, so nothing is left when both sides are done with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import mmap
+import os
+import pickle
+import struct
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from glob import glob
+from typing import Any
+
+from feedline.errors import InvalidArgumentError
+from feedline.plan.function import Function
+from feedline.plan.node import Node, RowFailed, RowWise, node
+from feedline.structure.block import Block
+
+SMALL = 1 << 15
+"""Fewer bytes of arrays than that travel in the message itself."""
+ALIGNED = 64
+KEPT_NODES = 4
+"""So many steps a worker process has ready; they may hold a lot of memory."""
+CLOCK_SLOTS = 1024
+NUMBER = struct.Struct("d")
+
+# Blocks on their way.
+
+
+def shared_folder() -> str:
+    """Where files are memory."""
+    return "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
+
+
+def dumps(value: tuple[Any, ...], buffer_callback: Any = None) -> bytes:
+    """A pickle. Classes of elements that the other side cannot import, since they are defined in the program itself,
+    travel along.
+    """
+    kinds = {k for v in value if isinstance(v, Block) for k in v.tree.kinds()}
+    strange = [k for k in kinds if not _importable(k.__module__)]
+    if not strange:
+        return pickle.dumps(value, protocol=5, buffer_callback=buffer_callback)
+    import cloudpickle
+
+    _take_along(strange)
+    return cloudpickle.dumps(value, protocol=5, buffer_callback=buffer_callback)  # type: ignore[no-any-return]
+
+
+def _take_along(things: Iterable[Any]) -> None:
+    """Has the modules of classes and functions sent by value where the other side cannot import them."""
+    import cloudpickle
+
+    for thing in things:
+        module = getattr(thing, "__module__", None)
+        if module in sys.modules and module != "__main__" and not _importable(module):
+            cloudpickle.register_pickle_by_value(sys.modules[module])
+
+
+@functools.cache
+def _importable(module: str) -> bool:
+    if module == "__main__":
+        return False
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def pack(value: tuple[Any, ...], prefix: str) -> tuple[bytes, Any]:
+    """Values as a pickle and their arrays: (name of the file, where each lies in it), or the arrays' bytes."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = dumps(value, buffer_callback=buffers.append)
+    raw = [b.raw() for b in buffers]
+    total = sum(r.nbytes for r in raw)
+    if total < SMALL:
+        return head, [bytes(r) for r in raw]
+    places, at = [], 0
+    for r in raw:
+        places.append((at, r.nbytes))
+        at += -(-r.nbytes // ALIGNED) * ALIGNED
+    path = f"{prefix}-{uuid.uuid4().hex}"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.ftruncate(handle, at)
+        for (start, _), r in zip(places, raw, strict=True):
+            _write(handle, r, start)
+    except OSError:  # the memory that may be shared is used up: the message takes all
+        os.unlink(path)
+        return head, [bytes(r) for r in raw]
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(handle)
+    return head, (path, places)
+
+
+def _write(handle: int, data: memoryview, at: int) -> None:
+    """Not through a map of the file, where running out of memory would be a signal that ends the process."""
+    while data.nbytes:
+        n = os.pwrite(handle, data, at)
+        data, at = data[n:], at + n
+
+
+def unpack(head: bytes, arrays: Any) -> tuple[Any, ...]:
+    """The values that `pack` was given. Their arrays lie in the mapped file, whose name goes."""
+    if isinstance(arrays, list):
+        return pickle.loads(head, buffers=[bytearray(b) for b in arrays])  # type: ignore[no-any-return]
+    path, places = arrays
+    handle = os.open(path, os.O_RDWR)
+    try:
+        memory = memoryview(mmap.mmap(handle, 0))
+    finally:
+        os.close(handle)
+        os.unlink(path)
+    return pickle.loads(head, buffers=[memory[a : a + size] for a, size in places])  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _world() -> str:
+    """Tells containers apart that share memory but not the numbers of processes."""
+    try:
+        return f"{os.stat('/proc/self/ns/pid').st_ino:x}"
+    except OSError:
+        return "0"
+
+
+def own_prefix() -> str:
+    """What names of files begin with, unique to whom it is made for."""
+    return f"{shared_folder()}/feedline-{os.getpid()}-{_world()}-{uuid.uuid4().hex[:12]}"
+
+
+def tidy() -> None:
+    """Removes what processes that were killed have left in shared memory."""
+    for path in glob(f"{shared_folder()}/feedline-*-{_world()}-*"):
+        pid = os.path.basename(path).split("-")[1]
+        if pid.isdigit() and not _alive(int(pid)):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+# In the worker.
+
+
+@node
+class Elsewhere(Node):
+    """Stands for the input of a node that runs in another process."""
+
+    op = "elsewhere"
+
+
+_nodes: dict[str, RowWise] = {}
+
+
+def work(
+    path: str, prefix: str, message: Any, number: int, draws: Any, clock: tuple[str, int] | None
+) -> tuple[bytes, Any]:
+    """Makes one call. Gives (rows, index of the row that failed, its error, path and link in it, whether random numbers
+    were drawn, wall, cpu) as `pack` does.
+    """
+    if clock is not None:
+        _write_time(*clock)
+    made = _nodes.get(path)
+    if made is None:
+        while len(_nodes) >= KEPT_NODES:
+            del _nodes[next(iter(_nodes))]
+        with open(path, "rb") as file:
+            made = _nodes[path] = pickle.load(file)()
+    (block,) = unpack(*message)
+    wall, cpu = time.perf_counter(), time.thread_time()
+    try:
+        outcome: tuple[Any, ...] = (made.applied(block, number, draws), None, None, "", None)
+    except RowFailed as failed:
+        outcome = (failed.done, failed.index, portable(failed.error), failed.path, getattr(failed, "link", None))
+    spent = time.perf_counter() - wall, time.thread_time() - cpu
+    return pack((*outcome, made.epochs is not None and made.epochs.used, *spent), prefix)
+
+
+def _write_time(path: str, slot: int) -> None:
+    with open(path, "r+b", buffering=0) as file:
+        file.seek(slot * NUMBER.size)
+        file.write(NUMBER.pack(time.monotonic()))
+
+
+def watch(parent: int) -> None:
+    """Ends a worker whose parent was killed: nobody else would."""
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=look, name="feedline-watch", daemon=True).start()
+
+
+def portable(error: Exception) -> Exception:
+    """The error as it is, if it survives the journey; else one that says the same."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+class Shipped:
+    """A node on its way to a worker, with what its functions have found out about their results."""
+
+    def __init__(self, made: RowWise) -> None:
+        self.node = made.replace(input=Elsewhere())
+        self.functions = [f.for_worker() for f in functions_of(made)]
+
+    def __call__(self) -> RowWise:
+        """The node, in the worker."""
+        for function, (call, signature) in zip(functions_of(self.node), self.functions, strict=True):
+            function.__init__(call, signature)  # type: ignore[misc]
+        return self.node  # type: ignore[no-any-return]
+
+
+def functions_of(made: Node) -> list[Function]:
+    """The user's functions in one node."""
+    found = []
+    for value in made.arguments().values():
+        if isinstance(value, Function):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += [link.function for link in value if isinstance(getattr(link, "function", None), Function)]
+    return found
+
+
+def shipped(made: RowWise) -> bytes:
+    """The node as bytes; an error that names what cannot travel."""
+    import cloudpickle
+
+    _take_along(f.call for f in functions_of(made))
+    try:
+        return cloudpickle.dumps(Shipped(made))  # type: ignore[no-any-return]
+    except Exception as e:
+        culprit = next(filter(None, (_culprit(f.call) for f in functions_of(made))), "")
+        names = ", ".join(repr(f) for f in functions_of(made))
+        raise InvalidArgumentError(
+            f"{made.op} at step {made.position}: {names} cannot be sent to another process: {culprit or e}; "
+            'make it inside the function, or use workers="thread"'
+        ) from e
+
+
+def _culprit(call: Callable[..., Any]) -> str:
+    """Which of a function's variables cannot be pickled."""
+    import inspect
+
+    import cloudpickle
+
+    try:
+        seen = inspect.getclosurevars(inspect.unwrap(call))
+        given = {p.name: p.default for p in inspect.signature(call).parameters.values() if p.default is not p.empty}
+    except (TypeError, ValueError):
+        return ""
+    for name, value in {**seen.globals, **seen.nonlocals, **given}.items():
+        try:
+            cloudpickle.dumps(value)
+        except Exception as e:
+            return f"its variable {name!r}, a {type(value).__name__}, cannot be pickled ({e})"
+    return ""
