@@ -215,7 +215,8 @@ def tried(target: Any, data: bytes, folder: Path) -> tuple[str, bool]:
         except Exception:
             return f"{'NumPy kernels' if twin else 'kernels'}\n{traceback.format_exc()}", False
     if len(found) == 2 and found[0] != found[1]:
-        return f"the C++ kernels and NumPy's differ:\n{found[0]!r:.4000}\n{found[1]!r:.4000}\nC++ and NumPy differ", False
+        both = "\n".join(f"{repr(value)[:4000]}" for value in found)
+        return f"{both}\nC++ and NumPy differ", False
     good = found[0]
     return "", not isinstance(good, Failure) and not (
         isinstance(good, tuple) and good and all(isinstance(part, Failure) for part in good)

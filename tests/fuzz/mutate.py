@@ -1,4 +1,4 @@
-"""Changes to real inputs: to single bytes, and to what formats are made of (numbers, lengths, records, chunks, JSON)."""
+"""Changes to real inputs: to single bytes, and to what formats are made of (numbers, records, chunks, JSON)."""
 
 from __future__ import annotations
 
@@ -151,8 +151,8 @@ def text(rng: random.Random, data: bytes) -> bytes:
 def _places(value: Any) -> list[tuple[Any, Any]]:
     """Where values are: a list or dict and the place in it. The outermost list has what it is all about."""
     found: list[tuple[Any, Any]] = []
-    keys: Sequence[Any] = range(len(value)) if isinstance(value, list) else list(value) if isinstance(value, dict) else ()
-    for key in keys:
+    keys: Sequence[Any] = range(len(value)) if isinstance(value, list) else ()
+    for key in list(value) if isinstance(value, dict) else keys:
         found.append((value, key))
         found += _places(value[key])
     return found

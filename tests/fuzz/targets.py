@@ -207,7 +207,7 @@ def tfrecords(data: bytes, folder: Path, compression: str = "") -> Any:
     if not compression:
         index.forget(os.fsencode(name))
         found.append(outcome(lambda: fl.io.tfrecord_index(name, progress=False)))
-        found.append(outcome(lambda: rows(fl.TFRecordDataset(name).global_shuffle(seed=1))))
+        found += [outcome(lambda i=i: fl.experimental.at(fl.TFRecordDataset(name), i)) for i in (0, 3)]
         found.append(outcome(lambda: rows(fl.TFRecordDataset(name, "AUTO").batch(3))))
     return found
 
@@ -328,7 +328,7 @@ def _image(kind: str) -> Target:
     either: Callable[..., Any] = functools.partial(fl.io.decode_image, expand_animations=False)
 
     def run(data: bytes, folder: Path) -> Any:
-        found = [outcome(lambda: decode(data)), outcome(lambda: fl.io.decode_image(data)), outcome(lambda: either(data))]
+        found = [outcome(lambda f=f: f(data)) for f in (decode, fl.io.decode_image, either)]
         if kind == "PNG":
             found.append(outcome(lambda: fl.io.decode_png(data, channels=3, dtype=fl.uint16)))
         return found
@@ -344,12 +344,14 @@ def tensors(folder: Path) -> list[bytes]:
     values = (np.arange(6.0).reshape(2, 3), np.array([True, False]), np.array([b"a", b"bcd"], object), np.int8(3))
     made = [fl.io.serialize_tensor(value) for value in values]
     shape = b"\x12\x04\x12\x02\x08\x03"
+    made += [fl.io.serialize_tensor(np.array([1], kind)) for kind in (np.complex64, np.float16)]
+    made += [b"\x08\x08" + shape + b"\x4a\x08" + bytes(8), b"\x08\x13" + shape + b"\x6a\x02\x80\x78"]
     return [*made, b"\x08\x03" + shape + b"\x3a\x03\x01\x02\x03", b"\x08\x01" + shape + b"\x2a\x04\x00\x00\x80\x3f"]
 
 
 def parse_tensor(data: bytes, folder: Path) -> Any:
     """As each of several types."""
-    types = (fl.float64, fl.float32, fl.bool, fl.string, fl.int8, fl.int32)
+    types = (fl.float64, fl.float32, fl.bool, fl.string, fl.int8, fl.int32, fl.complex64, fl.float16)
     return [outcome(lambda kind=kind: fl.io.parse_tensor(data, kind)) for kind in types]
 
 
