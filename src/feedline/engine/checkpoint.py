@@ -314,8 +314,9 @@ def _class_of(name: str) -> type:
     for part in path.split("."):
         found = getattr(found, part, None)
     # Nothing but what elements are made of: putting an element together calls the class.
-    if not isinstance(found, type) or not (
-        issubclass(found, (tuple, Mapping)) or hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
-    ):
-        raise FailedPreconditionError(f"the iterator state needs the class {name}, which is not imported here, or no structure")
+    fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
+    if not isinstance(found, type) or not (fields or issubclass(found, (tuple, Mapping))):
+        raise FailedPreconditionError(
+            f"the iterator state needs the class {name}, which is not imported here, or no structure"
+        )
     return found
