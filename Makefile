@@ -1,12 +1,21 @@
-# make venv | demo | test | bench | clean. Needs python3, make and, for the fast kernels, a C++17 compiler.
+# make venv | demo | test | fuzz | interop | bench | clean. Needs python3, make and, for the fast kernels, a C++17 compiler.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels/*.h)
 
-.PHONY: venv demo test bench clean
+.PHONY: venv demo test fuzz interop bench clean
 .DELETE_ON_ERROR:
+
+# FUZZ_SECONDS=60 make fuzz; FUZZ_FLAGS='--seed 7 --only parse_' for other inputs, or some of the targets.
+FUZZ_SECONDS ?= 600
+FUZZ_FLAGS ?=
+CXX ?= c++
+ASAN := build/asan
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# An interpreter that has TensorFlow; where none is given, the one that `make bench` uses, made on the first run.
+TENSORFLOW_PYTHON ?=
 
 venv: $(INSTALLED)
 
@@ -25,6 +34,27 @@ test: venv
 	@echo "== mypy" && $(BIN)/mypy
 	@echo "== lint-imports" && $(BIN)/lint-imports
 	@echo "== pytest" && $(BIN)/python -m pytest -q -n auto
+
+# The kernels once more, with the sanitizers in them; `tests/fuzz/driver.py` takes these instead of the installed ones.
+$(ASAN)/.installed: $(SOURCES) | venv
+	@echo "== fuzz: building the kernels with AddressSanitizer into $(ASAN)"
+	@rm -rf $(ASAN)/site
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(ASAN)/site \
+		-C build-dir=$(ASAN)/cmake -C cmake.build-type=RelWithDebInfo -C install.strip=false \
+		-C 'cmake.define.CMAKE_CXX_FLAGS=$(SANITIZE)' .
+	@touch $@
+
+# CPython has no sanitizer in it, so its library is loaded first; what CPython never frees is no leak of ours.
+fuzz: $(ASAN)/.installed
+	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=2048:hard_rss_limit_mb=4096 \
+		UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 FEEDLINE_FUZZ_KERNELS=$(ASAN)/site \
+		$(BIN)/python -m tests.fuzz.driver --seconds $(FUZZ_SECONDS) $(FUZZ_FLAGS)
+
+interop: venv
+	@python="$(TENSORFLOW_PYTHON)"; \
+		test -n "$$python" || python=$$(cd bench/micro && ../../$(BIN)/python -c 'import run; print(run.tensorflow())' | tail -n 1); \
+		TF_CPP_MIN_LOG_LEVEL=3 $(BIN)/python bench/interop/tfrecord.py "$$python"
 
 bench: venv
 	@$(BIN)/python bench/micro/run.py && $(BIN)/python bench/micro/parallel.py

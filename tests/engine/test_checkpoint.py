@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ import pytest
 from tests.harness import check
 
 import feedline as fl
+from feedline.engine import checkpoint
 
 
 def test_state_is_versioned_json() -> None:
     it = iter(fl.Dataset.range(10).shuffle(4, seed=1).batch(2))
     next(it)
     state = json.loads(it.save())
-    assert state["version"] == 1 and "shuffle" in state["plan"]
+    assert state["version"] == 2 and "shuffle" in state["plan"]
 
 
 def test_restored_in_the_same_iterator_too() -> None:
@@ -54,7 +56,10 @@ def test_the_shared_generator_is_rewound() -> None:
         (lambda s: s[: len(s) // 2], fl.errors.DataLossError, "damaged"),
         (lambda s: b"", fl.errors.DataLossError, "damaged"),
         (lambda s: b"[]", fl.errors.DataLossError, "damaged"),
-        (lambda s: s.replace(b'"version": 1', b'"version": 99'), fl.errors.FailedPreconditionError, "version 99"),
+        (lambda s: b"[" * 100_000, fl.errors.DataLossError, "damaged"),
+        (lambda s: s.replace(b'"skip": ', b'"skip": 1'), fl.errors.DataLossError, "checksum"),
+        (lambda s: s[: s.rindex(b",")] + b"}", fl.errors.DataLossError, "checksum"),
+        (lambda s: s.replace(b'"version": 2', b'"version": 99'), fl.errors.FailedPreconditionError, "version 99"),
     ],
 )
 def test_damaged_states_are_refused(spoil: Any, error: type[Exception], text: str) -> None:
@@ -62,6 +67,13 @@ def test_damaged_states_are_refused(spoil: Any, error: type[Exception], text: st
     next(it)
     with pytest.raises(error, match=text):
         iter(fl.Dataset.range(10).batch(2)).restore(spoil(it.save()))
+
+
+def test_a_state_names_no_classes_but_those_of_structures() -> None:
+    assert checkpoint._class_of("collections:OrderedDict") is OrderedDict
+    for name in ("subprocess:Popen", "builtins:eval", "os:system", "none:at.all"):
+        with pytest.raises(fl.errors.FailedPreconditionError, match="no structure"):
+            checkpoint._class_of(name)
 
 
 def test_a_state_of_another_plan_is_refused() -> None:

@@ -2,19 +2,21 @@
 
 A state is a NamedTuple of values, or a class with `save` and `load`. Values are what JSON has, plus bytes, arrays,
 blocks, exceptions and nested runs. What is live (an open generator) is left out: its node opens it again from the rest.
+The last value is a checksum of all text before it, so that damage is told at once and not by the elements after it.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from feedline import errors
+from feedline import errors, kernels
 from feedline.engine.run import Cursor, Run
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, OpError
 from feedline.plan.face import dataset, from_recipe, in_memory
@@ -27,7 +29,8 @@ from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import RaggedTensorSpec
 from feedline.structure.types import as_dtype
 
-VERSION = 1
+VERSION = 2
+_CHECKSUM = re.compile(rb', "checksum": (\d+)}')
 
 
 def dumps(cursor: Cursor) -> bytes:
@@ -51,7 +54,8 @@ def _dumped(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) ->
         "rest": encode(rest),
         "ended": cursor.ended,
     }
-    return json.dumps(saved).encode()
+    text = json.dumps(saved).encode()[:-1]
+    return text + b', "checksum": %d}' % kernels.crc32c(text)
 
 
 def loads(state: Any, run: Run) -> Cursor:
@@ -59,10 +63,15 @@ def loads(state: Any, run: Run) -> Cursor:
     try:
         saved = json.loads(state)
         version = saved["version"]
-    except (ValueError, TypeError, KeyError) as e:
+    except (ValueError, TypeError, KeyError, RecursionError) as e:
         raise DataLossError(f"this is no iterator state, or it is damaged: {e}") from None
     if version != VERSION:
         raise FailedPreconditionError(f"the state has version {version}, this feedline reads version {VERSION}")
+    text = state.encode() if isinstance(state, str) else bytes(state)
+    end = text.rfind(b", ")
+    stored = _CHECKSUM.fullmatch(text, max(end, 0))
+    if stored is None or int(stored[1]) != kernels.crc32c(text[:end]):
+        raise DataLossError("this is no iterator state, or it is damaged: its checksum is wrong")
     if saved["plan"] != outline(run.plan):
         raise FailedPreconditionError(
             "the state belongs to another dataset: it was saved from\n  "
@@ -304,6 +313,10 @@ def _class_of(name: str) -> type:
     found: Any = sys.modules.get(module)
     for part in path.split("."):
         found = getattr(found, part, None)
-    if not isinstance(found, type):
-        raise FailedPreconditionError(f"the iterator state needs the class {name}, which is not imported here")
+    # Nothing but what elements are made of: putting an element together calls the class.
+    fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
+    if not isinstance(found, type) or not (fields or issubclass(found, (tuple, Mapping))):
+        raise FailedPreconditionError(
+            f"the iterator state needs the class {name}, which is not imported here, or no structure"
+        )
     return found

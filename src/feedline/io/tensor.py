@@ -35,6 +35,9 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "uint32": (22, 16),
     "uint64": (23, 17),
 }
+MOST_FILLED = 1 << 28
+"""Where values are missing the last one is repeated, as in TensorFlow: a few bytes could ask for all memory."""
+
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
 
 
@@ -65,7 +68,9 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any
     data: bytes = strings.item()
     try:
         return _Message(data).array(as_dtype(out_type))[()]
-    except WireError as e:
+    except InvalidArgumentError:
+        raise
+    except (WireError, ValueError) as e:  # NumPy's: more dimensions, or larger ones, than an array can have
         raise InvalidArgumentError(f"parse_tensor: this is no serialized tensor: {e}") from None
 
 
@@ -115,8 +120,10 @@ class _Message:
             return np.frombuffer(self.content, want.dtype.newbyteorder("<")).astype(want.dtype).reshape(self.shape)
         else:
             flat, filler = self._numbers(want), 0
-        if size > len(flat) + (1 << 31):
-            raise WireError(f"a shape of {size} values, of which {len(flat)} are there")
+        if (size - len(flat)) * want.dtype.itemsize > MOST_FILLED:
+            raise WireError(
+                f"a shape of {size} values, of which {len(flat)} are there; at most {MOST_FILLED} bytes are filled in"
+            )
         out = np.empty(size, want.dtype)
         out[: len(flat)] = flat[:size]
         out[len(flat) :] = flat[-1] if len(flat) else filler  # the last value stands for all that follow

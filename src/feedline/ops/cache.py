@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError
-from feedline.io.elements.draft import Draft
+from feedline.io.elements.draft import Draft, WrittenElsewhere
 from feedline.io.elements.form import form_text, has_classes
 from feedline.io.elements.reader import ElementsReader
 from feedline.io.files import exists
@@ -211,9 +211,12 @@ class FileCache(Written):
         like = self.input.element_spec if has_classes(reader.tree) else None
         return Load(self.path, ((self.path, reader.rows),), form_text(spec), 1, like)
 
-    def sink(self) -> Draft:
-        """What writes the file. Only one pass at a time may do so."""
-        return Draft(os.fsencode(self.path), self.maker)
+    def sink(self) -> Draft | None:
+        """What writes the file. Only one pass at a time may do so; where another process does, nothing is written."""
+        try:
+            return Draft(os.fsencode(self.path), self.maker)
+        except WrittenElsewhere:
+            return None
 
     @property
     def quiet(self) -> bool:
@@ -255,8 +258,10 @@ def cache(self: F, filename: str | os.PathLike[str] = "", name: str | None = Non
 
     The file remembers what made it: for a dataset with other steps, arguments, data or functions before the cache it is
     an `InvalidArgumentError`. A function is another one when its code is, or a value that it uses from outside, as they
-    are when the dataset is made. While one pass writes the file, another one that would raises `AlreadyExistsError`. A
-    pass that is restored in the middle goes on without writing; the next one does.
+    are when the dataset is made. While one pass writes the file, another one of the same program that would raises
+    `AlreadyExistsError`; one of another program gives its elements without writing them. A pass that is restored in the
+    middle goes on without writing; the next one does. The file is there when it is complete: a program that is killed
+    while it writes leaves nothing that is read, nor a lock, and the next one writes over what it left.
     """
     plan = self._plan
     if not isinstance(filename, (str, bytes, os.PathLike)):

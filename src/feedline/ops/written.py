@@ -68,7 +68,9 @@ class Written(Node):
         raise TypeError(f"{type(self).__name__} reads nothing")
 
     def sink(self) -> Any:
-        """What takes rows with `write`, is complete after `finish(spec)`, and gone after `close`."""
+        """What takes rows with `write`, is complete after `finish(spec)`, and gone after `close`; None where nothing is
+        to be written in this pass.
+        """
         raise TypeError(f"{type(self).__name__} writes nothing")
 
     def write(self, sink: Any, block: Block, number: int) -> tuple[int, Exception | None]:
@@ -110,6 +112,7 @@ class Written(Node):
             return None, state
         if state.child is None and state.sink is None and not state.passing:
             state.sink = self.sink()
+            state.passing = state.sink is None
             plan = self.found()  # another pass may have been complete meanwhile
             if plan is not None:
                 state.close()

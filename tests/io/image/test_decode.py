@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import io
 import json
+import struct
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from tests.io.image.record import RECORD, calls, summary
 
 import feedline as fl
@@ -145,3 +149,26 @@ def test_in_a_pipeline() -> None:
     records = [fl.io.encode_png(image) for image in images]
     ds = fl.Dataset.from_tensor_slices(records).map(fl.io.decode_png, num_parallel_calls=2).batch(3)
     assert np.array_equal(np.concatenate(list(ds.as_numpy_iterator())), np.stack(images))
+
+
+def test_a_gif_file_takes_no_memory_for_pixels_that_cannot_be_there() -> None:
+    head, colours = b"GIF89a\x01\x00\x01\x00\x80\x00\x00", bytes(6)
+    for width, height, codes in ((65_535, 65_535, 3), (65_535, 65_535, 250), (5000, 1, 3)):
+        body = b"\x02" + bytes([codes]) + bytes(codes) + b"\x00;"
+        frame = struct.pack("<cHHHHB", b",", 0, 0, width, height, 0) + body
+        tracemalloc.start()
+        try:
+            with pytest.raises(fl.errors.InvalidArgumentError, match="holds no complete picture"):
+                fl.io.decode_gif(head + colours + frame)
+            assert tracemalloc.get_traced_memory()[1] < 1 << 22
+        finally:
+            tracemalloc.stop()
+
+
+def test_a_gif_file_of_pixels_that_compress_well_is_read() -> None:
+    pixels = np.zeros((400, 400), np.uint8)  # 160 000 pixels in some 500 bytes
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, "GIF")
+    assert len(out.getvalue()) < 2000
+    found = fl.io.decode_gif(out.getvalue())
+    assert found.shape == (1, 400, 400, 3) and not found.any()

@@ -2,6 +2,10 @@
 
 Each run of a writer has its own folder of files, and writing the manifest is what makes it the dataset. So there is
 always either the old one or the new one, and nothing else in the folder is touched.
+
+A writer holds a lock of the system's on its folder of files as long as it runs. One without a lock that the manifest
+does not name is what a program that was killed has left: the next writer removes it. What writers change in the folder
+of the dataset they change one after another, under a lock on that folder.
 """
 
 from __future__ import annotations
@@ -31,6 +35,8 @@ FORMAT = "feedline dataset"
 VERSION = 1
 MANIFEST = b"manifest"
 _RUN = re.compile(r"[0-9a-f]{16}")
+_DRAFT = b"manifest.partial"
+_OURS = re.compile(rb"\d{8,}\.elements|manifest\.partial")
 
 
 class Saved(NamedTuple):
@@ -102,6 +108,7 @@ class FolderWriter:
         self._shards: dict[int, ElementsWriter] = {}
         self._over = False
         self._owner = os.getpid()
+        self._lock: int | None = None
 
     def write(self, block: Block, numbers: Array | None = None) -> None:
         """Adds rows: to the shards with these numbers, or all to the first one."""
@@ -128,25 +135,31 @@ class FolderWriter:
             "form": described(spec),
             "shards": sorted((number, shard.rows) for number, shard in self._shards.items()),
         }
-        before = self._present()
-        if before is not None and not replace:
+        manifest = frame(json.dumps(about).encode())
+        if self._sent:
+            before = self._present()
+            if before is None or replace:
+                self._send(manifest, None if before is None else os.path.join(self._path, before.run.encode()))
             self.close()
             return
-        manifest = frame(json.dumps(about).encode())
-        old = None if before is None else os.path.join(self._path, before.run.encode())
-        if self._sent:
-            self._send(manifest, old)
-            return
-        draft = os.path.join(self._folder, MANIFEST)
-        try:
-            with open(draft, "wb") as file:
-                file.write(manifest)
-            os.replace(draft, os.path.join(self._path, MANIFEST))
-        except OSError as e:
-            raise as_op_error(e, draft) from None
-        self._over = True
-        if old is not None:
-            shutil.rmtree(old, ignore_errors=True)
+        with _held(self._path) as alone:
+            before = self._present()
+            if before is not None and not replace:
+                self.close()
+                return
+            draft = os.path.join(self._folder, _DRAFT)
+            try:
+                with open(draft, "wb") as file:
+                    file.write(manifest)
+                os.replace(draft, os.path.join(self._path, MANIFEST))
+            except OSError as e:
+                raise as_op_error(e, draft) from None
+            self._over = True
+            if before is not None and before.run != self._run:
+                shutil.rmtree(os.path.join(self._path, before.run.encode()), ignore_errors=True)
+            if alone:
+                self._tidy(self._run)
+        self._unlock()
 
     def _send(self, manifest: bytes, old: bytes | None) -> None:
         """Sends the files and then the manifest, which makes them the dataset. What fails before it leaves nothing."""
@@ -170,6 +183,7 @@ class FolderWriter:
             return
         self._over = True
         if self._owner != os.getpid():  # a forked process has a copy of everything but not the right to remove it
+            self._unlock()
             return
         for folder in reversed(self._made):
             with contextlib.suppress(OSError):
@@ -177,6 +191,19 @@ class FolderWriter:
                     shutil.rmtree(folder)
                 else:
                     os.rmdir(folder)  # stays where others have put something into it meanwhile
+        self._unlock()
+
+    def _unlock(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
+
+    def _tidy(self, named: str | None) -> None:
+        """Removes what writers that were killed have left. The folder must be locked; `named` is in use."""
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self._path):
+                if _RUN.fullmatch(os.fsdecode(name)) and name not in (self._run.encode(), os.fsencode(named or "")):
+                    _remove_abandoned(os.path.join(self._path, name))
 
     def _present(self) -> Saved | None:
         try:
@@ -209,14 +236,60 @@ class FolderWriter:
             return
         if os.path.exists(self._path) and not os.path.isdir(self._path):
             raise FailedPreconditionError(f"{shown(self._path)} is a file; a dataset is saved in a folder")
-        for folder in [*_missing(self._path), self._folder]:
-            try:
-                os.mkdir(folder)
-            except FileExistsError:  # somebody else was quicker
-                continue
-            except OSError as e:
-                raise as_op_error(e, folder) from None
-            self._made.append(folder)
+        for folder in _missing(self._path):
+            self._make(folder)
+        with _held(self._path) as alone:
+            self._make(self._folder)
+            if alone:
+                self._lock = _locked(self._folder)
+                present = self._present()
+                if present is not None or not os.path.exists(os.path.join(self._path, MANIFEST)):
+                    self._tidy(None if present is None else present.run)
+
+    def _make(self, folder: bytes) -> None:
+        try:
+            os.mkdir(folder)
+        except FileExistsError:  # somebody else was quicker
+            return
+        except OSError as e:
+            raise as_op_error(e, folder) from None
+        self._made.append(folder)
+
+
+def _locked(folder: bytes, wait: bool = True) -> int | None:
+    """A descriptor that locks a folder until it is closed; None where another one does, or the system cannot."""
+    number = None
+    try:
+        import fcntl  # not on every system
+
+        number = os.open(folder, os.O_RDONLY)
+        fcntl.flock(number, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return number
+    except (ImportError, OSError):
+        if number is not None:
+            os.close(number)
+        return None
+
+
+@contextlib.contextmanager
+def _held(folder: bytes) -> Iterator[bool]:
+    """Locks a folder; False where the system cannot."""
+    lock = _locked(folder)
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_abandoned(folder: bytes) -> None:
+    """Removes a folder of files that nobody is writing any more, and that holds nothing else."""
+    if os.path.islink(folder) or not os.path.isdir(folder) or not all(map(_OURS.fullmatch, os.listdir(folder))):
+        return
+    lock = _locked(folder, wait=False)
+    if lock is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
 
 
 def _missing(path: bytes) -> list[bytes]:

@@ -15,6 +15,8 @@ Array = np.ndarray[Any, Any]
 
 # Frames take memory that a small file can ask for in plenty.
 _MOST_BYTES = 1 << 31
+_LONGEST = 4096
+"""No code of a frame stands for more pixels."""
 
 
 class _Frame(NamedTuple):
@@ -32,7 +34,13 @@ class _Cut(Exception):
 
 def decode(data: bytes) -> Array:
     """All frames [frames, height, width, 3], as large as the largest of them. What no frame covers is black."""
-    frames = list(_frames(data))
+    frames: list[_Frame] = []
+    total = 0
+    for frame in _frames(data):
+        total += frame.pixels.size * 3
+        if total > _MOST_BYTES:
+            raise InvalidArgumentError(f"a GIF file with {total // 3} pixels in {len(frames) + 1} frames is too large")
+        frames.append(frame)
     if not frames:
         raise InvalidArgumentError(f"a GIF file of {len(data)} bytes holds no complete picture")
     height = max(len(f.pixels) for f in frames)
@@ -86,6 +94,11 @@ def _frames(data: bytes) -> Iterator[_Frame]:
 def _pixels(body: bytes, bits: int, width: int, height: int, interlaced: bool) -> Array:
     if not 1 <= bits <= 8:
         raise InvalidArgumentError(f"a frame of a GIF file has indices of {bits} bits; there are from 1 to 8")
+    codes = len(body) * 8 // (bits + 1)
+    if width * height > codes * min(codes, _LONGEST):  # nothing is allocated for pixels that cannot be there
+        raise _Cut
+    if width * height * 3 > _MOST_BYTES:
+        raise InvalidArgumentError(f"a frame of a GIF file of {width} x {height} pixels is too large")
     flat, count = kernels.gif_pixels(body, bits, width * height)
     if count < width * height:
         raise _Cut

@@ -70,6 +70,7 @@ def csv_dataset(
     `header` the first record of each file is left out. Fields in quotes may hold delimiters, line ends and doubled
     quotes. `select_cols` are the numbers of the columns to read, `exclude_cols` those of the others. A record that
     cannot be read raises `InvalidArgumentError` with its file and number, and iteration can go on after it.
+    `compression_type` is "GZIP", "ZLIB", "ZSTD" or ""; with "AUTO" each file tells by its first bytes.
     """
     form = Format(
         columns_of(record_defaults, OP, dtypes_allowed=True),

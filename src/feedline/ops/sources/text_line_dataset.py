@@ -40,8 +40,9 @@ def text_line_dataset(
     >>> list(fl.TextLineDataset(path))
     [b'first line', b'second line']
 
-    `filenames` is a name, a list of names, or a dataset of names. `compression_type` is "GZIP", "ZLIB" or "". Files are
-    read one after another, or `num_parallel_reads` of them in turn, a line each. A last line needs no line end.
+    `filenames` is a name, a list of names, or a dataset of names. `compression_type` is "GZIP", "ZLIB", "ZSTD" or "";
+    with "AUTO" each file tells by its first bytes. Files are read one after another, or `num_parallel_reads` of them in
+    turn, a line each. A last line needs no line end.
     """
     names = names_plan(filenames, "TextLineDataset")
     size = optional_integer(buffer_size, "buffer_size", "TextLineDataset")

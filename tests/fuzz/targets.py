@@ -1,0 +1,495 @@
+"""What is fuzzed: real inputs, how they are changed, and the function that must survive them.
+
+A function gives a value or raises an exception of `feedline.errors`. With `twin` it must do the same with the C++
+kernels and with NumPy's.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import os
+import random
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import zstandard
+from tests.fuzz import mutate
+from tests.fuzz.mutate import Mutator
+
+import feedline as fl
+from feedline import kernels
+from feedline.io.tfrecord import index, sidecar
+from feedline.kernels import (
+    reference,
+    reference_csv,
+    reference_example,
+    reference_image,
+    reference_index,
+    reference_tfrecord,
+)
+
+MOST_ROWS = 1000
+"""A result is looked at no further."""
+
+_REFERENCES = (
+    reference,
+    reference_csv,
+    reference_example,
+    reference_image,
+    reference_index,
+    reference_tfrecord,
+)
+
+
+class Target(NamedTuple):
+    """`seeds(folder)` makes the inputs, `run(data, folder)` reads a changed one."""
+
+    seeds: Callable[[Path], list[bytes]]
+    run: Callable[[bytes, Path], Any]
+    mutate: Mutator = mutate.mutated
+    twin: bool = True
+
+
+@contextmanager
+def numpy_kernels() -> Iterator[None]:
+    """Inside, every kernel is NumPy's."""
+    kept = {name: getattr(kernels, name) for name in kernels.__all__ if name != "NATIVE"}
+    for name in kept:
+        made = next(getattr(module, name) for module in _REFERENCES if hasattr(module, name))
+        setattr(kernels, name, made)
+    try:
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(kernels, name, function)
+
+
+# Examples
+
+
+def _feature(numbers: random.Random) -> fl.train.Feature:
+    n = numbers.choice((0, 1, 2, 2, 3, 20))
+    kind = numbers.randrange(3)
+    if kind == 0:
+        ints = [numbers.choice((-1, 0, 1, 300, 1 << 62)) for _ in range(n)]
+        return fl.train.Feature(int64_list=fl.train.Int64List(value=ints))
+    if kind == 1:
+        return fl.train.Feature(float_list=fl.train.FloatList(value=[numbers.random() for _ in range(n)]))
+    return fl.train.Feature(bytes_list=fl.train.BytesList(value=[numbers.randbytes(i % 5) for i in range(n)]))
+
+
+def examples(folder: Path) -> list[bytes]:
+    """Some with the types that are asked for, some with any."""
+    numbers, made = random.Random(1), []
+    for i in range(12):
+        given = {"i": 1, "f": 2, "s": 3, "v": 4, "r": 5, "odd": 6} if i % 3 else {"i": 1, "s": 2}
+        features = {key: _feature(numbers) for key in given}
+        if i % 4:
+            features["i"] = fl.train.Feature(int64_list=fl.train.Int64List(value=[i, -i]))
+            features["f"] = fl.train.Feature(float_list=fl.train.FloatList(value=[0.5 * i]))
+            features["s"] = fl.train.Feature(bytes_list=fl.train.BytesList(value=[b"text" * i]))
+        made.append(fl.train.Example(features=fl.train.Features(feature=features)).SerializeToString())
+    return made
+
+
+SPECS: tuple[dict[str, Any], ...] = (
+    {"i": fl.io.FixedLenFeature([2], fl.int64), "f": fl.io.FixedLenFeature([], fl.float32)},
+    {
+        "i": fl.io.FixedLenFeature([2], fl.int64, [7, 7]),
+        "f": fl.io.FixedLenFeature([], fl.float32, 1.5),
+        "s": fl.io.FixedLenFeature([], fl.string, "x"),
+    },
+    {"i": fl.io.VarLenFeature(fl.int64), "f": fl.io.VarLenFeature(fl.float32), "s": fl.io.VarLenFeature(fl.string)},
+    {
+        "i": fl.io.FixedLenSequenceFeature([2], fl.int64, allow_missing=True),
+        "s": fl.io.FixedLenSequenceFeature([], fl.string, allow_missing=True),
+        "f": fl.io.RaggedFeature(fl.float32),
+    },
+    {
+        "v": fl.io.SparseFeature("i", "f", fl.float32, 100),
+        "r": fl.io.RaggedFeature(fl.string, "s", [fl.io.RaggedFeature.RowSplits("i")]),
+    },
+)
+
+
+def _each_spec(parse: Callable[[Any, Any], Any], data: Any) -> list[Any]:
+    return [outcome(lambda spec=spec: parse(data, spec)) for spec in SPECS]
+
+
+def parse_example(data: bytes, folder: Path) -> Any:
+    """One among good ones, with every spec."""
+    good = examples(folder)
+    return _each_spec(fl.io.parse_example, [good[1], data, good[2]])
+
+
+def parse_single_example(data: bytes, folder: Path) -> Any:
+    """One alone, with every spec."""
+    return _each_spec(fl.io.parse_single_example, data)
+
+
+def sequences(folder: Path) -> list[bytes]:
+    """Sequence examples: a context, and lists of features."""
+    numbers, made = random.Random(2), []
+    for i in range(8):
+        lists = {
+            key: fl.train.FeatureList(feature=[_feature(numbers) for _ in range(i % 4)]) for key in ("fi", "ff", "fs")
+        }
+        if i % 2:
+            ints = [fl.train.Feature(int64_list=fl.train.Int64List(value=[k])) for k in range(i)]
+            lists["fi"] = fl.train.FeatureList(feature=ints)
+        message = fl.train.SequenceExample(
+            context=fl.train.Features(feature={"i": fl.train.Feature(int64_list=fl.train.Int64List(value=[i, i]))}),
+            feature_lists=fl.train.FeatureLists(feature_list=lists),
+        )
+        made.append(message.SerializeToString())
+    return made
+
+
+SEQUENCE_SPECS: tuple[dict[str, Any], ...] = (
+    {"fi": fl.io.FixedLenSequenceFeature([], fl.int64, allow_missing=True)},
+    {"fi": fl.io.VarLenFeature(fl.int64), "fs": fl.io.VarLenFeature(fl.string)},
+    {"fi": fl.io.RaggedFeature(fl.int64), "ff": fl.io.RaggedFeature(fl.float32)},
+)
+
+
+def parse_sequence(data: bytes, folder: Path) -> Any:
+    """Alone and among others."""
+    context = {"i": fl.io.FixedLenFeature([2], fl.int64, [0, 0])}
+    good = sequences(folder)[1]
+    found = []
+    for spec in SEQUENCE_SPECS:
+        found.append(outcome(lambda spec=spec: fl.io.parse_single_sequence_example(data, context, spec)))
+        found.append(outcome(lambda spec=spec: fl.io.parse_sequence_example([good, data], context, spec)))
+    return found
+
+
+# Files
+
+
+def rows(dataset: Any) -> list[Any]:
+    """The first elements, and the first errors in their places."""
+    found: list[Any] = []
+    with iter(dataset) as elements:
+        while len(found) < MOST_ROWS:
+            try:
+                found.append(next(elements))
+            except StopIteration:
+                return found
+            except fl.errors.OpError as e:
+                found.append(failure(e))
+                if sum(isinstance(f, Failure) for f in found) > 3:
+                    return found
+    return found
+
+
+def _file(folder: Path, data: bytes) -> str:
+    path = folder / "input"
+    path.write_bytes(data)
+    return str(path)
+
+
+def records(folder: Path) -> list[bytes]:
+    """TFRecord files, not compressed."""
+    good = examples(folder)
+    lists = (good, [b""], [b"", b"a", bytes(300), b"bcd"], [bytes([i]) * (i * 50) for i in range(8)])
+    return [b"".join(mutate.frame(record) for record in records) for records in lists]
+
+
+def tfrecords(data: bytes, folder: Path, compression: str = "") -> Any:
+    """Every record, and where the file is not compressed, by number too."""
+    name = _file(folder, data)
+    found = rows(fl.TFRecordDataset(name, compression))
+    if not compression:
+        index.forget(os.fsencode(name))
+        found.append(outcome(lambda: fl.io.tfrecord_index(name, progress=False)))
+        found += [outcome(lambda i=i: fl.experimental.at(fl.TFRecordDataset(name), i)) for i in (0, 3)]
+        found.append(outcome(lambda: rows(fl.TFRecordDataset(name, "AUTO").batch(3))))
+    return found
+
+
+def index_seeds(folder: Path) -> list[bytes]:
+    """The index of a file of records."""
+    path, (good, *_) = folder / "indexed", records(folder)
+    path.write_bytes(good)
+    os.utime(path, ns=(10**18, 10**18))
+    return [_index_of(path)]
+
+
+def _index_of(path: Path) -> bytes:
+    starts = np.cumsum([0, *(len(r) + 16 for r in mutate.records_of(path.read_bytes()))])
+    with open(path, "rb") as file:
+        stamp = sidecar.Stamp.of(os.fstat(file.fileno()))
+        place = sidecar.write(os.fsencode(path), stamp, sidecar.edges(file.fileno(), stamp.size), starts)
+    assert place is not None
+    return Path(os.fsdecode(place)).read_bytes()
+
+
+def read_index(data: bytes, folder: Path) -> Any:
+    """An index that is not right is passed over; what is taken must be the file's own, or at least lie in it."""
+    path = folder / "indexed"
+    if not path.exists():
+        index_seeds(folder)
+    Path(os.fsdecode(next(sidecar.places(os.fsencode(path))))).write_bytes(data)
+    with open(path, "rb") as file:
+        stamp = sidecar.Stamp.of(os.fstat(file.fileno()))
+        starts = sidecar.read(os.fsencode(path), stamp, sidecar.edges(file.fileno(), stamp.size))
+        if starts is None:
+            return None
+        found = np.asarray(starts, np.int64)
+        if found[0] != 0 or found[-1] != stamp.size or (np.diff(found) < 16).any():
+            raise RuntimeError(f"an index that points outside its file was taken: {found}")
+        sizes = np.diff(found)
+        return kernels.read_spans(np.full(len(sizes), file.fileno()), found[:-1], sizes)
+
+
+TEXTS = [
+    b"a,b,c\n1,2.5,text\n-3,1e9,\n,,\n",
+    b'1,2,"quoted, with ""quotes"" and\na line end"\r\n2,3,x\r\n',
+    b"9223372036854775807,nan,x\n2147483648,inf,y\n0x1,--1,z\n",
+    b'"",,""\n"1","2","3"',
+    b"\n\n1,2,3\n" * 40,
+]
+
+
+def texts(folder: Path) -> list[bytes]:
+    """CSV files, which are text files too."""
+    return TEXTS
+
+
+CSV_SPECS: tuple[dict[str, Any], ...] = (
+    {"record_defaults": [0, 0.0, ""]},
+    {"record_defaults": [[0], [0.5], ["x"]], "na_value": "nan", "use_quote_delim": False},
+    {"record_defaults": [np.zeros(1, np.int64), ""], "select_cols": [0, 2]},
+)
+
+
+def decode_csv(data: bytes, folder: Path) -> Any:
+    """The text as one record, and each line as one."""
+    return [
+        outcome(lambda given=given, record=record: fl.io.decode_csv(record, **given))
+        for given in CSV_SPECS
+        for record in (data, data.split(b"\n")[:20])
+    ]
+
+
+def csv_files(data: bytes, folder: Path) -> Any:
+    """As a file, in small pieces too."""
+    name = _file(folder, data)
+    return [
+        outcome(lambda given=given, size=size: rows(fl.experimental.CsvDataset(name, buffer_size=size, **given)))
+        for given in CSV_SPECS
+        for size in (None, 8)
+    ]
+
+
+def lines(data: bytes, folder: Path, compression: str = "") -> Any:
+    """As lines, in small pieces too, and as records of one size."""
+    name = _file(folder, data)
+    return [
+        outcome(lambda: rows(fl.TextLineDataset(name, compression))),
+        outcome(lambda: rows(fl.TextLineDataset(name, compression, buffer_size=5))),
+        outcome(lambda: rows(fl.FixedLengthRecordDataset(name, 7, 2, 1, compression_type=compression))),
+    ]
+
+
+# Images
+
+
+@functools.cache
+def _pictures() -> dict[str, list[bytes]]:
+    import io
+
+    from PIL import Image
+
+    numbers = np.random.default_rng(1)
+    made: dict[str, list[bytes]] = {"PNG": [], "GIF": [], "BMP": [], "JPEG": []}
+    modes = {"PNG": ("L", "RGB", "RGBA", "P", "LA", "1", "I;16"), "GIF": ("L", "P"), "BMP": ("L", "RGB", "P")}
+    for kind in made:
+        for mode in modes.get(kind, ("L", "RGB", "CMYK")):
+            pixels = numbers.integers(0, 256, (7, 9, 3), np.uint8)
+            if mode == "I;16":
+                image = Image.fromarray(pixels[..., 0].astype(np.uint16) * 200)
+            else:
+                image = Image.fromarray(pixels).convert(mode)
+            out = io.BytesIO()
+            more = {"save_all": True, "append_images": [image.rotate(90), image]} if kind == "GIF" else {}
+            image.save(out, kind, **more)
+            made[kind].append(out.getvalue())
+    return made
+
+
+def _image(kind: str) -> Target:
+    decode = getattr(fl.io, f"decode_{kind.lower()}")
+    either: Callable[..., Any] = functools.partial(fl.io.decode_image, expand_animations=False)
+
+    def run(data: bytes, folder: Path) -> Any:
+        found = [outcome(lambda f=f: f(data)) for f in (decode, fl.io.decode_image, either)]
+        if kind == "PNG":
+            found.append(outcome(lambda: fl.io.decode_png(data, channels=3, dtype=fl.uint16)))
+        return found
+
+    return Target(lambda folder: _pictures()[kind], run, mutate.png if kind == "PNG" else mutate.mutated)
+
+
+# Tensors, elements, states
+
+
+def tensors(folder: Path) -> list[bytes]:
+    """Numbers, strings, and the ways to write them."""
+    values = (np.arange(6.0).reshape(2, 3), np.array([True, False]), np.array([b"a", b"bcd"], object), np.int8(3))
+    made = [fl.io.serialize_tensor(value) for value in values]
+    shape = b"\x12\x04\x12\x02\x08\x03"
+    made += [fl.io.serialize_tensor(np.array([1], kind)) for kind in (np.complex64, np.float16)]
+    made += [b"\x08\x08" + shape + b"\x4a\x08" + bytes(8), b"\x08\x13" + shape + b"\x6a\x02\x80\x78"]
+    return [*made, b"\x08\x03" + shape + b"\x3a\x03\x01\x02\x03", b"\x08\x01" + shape + b"\x2a\x04\x00\x00\x80\x3f"]
+
+
+def parse_tensor(data: bytes, folder: Path) -> Any:
+    """As each of several types."""
+    types = (fl.float64, fl.float32, fl.bool, fl.string, fl.int8, fl.int32, fl.complex64, fl.float16)
+    return [outcome(lambda kind=kind: fl.io.parse_tensor(data, kind)) for kind in types]
+
+
+def _elements() -> Any:
+    ragged = fl.ragged.constant([[1], [], [2, 3]])
+    return fl.Dataset.from_tensor_slices({"a": np.arange(6).reshape(3, 2), "s": ["x", "", "yz"], "r": ragged})
+
+
+def element_files(folder: Path) -> list[bytes]:
+    """The file of a cache."""
+    name = folder / "seed"
+    list(_elements().cache(name))
+    made = Path(f"{name}.elements")
+    data = made.read_bytes()
+    made.unlink()
+    return [data]
+
+
+def read_elements(data: bytes, folder: Path) -> Any:
+    """As the cache of the dataset that wrote it."""
+    (folder / "kept.elements").write_bytes(data)
+    return rows(_elements().cache(folder / "kept"))
+
+
+def folders(folder: Path) -> list[bytes]:
+    """The manifest and the one file of a saved dataset, one after the other."""
+    _elements().save(folder / "saved")
+    (file,) = (folder / "saved").glob("*/*.elements")
+    return [(folder / "saved" / "manifest").read_bytes() + file.read_bytes()]
+
+
+def load(data: bytes, folder: Path) -> Any:
+    """The manifest is what the first record is; the rest belongs to the file."""
+    saved = folder / "saved"
+    if not saved.exists():
+        folders(folder)
+    size = 16 + int.from_bytes(data[:8], "little")
+    (file,) = saved.glob("*/*.elements")
+    (saved / "manifest").write_bytes(data[:size])
+    file.write_bytes(data[size:])
+    return rows(fl.Dataset.load(saved))
+
+
+def _pipeline() -> Any:
+    words = fl.Dataset.from_tensor_slices(["a", "bb", ""])
+    numbers = fl.Dataset.range(20).shuffle(5, seed=1).batch(3).unbatch().repeat(2)
+    return fl.Dataset.zip((numbers, words.cache().repeat())).interleave(
+        lambda x, y: fl.Dataset.from_tensors((x, y)).repeat(2), cycle_length=2
+    )
+
+
+def states(folder: Path) -> list[bytes]:
+    """Where iterators stand."""
+    made = []
+    for n in (0, 1, 5):
+        with iter(_pipeline()) as elements:
+            for _ in range(n):
+                next(elements)
+            made.append(elements.save())
+    return made
+
+
+def restore(data: bytes, folder: Path) -> Any:
+    """And the elements after it."""
+    with iter(_pipeline()) as elements:
+        elements.restore(data)
+        return [outcome(lambda: next(elements, None)) for _ in range(5)]
+
+
+# Outcomes
+
+
+class Failure(NamedTuple):
+    """An exception, as far as it is compared."""
+
+    kind: str
+    text: str
+
+
+def failure(error: Exception) -> Failure:
+    """What is compared of an error."""
+    return Failure(type(error).__name__, str(error))
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """A value, or an error that feedline documents. Others go on up: they are what is looked for."""
+    try:
+        return call()
+    except fl.errors.OpError as e:
+        return failure(e)
+
+
+def plain(value: Any) -> Any:
+    """A result as something that `==` compares, NaN and all."""
+    if isinstance(value, Failure):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return str(value.dtype), value.shape, value.tobytes()
+    if isinstance(value, np.ndarray):
+        return value.shape, tuple(map(plain, value.ravel().tolist()))
+    if isinstance(value, np.generic):
+        return str(value.dtype), value.tobytes()
+    if isinstance(value, dict):
+        return tuple((key, plain(item)) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(map(plain, value))
+    if isinstance(value, fl.RaggedTensor):
+        return plain([value.flat_values, *value.nested_row_splits])
+    if isinstance(value, fl.SparseTensor):
+        return plain([value.indices, value.values, value.dense_shape])
+    return value
+
+
+def compressed(kind: str, pack: Callable[[bytes], bytes]) -> dict[str, Target]:
+    """The readers of compressed files."""
+    return {
+        f"tfrecord {kind}": Target(
+            records, functools.partial(tfrecords, compression=kind), mutate.packed(pack, mutate.framed)
+        ),
+        f"lines {kind}": Target(texts, functools.partial(lines, compression=kind), mutate.packed(pack, mutate.mutated)),
+    }
+
+
+TARGETS: dict[str, Target] = {
+    "parse_example": Target(examples, parse_example, mutate.message),
+    "parse_single_example": Target(examples, parse_single_example, mutate.message),
+    "parse_sequence_example": Target(sequences, parse_sequence, mutate.message),
+    "tfrecord": Target(records, tfrecords, mutate.framed),
+    **compressed("GZIP", functools.partial(gzip.compress, compresslevel=1)),
+    **compressed("ZLIB", functools.partial(zlib.compress, level=1)),
+    **compressed("ZSTD", zstandard.compress),
+    "tfrecord index": Target(index_seeds, read_index, mutate.sealed),
+    "decode_csv": Target(texts, decode_csv),
+    "CsvDataset": Target(texts, csv_files),
+    "lines": Target(texts, lines),
+    **{f"decode_{kind.lower()}": _image(kind) for kind in ("PNG", "GIF", "BMP", "JPEG")},
+    "parse_tensor": Target(tensors, parse_tensor, mutate.message, twin=False),
+    "elements": Target(element_files, read_elements, mutate.framed),
+    "load": Target(folders, load, mutate.framed),
+    "iterator state": Target(states, restore, mutate.text, twin=False),
+}
