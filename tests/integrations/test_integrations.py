@@ -13,8 +13,8 @@ METHODS = ("to_arrow", "to_jax", "to_keras", "to_pandas", "to_torch")
 
 
 def test_importing_feedline_imports_no_framework() -> None:
-    heavy = ("torch", "jax", "keras", "pandas", "pyarrow")
-    code = f"import sys, feedline; print([m for m in {heavy} if m in sys.modules])"
+    names = "torch", "jax", "keras", "pandas", "pyarrow"
+    code = f"import sys, feedline; print([m for m in {names} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "[]\n"
 

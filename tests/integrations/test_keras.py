@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import feedline as fl
-from feedline.integrations.keras import Again, KerasBatches
+from feedline.integrations.keras import Again, KerasBatches, data_adapter
 
 SCRIPT = Path(__file__).with_name("keras_cases.py")
 
@@ -28,7 +29,17 @@ def test_backend(backend: str) -> None:
 
 def test_without_keras(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keras", None)
+    data_adapter.cache_clear()
     with pytest.raises(ImportError, match=r"to_keras needs the package keras: pip install 'feedline\[keras\]'"):
+        fl.Dataset.range(3).to_keras()
+
+
+def test_a_keras_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = ModuleType("keras")
+    old.__version__ = "3.6.0"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keras", old)
+    data_adapter.cache_clear()
+    with pytest.raises(ImportError, match=r"to_keras needs Keras 3\.7 or later, this is 3\.6\.0: pip install -U"):
         fl.Dataset.range(3).to_keras()
 
 

@@ -20,6 +20,8 @@ from feedline.plan.face import Face
 from feedline.structure.nest import flatten
 
 OP = "to_keras"
+OLDEST = (3, 7)
+"""The first Keras that takes data adapters other than its own."""
 
 
 class KerasBatches(Batches):
@@ -178,16 +180,19 @@ def as_arrays(batch: Any) -> Any:
 def data_adapter() -> type[KerasBatches]:
     """`KerasBatches` as a class that Keras knows; it exists once Keras is imported."""
     keras = needed("keras", "keras", OP)
-    try:
-        from keras.src.trainers.data_adapters.data_adapter import DataAdapter
-    except ImportError as e:
-        raise ImportError(f"{OP} needs Keras 3.4 or later, this is {keras.__version__}: {e}") from e
+    if tuple(map(int, keras.__version__.split(".")[:2])) < OLDEST:
+        found = keras.__version__
+        raise ImportError(f"{OP} needs Keras 3.7 or later, this is {found}: pip install -U 'feedline[keras]'")
+    from keras.src.trainers.data_adapters.data_adapter import DataAdapter
+
     return type("KerasBatches", (KerasBatches, DataAdapter), {"__module__": __name__, "__doc__": KerasBatches.__doc__})
 
 
 def to_keras(self: Face[Any]) -> KerasBatches:
     """The dataset for `fit`, `evaluate` and `predict` of a Keras 3 model, with the PyTorch and JAX backends.
 
+    >>> import os
+    >>> os.environ["KERAS_BACKEND"] = "jax"
     >>> ds = fl.Dataset.from_tensor_slices((np.ones((8, 2), np.float32), np.ones((8, 1), np.float32))).batch(4)
     >>> ds.to_keras().num_batches
     2
