@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from feedline.engine.crew import forced
 from feedline.engine.run import blocks
 
 HERE = Path(__file__).parent
@@ -86,6 +87,27 @@ def test_case(name: str) -> None:
     found = {size: why for size in SIZES if (why := differences(name, size))}
     lines = [f"with blocks of {size or 'any size'}: {w}" for size, why in found.items() for w in why]
     assert not found, "\n".join([name, *lines])
+
+
+@pytest.mark.parametrize("name", sorted(set(CASES) - LATER))
+def test_case_with_other_threads(name: str) -> None:
+    """All calls that may be made by other threads are made there."""
+    with forced("thread"):
+        found = differences(name, None)
+    assert not found, "\n".join([name, *found])
+
+
+PARTS = 4
+TOPICS = ("transforms/map", "transforms/filter", "errors/bad_middle", "errors/one_bad", "nested_structures/")
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_cases_with_other_processes(part: int) -> None:
+    """The cases about functions, with all their calls made by other processes."""
+    names = [name for name in sorted(set(CASES) - LATER) if name.startswith(TOPICS)]
+    with forced("process"):
+        found = {name: why for name in names[part::PARTS] if (why := differences(name, None))}
+    assert not found
 
 
 def test_every_case_has_a_record_and_every_record_a_case() -> None:

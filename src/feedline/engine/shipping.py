@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
 import mmap
 import os
 import pickle
@@ -69,12 +68,12 @@ def _take_along(things: Iterable[Any]) -> None:
 
 @functools.cache
 def _importable(module: str) -> bool:
+    """True where another process finds the module by its name. What is loaded here was not always found that way."""
     if module == "__main__":
         return False
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
+    package = module.partition(".")[0]
+    found = (finder.find_spec(package, None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
+    return any(spec is not None for spec in found)
 
 
 def pack(value: tuple[Any, ...], prefix: str) -> tuple[bytes, Any]:
