@@ -349,11 +349,13 @@ class Ahead(Input):
         return into[self.first :]
 
     def _change_rows(self, block: Block, seconds: float) -> None:
-        """More rows at a time where they are small and quickly made, as far as the user's number of rows allows it."""
+        """More rows at a time where they are small and quickly made, as far as the user's number of rows allows it.
+        Where nobody can tell, more is tried for longer: steps that work on whole blocks take little more for it.
+        """
         rows = self.rows
-        if seconds > SLOW:
+        if seconds > (4 * SLOW if self.free else SLOW):
             self.rows = max(1, rows // 2)
-        elif seconds < QUICK and block.n == rows:
+        elif seconds < (SLOW if self.free else QUICK) and block.n == rows:
             limit = LARGEST_ROWS if self.free or self.node.ahead == AUTOTUNE else max(1, self.depth // 2)
             self.rows = min(2 * rows, limit, max(1, LARGEST_BYTES * block.n // max(1, block.nbytes)))
 

@@ -29,8 +29,8 @@ class Filter(RowWise):
 
     @property
     def parallel(self) -> Parallel | None:
-        """As the caller said; arithmetic is done sooner than it is handed over."""
-        if self.num_parallel_calls is None or self.predicate.arithmetic:
+        """As the caller said; what runs once for many rows is done sooner than handed over."""
+        if self.num_parallel_calls is None or self.predicate.elementwise:
             return None
         return Parallel(self.num_parallel_calls, self.deterministic)
 

@@ -33,10 +33,10 @@ class Map(RowWise):
 
     @property
     def parallel(self) -> Parallel | None:
-        """As the caller said; arithmetic is done sooner than it is handed over, and the parser has threads of its own
-        for as much as is worth them.
+        """As the caller said; what runs once for many rows is done sooner than it is handed over in pieces, and the
+        parser has threads of its own for as much as is worth them.
         """
-        if self.num_parallel_calls is None or self.function.arithmetic or self.function.only_parses:
+        if self.num_parallel_calls is None or self.function.elementwise or self.function.only_parses:
             return None
         return Parallel(self.num_parallel_calls, self.deterministic, self.workers)
 
