@@ -6,6 +6,11 @@
 
 #include "array.h"
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#define FEEDLINE_AVX2
+#include <immintrin.h>
+#endif
+
 namespace feedline {
 namespace {
 
@@ -61,15 +66,42 @@ void lanes_across(const float* row, const Tap* columns, size_t n, float* out) {
 }
 #endif
 
+#if defined(FEEDLINE_AVX2)
+// The same from bytes, two pixels of three channels at a time: an even number of them.
+__attribute__((target("avx2"))) void bytes_across(const uint8_t* row, const Tap* columns, size_t n, float* out) {
+  const auto both = [row](size_t a, size_t b) __attribute__((target("avx2"), always_inline)) {
+    int32_t left, right;
+    std::memcpy(&left, row + a * 3, sizeof left);
+    std::memcpy(&right, row + b * 3, sizeof right);
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_insert_epi32(_mm_cvtsi32_si128(left), right, 1)));
+  };
+  for (size_t x = 0; x < n; x += 2, out += 6) {
+    const Tap &left = columns[x], &right = columns[x + 1];
+    const __m256 low = both(left.low, right.low), high = both(left.high, right.high);
+    const __m256 weight = _mm256_set_m128(_mm_set1_ps(right.weight), _mm_set1_ps(left.weight));
+    const __m256 mixed = _mm256_add_ps(low, _mm256_mul_ps(_mm256_sub_ps(high, low), weight));
+    _mm_storeu_ps(out, _mm256_castps256_ps128(mixed));
+    _mm_storeu_ps(out + 3, _mm256_extractf128_ps(mixed, 1));
+  }
+}
+#endif
+
+// How many of the first pixels of a row can be made in lanes: not those whose fourth lane is beyond the row, nor the
+// last one of the output.
+size_t in_lanes(const std::vector<Tap>& columns, size_t width) {
+  size_t n = columns.size() - 1;
+  while (n > 0 && columns[n - 1].high == width - 1) --n;
+  return n;
+}
+
 void across(const float* row, const std::vector<Tap>& columns, size_t width, size_t channels, float* out) {
   const Tap* taps = columns.data();
   const size_t n = columns.size();
   if (channels == 1) return few_across<1>(row, taps, n, out);
   if (channels == 4) return lanes_across<4>(row, taps, n, out);
   size_t done = 0;
-  if (channels == 3) {  // not where the fourth lane is beyond the row or the output
-    done = n - 1;
-    while (done > 0 && taps[done - 1].high == width - 1) --done;
+  if (channels == 3) {
+    done = in_lanes(columns, width);
     lanes_across<3>(row, taps, done, out);
   }
   for (; done < n; ++done) pixel(row, taps[done], channels, out + done * channels);
@@ -83,11 +115,29 @@ FEEDLINE_WIDE void widen(const uint8_t* row, size_t n, float* out) {
   for (size_t i = 0; i < n; ++i) out[i] = static_cast<float>(row[i]);
 }
 
-const float* floats(const uint8_t* row, std::vector<float>& scratch) {
-  widen(row, scratch.size(), scratch.data());
-  return scratch.data();
+void scaled(const float* row, const std::vector<Tap>& columns, size_t width, size_t channels, std::vector<float>&,
+            float* out) {
+  across(row, columns, width, channels, out);
 }
-const float* floats(const float* row, std::vector<float>&) { return row; }
+
+void scaled(const uint8_t* row, const std::vector<Tap>& columns, size_t width, size_t channels,
+            std::vector<float>& scratch, float* out) {
+#if defined(FEEDLINE_AVX2)
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (channels == 3 && avx2) {
+    const size_t done = in_lanes(columns, width) / 2 * 2;
+    bytes_across(row, columns.data(), done, out);
+    for (size_t x = done; x < columns.size(); ++x)
+      for (size_t c = 0; c < 3; ++c) {
+        const float low = row[columns[x].low * 3 + c], high = row[columns[x].high * 3 + c];
+        out[x * 3 + c] = low + (high - low) * columns[x].weight;
+      }
+    return;
+  }
+#endif
+  widen(row, scratch.size(), scratch.data());
+  across(scratch.data(), columns, width, channels, out);
+}
 
 // Rows are scaled across first. Two of them are kept, since the lower one is often the upper one of the next.
 template <typename T>
@@ -98,7 +148,7 @@ void scale(const T* image, size_t height, size_t width, size_t channels, const s
   size_t held[2] = {height, height};  // no row has that number
   const auto line = [&](size_t y, int slot) {
     if (held[slot] == y) return;
-    across(floats(image + y * in, scratch), columns, width, channels, lines[slot].data());
+    scaled(image + y * in, columns, width, channels, scratch, lines[slot].data());
     held[slot] = y;
   };
   for (const Tap& tap : rows) {

@@ -13,17 +13,24 @@ from typing import Any
 from feedline.engine.crew import forced
 from feedline.plan.arguments import AUTOTUNE
 
-CHUNK_SECONDS = 2e-3
+CHUNK_SECONDS = 8e-3
 """What one call of a worker should take: long against handing it over, short against a training step."""
+WAITING_SECONDS = 2e-3
+"""The same for functions that wait: many of those run at once, and none should be the last for long."""
 PROCESS_SECONDS = 20e-3
 """The same for another process, which takes more handing over."""
 CHUNK_ROWS = 4096
 CHUNK_BYTES = 1 << 20
+RESULT_BYTES = 1 << 23
 TOO_CHEAP = 100e-6
 """A chunk that takes less than that is not worth handing over."""
 TRIAL_SECONDS = 0.05
 TRIAL_CALLS = 16
 GAIN = 1.15
+BAD_TRIALS = 4
+"""So many trials in a row without a gain end what was asked for, or had been found to pay: other programs may disturb
+one.
+"""
 LONGEST_REST = 30.0
 WAITING_FIRST = 16
 """Functions that wait begin with so many calls: they cost little, and each brings as much as the first."""
@@ -55,6 +62,7 @@ class Tuner:
         self.shared = Mean()
         self.share = Mean()
         self.row_bytes = Mean()
+        self.result_bytes = Mean()
         self.aim = CHUNK_SECONDS
         self.why = "not measured yet"
         self.holds_gil = False
@@ -65,6 +73,7 @@ class Tuner:
         self._began = 0.0
         self._best: tuple[float, int] = (1.0, 0)
         self._settled = False
+        self._bad = 0
         chosen = (settings.chosen or {}).get(key)
         self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
         self.frozen = self.fixed is not None
@@ -97,10 +106,18 @@ class Tuner:
         if self._small:
             return 1 if forced.mode == "thread" else 3
         per_row = (self.shared if self.calls and self.shared.count else self.alone).value
-        rows = CHUNK_ROWS if per_row <= 0 else int(self.aim / per_row)
+        aim = WAITING_SECONDS if self._waits and self.aim == CHUNK_SECONDS else self.aim
+        rows = CHUNK_ROWS if per_row <= 0 else int(aim / per_row)
         if self.row_bytes.value > 0:
             rows = min(rows, int(CHUNK_BYTES / self.row_bytes.value))
+        if self.result_bytes.value > 0:
+            rows = min(rows, int(RESULT_BYTES / self.result_bytes.value))
         return max(1, min(rows, CHUNK_ROWS))
+
+    @property
+    def call_bytes(self) -> float:
+        """What a call takes and gives, about."""
+        return max(1.0, self.chunk() * (self.row_bytes.value + self.result_bytes.value))
 
     def made_alone(self, rows: int, wall: float, cpu: float | None) -> bool:
         """The consumer has made a call by itself. True when it is time for workers."""
@@ -156,8 +173,12 @@ class Tuner:
         ):
             return self.calls
         gain, calls = self.speedup, self.calls
-        if gain < GAIN:
+        certain = self.asked == AUTOTUNE and not self._settled
+        self._bad = 0 if gain >= GAIN else self._bad + 1
+        if self._bad and (certain or self._bad >= BAD_TRIALS):
             self._give_up(gain, now)
+        elif self._bad:
+            self._restart()
         elif self.asked != AUTOTUNE:
             self.why = f"as asked for; {gain:.1f} x one call"
             self._restart()
@@ -191,7 +212,7 @@ class Tuner:
         self.why = f"{self.calls} calls at once got only {gain:.1f} x as much done as one"
         if self.holds_gil:
             self.why += ': the function holds the interpreter (the GIL); workers="process" would help'
-        self.calls = 0
+        self.calls = self._bad = 0
         self._until = now + self._rest
         self._rest = min(2 * self._rest, LONGEST_REST)
         self._restart()

@@ -9,13 +9,14 @@ from time import perf_counter, thread_time
 from typing import Any
 
 from feedline.engine.crew import Pool
+from feedline.engine.landing import Place, made_in_place
 from feedline.plan.node import RowFailed, RowWise
 from feedline.structure.block import Block
 
 
 class Call:
     """One chunk of rows on its way through a worker. `before` are the states its rows were pulled from, `offset` says
-    which row of that pull is its first.
+    which row of that pull is its first, `place` where the results are to be written, if that is not left open.
     """
 
     __slots__ = (
@@ -30,6 +31,7 @@ class Call:
         "number",
         "offset",
         "on_done",
+        "place",
         "rows",
         "size",
         "slot",
@@ -43,6 +45,7 @@ class Call:
         self.failed: BaseException | None = None
         self.started = self.wall = self.cpu = 0.0
         self.size = block.nbytes
+        self.place: Place | None = None
         self.slot = 0  # where another process writes that it has begun
         self.handed = False  # to the workers
         self.again = False  # made a second time, after its worker died
@@ -55,7 +58,11 @@ class Call:
         self.started = perf_counter()
         cpu = thread_time()
         try:
-            self.rows = node.applied(self.block, self.number, self.draws)
+            if self.place is None:
+                self.rows = node.applied(self.block, self.number, self.draws)
+            else:
+                self.rows, landed = made_in_place(node, self.block, self.number, self.draws, self.place)
+                self.place = self.place if landed else None
         except BaseException as e:  # it belongs to the consumer, whatever it is
             self.failed = e
         self.finish(perf_counter() - self.started, thread_time() - cpu)

@@ -9,77 +9,25 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from queue import Empty
 from time import perf_counter, thread_time
 from typing import Any
 
-from feedline.engine.autotune import Tuner
-from feedline.engine.call import Call, Threads, Timed
+from feedline.engine.call import Call
 from feedline.engine.crew import Closing, forced
-from feedline.engine.input import Input, blocks
-from feedline.engine.prefetch import Ahead
+from feedline.engine.handing import QUICK_PULL, Handing
+from feedline.engine.input import blocks
+from feedline.engine.landing import Place
 from feedline.engine.report import Stage
-from feedline.errors import DeadlineExceededError, InvalidArgumentError
-from feedline.plan.arguments import AUTOTUNE
-from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, RowWiseState
+from feedline.errors import DeadlineExceededError
+from feedline.plan.node import EMPTY, RowFailed, RowWiseState
 from feedline.structure.block import Block, concat
 
-QUICK_PULL = 100e-6
-LONG_PULL = 500e-6
 
-
-class Calls(Input):
+class Calls(Handing):
     """A row-wise node with workers."""
 
-    __slots__ = (
-        "__weakref__", "active", "calls", "closing", "crew", "draws", "ended", "error", "finished",
-        "given_up", "late", "light", "made", "moved", "ordered", "origin", "out", "pull_rows", "ready",
-        "rows_out", "seeded", "seen", "timed", "tuner", "waited", "window", "worked", "workers",
-    )
-
-    node: RowWise
-
-    def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
-        super().__init__(run, node, first, slot, inputs)
-        self.crew = run.crew
-        parallel = node.parallel
-        settings = self.crew.settings
-        calls = parallel.calls if parallel is not None else 1
-        ordered = parallel.ordered if parallel is not None else True
-        self.ordered = settings.ordered if ordered is None else ordered
-        self.workers: Any = None
-        self.moved = False  # from threads to processes, since the function holds the interpreter
-        self.light = self.ordered and run.is_light(inputs)
-        self.seeded = run.has_seeds(inputs.node)
-        if self.seeded and isinstance(inputs, Ahead):
-            inputs.eager = True
-        self.tuner = Tuner(calls, settings, self.crew.cores, self.key)
-        if self._in_processes():
-            self.tuner.in_processes(self.crew.cores if calls == AUTOTUNE else calls)
-        self.timed = Timed(inputs)
-        self.waited = self.worked = 0.0
-        self.made = self.rows_out = self.calls = 0
-        self.closing = False
-        self._idle()
-        self.crew.stages.add(self)
-
-    @property
-    def key(self) -> str:
-        """The name of this stage in reports."""
-        return f"{self.run.path}{self.node.position} {self.node.op}"
-
-    def _idle(self) -> None:
-        self.active = self.ended = False
-        self.window: deque[Call] = deque()
-        self.finished: SimpleQueue[None] = SimpleQueue()
-        self.out: Block | None = None
-        self.origin: Call | None = None  # what `out` came from, where it gives as many rows as it got
-        self.error: Exception | None = None
-        self.ready: deque[Block | Exception] = deque()  # what comes after these two
-        self.late: Exception | None = None
-        self.pull_rows = 1
-        self.seen = 0
-        self.draws: Any = None
+    __slots__ = ()
 
     # The consumer's side.
 
@@ -91,6 +39,8 @@ class Calls(Input):
             return self._alone(want)
         while True:
             if self.out is not None:
+                if self.landed is not None and self._more_landed(self.landed, self.out, want):
+                    continue
                 return self._give(want)
             if self.error is not None:
                 error, self.error = self.error, None
@@ -116,14 +66,31 @@ class Calls(Input):
         rows = self.out
         assert rows is not None
         self.out = rows.slice(want, rows.n) if rows.n > want else None
+        self.landed = None
         return rows if self.out is None else rows.slice(0, want)
+
+    def _more_landed(self, place: Place, out: Block, want: int) -> bool:
+        """Adds what the next call has written behind the rows at hand to them, so that a batch is given as a whole."""
+        if out.n >= want or self.error is not None or self.ready:
+            return False
+        self._top_up(want)
+        if not self.window or not place.goes_on(self.window[0].place, out.n):
+            return False
+        call = self._wait()
+        if call.failed is not None or call.place is None:
+            self.window.appendleft(call)
+            return False
+        self._take(call)
+        assert self.out is not None
+        self.out, self.origin, self.landed = place.joined([out, self.out]), None, place
+        return True
 
     def _next_ready(self) -> None:
         item = self.ready.popleft()
         if isinstance(item, Exception):
             self.error = item
         else:
-            self.out, self.origin = item, None
+            self.out, self.origin, self.landed = item, None, None
 
     def _alone(self, want: int) -> Block | None:
         """As without workers; measures how long calls take, and decides whether workers would pay."""
@@ -160,152 +127,6 @@ class Calls(Input):
         """
         by_others = self.crew.settings.timeout is not None or self._in_processes() or forced.mode is not None
         return by_others and self.node.settled and not state.ready
-
-    def _in_processes(self) -> bool:
-        parallel = self.node.parallel
-        if self.moved or forced.mode == "process":
-            return True
-        return parallel is not None and parallel.workers == "process"
-
-    def _go(self, state: RowWiseState) -> None:
-        """Workers make the calls from now on."""
-        self._idle()
-        self.active = True
-        self.calls = max(1, self.tuner.go())
-        self.seen, self.draws = state.seen, state.draws
-        self.ready, self.late = deque(state.ready), state.late
-        self.states[self.slot] = RowWiseState(skip=state.skip, draws=state.draws)  # passed over in `_pull`
-        self._hire()
-        if state.rest is not None:
-            self._cut(state.rest, None, 0)
-
-    def _hire(self) -> None:
-        if self.workers is not None:
-            self.workers.close()
-        if self._in_processes():
-            from feedline.engine.processes import Processes
-
-            self.workers = Processes(self.crew, self.node, self.calls)
-        else:
-            pool = self.crew.pool((self.run.level, self.slot, self.node.op), self.calls, self.node.op)
-            self.workers = Threads(pool, self.node)
-
-    def _stop(self) -> None:
-        """The consumer makes the calls by itself from now on, or there are no more."""
-        self.states[self.slot] = RowWiseState(self.seen, draws=self.draws)
-        self.active = False
-        if self.workers is not None:
-            self.workers.close()
-            self.workers = None
-
-    def _top_up(self, want: int) -> None:
-        """Hands chunks to the workers until enough are on their way."""
-        began = perf_counter()
-        room = self._room()
-        while not self.ended and self.late is None and len(self.window) < room:
-            if self.window:
-                if self.window[0].again:
-                    return  # made alone, to see whether it is the one that kills its worker
-                if self.crew.budget.spent or (self.seeded and not self._fed()):
-                    return
-                if self.window[0].finished and perf_counter() - began > LONG_PULL:
-                    return
-            if not self._pull(room, want):
-                return
-
-    def _room(self) -> int:
-        settings = self.crew.settings
-        calls = self.tuner.decide()
-        if calls != self.calls and calls:
-            self.calls = calls
-            self._hire()
-        if not calls:
-            if self.tuner.holds_gil and settings.processes and self.tuner.asked == AUTOTUNE and not self.moved:
-                self._move()
-            return 0  # what is on its way is waited for, then the consumer goes on alone
-        if settings.timeout is not None:
-            return calls  # each has a worker, and its time begins when it is handed over
-        return 1 if self.tuner.asked == 1 else max(2 * calls, calls + 2)
-
-    def _move(self) -> None:
-        """The next calls are made by processes, if the function can be sent there."""
-        from feedline.engine.shipping import shipped
-
-        try:
-            shipped(self.node)
-        except InvalidArgumentError as e:
-            self.tuner.why += f"; {e}"
-            return
-        self.moved = True
-        self.tuner.in_processes(self.crew.cores)
-        self.tuner.why = "moved to processes: the function holds the interpreter (options.autotune.allow_processes)"
-
-    def _fed(self) -> bool:
-        """True when the input can be asked for more without taking seeds before their time."""
-        return isinstance(self.inputs, Ahead) and self.inputs.ready_now()
-
-    def _pull(self, room: int, want: int) -> bool:
-        """Pulls rows and hands them out; False where there are none now."""
-        state = self.states[self.slot]
-        chunk = self._chunk(want)
-        before = self._before() if self.light and not state.skip else None
-        began = perf_counter()
-        affordable = self.crew.budget.left / max(1.0, self.tuner.row_bytes.value)
-        asked = state.skip or max(1, min(self.pull_rows, chunk * (room - len(self.window)), int(affordable)))
-        try:
-            block = self.inputs(asked)
-        except Exception as e:
-            self.late = e
-            return False
-        seconds = perf_counter() - began
-        if block is None:
-            self.ended = True
-            return False
-        if not block.n:
-            return not self.window
-        if state.skip:
-            self.states[self.slot] = state._replace(skip=state.skip - block.n)
-            return True
-        self.pull_rows = min(2 * asked, chunk * room) if seconds < QUICK_PULL else max(chunk, asked // 2)
-        self.tuner.row_bytes.add(block.nbytes / block.n)
-        self._cut(block, before, 0)
-        return True
-
-    def _chunk(self, want: int) -> int:
-        if not self.node.settled or self.crew.settings.timeout is not None:
-            return 1
-        if self.seeded and not isinstance(self.inputs, Ahead):
-            return max(1, min(self.tuner.chunk(), want))
-        return self.tuner.chunk()
-
-    def _cut(self, block: Block, before: list[Any] | None, offset: int, at_head: bool = False) -> None:
-        """Makes calls of a block's rows."""
-        chunk = self._chunk(block.n)
-        made = []
-        for start in range(0, block.n, chunk):
-            part = block.slice(start, min(start + chunk, block.n)) if block.n > chunk else block
-            made.append(Call(part, self.seen + start, self.draws, before, offset + start))
-        self.seen += block.n
-        if at_head:
-            self.window.extendleft(reversed(made))
-        else:
-            self.window.extend(made)
-        for call in made:
-            self.crew.budget.add(call.size)
-            self._hand(call)
-
-    def _hand(self, call: Call) -> None:
-        if not self.ordered:
-            call.on_done = self._tell
-        call.handed = True
-        self.workers.submit(call)
-        if self.closing:
-            raise Closing  # who told so may not have seen this call, and it may never be made
-
-    def _tell(self) -> None:
-        """A call has been made. One word is enough, however many have been."""
-        if self.finished.empty():
-            self.finished.put(None)
 
     def _wait(self) -> Call:
         """The call whose turn it is, when it is finished."""
@@ -368,16 +189,21 @@ class Calls(Input):
             rows = call.rows
             assert rows is not None
             self.made += call.block.n
+            tuner.result_bytes.add(rows.nbytes / max(1, call.block.n))
             if call.wall:
                 tuner.made_by_worker(call.block.n, call.wall, call.cpu)
             self.out = rows if rows.n else None
             self.origin = call if rows.n == call.block.n else None
+            self.landed = call.place
+            if self.landing is not None:
+                self.landing.learn(rows)
             return
         if not isinstance(failed, RowFailed):
             if self._in_processes() and self._after_death(call, failed):
                 return
             raise failed
-        self.out, self.origin = failed.done if failed.done is not None and failed.done.n else None, None
+        self.out = failed.done if failed.done is not None and failed.done.n else None
+        self.origin = self.landed = None
         self.error = self.node.blame(failed, call.number + failed.index)
         after = failed.index + 1
         if after < call.block.n:
@@ -404,11 +230,6 @@ class Calls(Input):
         return True
 
     # Checkpoints.
-
-    def _before(self) -> list[Any]:
-        into = [None] * self.slot
-        self.inputs.capture(into)
-        return into[self.first :]
 
     def capture_stages(self, into: list[Any]) -> None:
         """The states that a run without workers would have: those from which the oldest chunk on its way was pulled, or

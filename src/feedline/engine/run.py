@@ -80,6 +80,8 @@ class Run:
         made = kind(self, node, first, slot, pulls)
         if isinstance(made, (Ahead, Calls)):
             self.stages.append(made)
+        if node.stacks is not None and isinstance(pulls, Calls):
+            pulls.batched(node.stacks)
         return made
 
     def _kind(self, node: Node) -> type[Input]:

@@ -77,10 +77,13 @@ def resize(
 
 
 def _size(size: Any, height: int, width: int, keep: bool) -> tuple[int, int]:
-    wanted = dense(size)
-    if wanted.shape != (2,) or wanted.dtype.kind not in "iu":
-        raise InvalidArgumentError(f"resize: size must be two integers, a height and a width; got {size!r}")
-    new = (int(wanted[0]), int(wanted[1]))
+    if type(size) in (tuple, list) and len(size) == 2 and type(size[0]) is type(size[1]) is int:
+        new = (size[0], size[1])
+    else:
+        wanted = dense(size)
+        if wanted.shape != (2,) or wanted.dtype.kind not in "iu":
+            raise InvalidArgumentError(f"resize: size must be two integers, a height and a width; got {size!r}")
+        new = (int(wanted[0]), int(wanted[1]))
     if min(new) < 1:
         raise InvalidArgumentError(f"resize: size must be positive, got {list(new)}")
     if keep:

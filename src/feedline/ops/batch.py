@@ -105,6 +105,11 @@ class Batch(Grouped):
         """One more dimension in front, known only if no short batch can come."""
         return map_structure(lambda s: batched_spec(s, self.size), self.input.element_spec)
 
+    @property
+    def stacks(self) -> int | None:
+        """Groups of arrays of one shape."""
+        return self.batch_size
+
     def stack(self, rows: Block, size: int) -> Block:
         """Rows in groups of `size`."""
         return stacked(rows, size)

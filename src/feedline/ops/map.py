@@ -26,6 +26,7 @@ class Map(RowWise):
 
     op: ClassVar[str] = "map"
     opaque: ClassVar[bool] = True
+    one_each: ClassVar[bool] = True
     function: Function
     num_parallel_calls: int | None = None
     deterministic: bool | None = None

@@ -15,6 +15,7 @@ Each rule has a file and a name. Those with TensorFlow's names obey `Options.exp
     filter_parallelization     the same for filters; only if asked for
     parallel_batch             batches with num_parallel_calls are put together in the background
     seeds_before_calls         a thread reads for parallel calls where seeds are taken below them (feedline's own)
+    reading_beside_parsing     a thread reads for maps with num_parallel_calls that only parse (feedline's own)
     inject_prefetch            a plan with parallel calls ends in a prefetch
 
 Every rule goes over the plan once, inputs first, in the order above. TensorFlow does the same, and it shows: which
@@ -26,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from feedline.optimize.background import inject_prefetch, parallel_batch, seeds_before_calls
+from feedline.optimize.background import inject_prefetch, parallel_batch, reading_beside_parsing, seeds_before_calls
 from feedline.optimize.filter_fusion import filter_fusion
 from feedline.optimize.map_and_batch_fusion import map_and_batch_fusion
 from feedline.optimize.map_and_filter_fusion import map_and_filter_fusion
@@ -61,6 +62,7 @@ RULES = (
     Rule("filter_parallelization", filter_parallelization, False),
     Rule("parallel_batch", parallel_batch, True),
     Rule("seeds_before_calls", seeds_before_calls, True),
+    Rule("reading_beside_parsing", reading_beside_parsing, True),
 )
 INJECT = Rule("inject_prefetch", inject_prefetch, True)
 """Looks at whole plans only, not at those that functions make."""

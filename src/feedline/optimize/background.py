@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from feedline.ops.batch import Batch
+from feedline.ops.map import Map
 from feedline.ops.prefetch import Prefetch
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
@@ -28,6 +29,17 @@ def seeds_before_calls(node: Node) -> Node | None:
     if isinstance(below, Prefetch) or not has_seeds(below):
         return None
     return node.replace(input=standing_for(below, Prefetch(below, AUTOTUNE)))  # type: ignore[no-any-return]
+
+
+def reading_beside_parsing(node: Node) -> Node | None:
+    """A map with `num_parallel_calls` that only parses runs once for many rows, by itself. What it parses is read by
+    another thread meanwhile: both spend their time outside the interpreter.
+    """
+    if not isinstance(node, Map) or node.num_parallel_calls is None or not node.function.only_parses:
+        return None
+    if isinstance(node.input, Prefetch):
+        return None
+    return node.replace(input=standing_for(node.input, Prefetch(node.input, AUTOTUNE)))  # type: ignore[no-any-return]
 
 
 def inject_prefetch(plan: Node) -> Node:

@@ -201,6 +201,11 @@ class Node:
         return None
 
     @property
+    def stacks(self) -> int | None:
+        """How many rows of its input this step stacks into one, in fresh memory; None where it does not."""
+        return None
+
+    @property
     def ahead(self) -> int | None:
         """How many rows may be made ready before they are asked for, AUTOTUNE for as many as pay; None for none."""
         return None
@@ -349,6 +354,8 @@ class RowWise(Node):
     """
 
     State: ClassVar[Any] = RowWiseState
+    one_each: ClassVar[bool] = False
+    """True when each row gives one."""
     input: Node
 
     def apply(self, block: Block) -> Block:

@@ -1,0 +1,148 @@
+"""Batches whose large rows are written to their place by the workers that made them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+
+import feedline as fl
+from feedline.engine.landing import LARGE_ROW, Landing
+from feedline.engine.run import blocks
+from feedline.structure.block import Block
+
+SIDE = int((LARGE_ROW // 4) ** 0.5) + 1
+ROWS = 150
+
+
+def picture(i: Any) -> tuple[Any, Any]:
+    time.sleep(0.0005)
+    return np.full((SIDE, SIDE), i, np.float32), np.int64(i)
+
+
+def numbers(batch: Any) -> list[int]:
+    pictures, labels = batch
+    assert pictures.dtype == np.float32 and (pictures == pictures[:, :1, :1]).all()
+    assert pictures[:, 0, 0].tolist() == labels.tolist()
+    return labels.tolist()  # type: ignore[no-any-return]
+
+
+def parallel(f: Any = picture, size: int = 16, calls: int = 3, **options: Any) -> Any:
+    return fl.Dataset.range(ROWS).map(f, num_parallel_calls=calls, **options).batch(size)
+
+
+@pytest.mark.parametrize("size", [1, 7, 16, 64, 1000])
+def test_batches_are_those_of_a_sequential_run(size: int) -> None:
+    got = [numbers(b) for b in parallel(size=size)]
+    assert got == [list(range(i, min(i + size, ROWS))) for i in range(0, ROWS, size)]
+
+
+def test_batches_that_are_kept_stay_what_they_were() -> None:
+    kept = list(parallel())
+    assert [numbers(b) for b in kept] == [list(range(i, min(i + 16, ROWS))) for i in range(0, ROWS, 16)]
+    owners = [id(pictures.base if pictures.base is not None else pictures) for pictures, _ in kept]
+    assert len(set(owners)) == len(owners)
+    kept[0][0][...] = -1  # a batch belongs to its owner
+    assert all(numbers(b) for b in kept[1:])
+
+
+def test_rows_are_written_by_workers_into_one_batch() -> None:
+    threads = set()
+
+    def f(i: Any) -> Any:
+        threads.add(threading.current_thread().name)
+        return picture(i)
+
+    pictures = [p for p, _ in parallel(f)]
+    assert len(threads) > 1
+    assert pictures[4].base is not None and pictures[4].base.nbytes == pictures[4].nbytes
+    assert pictures[4].flags.writeable and pictures[4].flags.c_contiguous
+
+
+def test_a_row_of_another_shape_is_told_as_in_a_sequential_run() -> None:
+    def f(i: Any) -> Any:
+        side = SIDE + 1 if i == 70 else SIDE
+        time.sleep(0.0005)
+        return np.full((side, side), i, np.float32), np.int64(i)
+
+    it = iter(parallel(f))
+    assert [numbers(next(it)) for _ in range(4)] == [list(range(i, i + 16)) for i in range(0, 64, 16)]
+    with pytest.raises(fl.errors.InvalidArgumentError, match="different shapes"):
+        next(it)
+    assert numbers(next(it)) == list(range(80, 96))
+
+
+def test_a_row_that_fails_takes_its_batch_along_and_no_other() -> None:
+    def f(i: Any) -> Any:
+        if i in (50, 51, 100):
+            raise ValueError(f"no {i}")
+        return picture(i)
+
+    it, got = iter(parallel(f)), []
+    while True:
+        try:
+            got.append(numbers(next(it)))
+        except StopIteration:
+            break
+        except ValueError as e:
+            got.append(str(e).rpartition("no ")[2])
+    whole = [list(range(i, min(i + 16, ROWS))) for i in range(0, ROWS, 16)]
+    assert got == [*whole[:3], "50", *whole[4:6], "100", *whole[7:]]
+
+
+def test_columns_that_are_small_or_strings_come_along() -> None:
+    def f(i: Any) -> Any:
+        time.sleep(0.0005)
+        return {"big": np.full((SIDE, SIDE), i, np.uint64), "name": b"n%d" % i, "few": np.arange(3) + i}
+
+    for at, batch in enumerate(parallel(f)):
+        first = at * 16
+        n = len(batch["name"])
+        assert batch["name"].tolist() == [b"n%d" % i for i in range(first, first + n)]
+        assert batch["big"][:, 3, 3].tolist() == list(range(first, first + n))
+        assert batch["few"][:, 2].tolist() == list(range(first + 2, first + 2 + n))
+
+
+@pytest.mark.parametrize("cap", [1, 5, 40])
+def test_whatever_the_size_of_blocks(cap: int) -> None:
+    with blocks(cap):
+        assert [numbers(b) for b in parallel()] == [list(range(i, min(i + 16, ROWS))) for i in range(0, ROWS, 16)]
+
+
+def test_in_any_order() -> None:
+    got = [numbers(b) for b in parallel(deterministic=False)]
+    assert sorted(chain(*got)) == list(range(ROWS))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3, 9])
+def test_a_checkpoint_between_batches(steps: int) -> None:
+    ds = parallel().prefetch(2)
+    it = iter(ds)
+    for _ in range(steps):
+        next(it)
+    state = it.save()
+    rest = [numbers(b) for b in it]
+    other = iter(ds)
+    other.restore(state)
+    assert [numbers(b) for b in other] == rest
+
+
+def test_every_epoch_has_memory_of_its_own() -> None:
+    kept = list(parallel().repeat(3))
+    assert list(chain(*(numbers(b) for b in kept))) == list(range(ROWS)) * 3
+    several = fl.Dataset.range(2).flat_map(lambda _: parallel())
+    assert list(chain(*(numbers(b) for b in list(several)))) == list(range(ROWS)) * 2
+
+
+def test_places_of_a_batch() -> None:
+    landing = Landing(4)
+    assert not landing.worth_it
+    landing.learn(Block.of_elements([(np.zeros((SIDE, SIDE), np.float32), 1)]))
+    assert landing.worth_it and landing.room(6) == 2
+    first, second, third = landing.place(0), landing.place(2), landing.place(4)
+    assert first.goes_on(second, 2) and not first.goes_on(second, 1) and not second.goes_on(third, 2)
+    assert first.put(Block.of_elements([(np.zeros((SIDE, 2), np.float32), 1)]), 0) is None
