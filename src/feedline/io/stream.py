@@ -10,6 +10,7 @@ from typing import Any
 
 from feedline import kernels
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
+from feedline.io.ahead import DEPTH, Ahead
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.remote import RemoteFile
@@ -43,6 +44,7 @@ class Stream:
             raise InvalidArgumentError(f"buffer_size must be zero or more, got {buffer_size}")
         self._chunk = min(buffer_size or 0, 64 * CHUNK)
         self._raw: _Raw | RemoteFile | None = None
+        self._file: Any = None
         self._restart(plain)
 
     def _restart(self, plain: Plain | None = None) -> None:
@@ -60,7 +62,12 @@ class Stream:
                 self.compression = "" if is_plain else likely(head, len(head) < SIGHT)
         except OSError as e:
             raise as_op_error(e, self.name) from None
-        self._file: Any = DECODERS[self.compression](self._raw) if self.compression else self._raw
+        self._file = self._raw
+        if self.compression:
+            decoder = DECODERS[self.compression](self._raw)
+            # A pipe may give nothing for long, and a file at a URL is read ahead already.
+            whole = isinstance(self._raw, _Raw) and self._raw.seekable
+            self._file = Ahead(decoder) if whole else decoder
 
     def window(self, at: int, need: int) -> tuple[bytes, int]:
         """What has been read, and where in it the bytes from `at` on begin: at least `need` of them, unless the file
@@ -69,6 +76,8 @@ class Stream:
         if at < self._base:
             self._restart()
         if self.end - at < need and not self.ended:
+            if isinstance(self._file, Ahead) and self._file.forked:
+                self._restart()
             self._extend(at, need)
         return self._data, at - self._base
 
@@ -165,7 +174,8 @@ class Stream:
         left = size - self._opened.tell()
         if self.compression:
             # What the decoder holds back comes from input that has been read: not more than its input buffer.
-            left = (left + 2 * INPUT) * MOST[self.compression] + OUTPUT
+            # Besides there are the pieces that were made ahead.
+            left = (left + 2 * INPUT) * MOST[self.compression] + (DEPTH + 2) * OUTPUT
         return ahead + left
 
     def size(self) -> int | None:
@@ -174,7 +184,8 @@ class Stream:
 
     def close(self) -> None:
         """Closes the file."""
-        if self._raw is not None:
+        stopped = self._file.stop() if isinstance(self._file, Ahead) else True
+        if self._raw is not None and stopped:
             self._raw.close()
 
 

@@ -1,0 +1,137 @@
+"""Decompressing ahead: a thread makes the next pieces while the last ones are in use, for decoders drop the GIL."""
+
+from __future__ import annotations
+
+import os
+import threading
+from queue import SimpleQueue
+from typing import Any
+
+from feedline.io.compressed import OUTPUT, Decoder
+
+BEGINS = 1 << 20
+"""So much of a file is decompressed before a thread is worth its while."""
+DEPTH = 3
+"""At most so many pieces wait to be read."""
+PATIENCE_S = 1.0
+"""So long is waited for the thread to end."""
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Places:
+    """How many threads there may be: many files that are open together do not get one each."""
+
+    def __init__(self) -> None:
+        self.left = threading.Semaphore(processors() if processors() > 1 else 0)
+
+
+_places = _Places()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_places.__init__)  # type: ignore[misc]
+
+
+class _Belt:
+    """What the thread and the reader share. The queues need no lock that a dropped reader could wait for in vain."""
+
+    def __init__(self) -> None:
+        self.pieces: SimpleQueue[bytes | BaseException] = SimpleQueue()
+        self.room: SimpleQueue[None] = SimpleQueue()
+        self.stopped = False
+        for _ in range(DEPTH):
+            self.room.put(None)
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.room.put(None)
+
+
+class Ahead:
+    """A decoder whose pieces come in the same order, up to the same damage, from a thread."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+        self._inline = 0
+        self._belt: _Belt | None = None
+        self._thread: threading.Thread | None = None
+        self._last: bytes | BaseException | None = None
+        self._process = os.getpid()
+
+    @property
+    def forked(self) -> bool:
+        """True in a process that has only a copy of this, with no thread to wait for."""
+        return self._belt is not None and self._process != os.getpid()
+
+    def read(self, size: int) -> bytes:
+        """At least one byte, none at the end: at most `size`, or what the thread has made."""
+        if self._belt is None and (self._inline < BEGINS or not self._begun()):
+            piece = self._decoder.read(size)
+            self._inline += len(piece)
+            return piece
+        assert self._belt is not None
+        if self._last is None:
+            got = self._belt.pieces.get()
+            self._belt.room.put(None)
+            if isinstance(got, bytes) and got:
+                return got
+            self._last = got  # nothing comes after it
+        if isinstance(self._last, BaseException):
+            raise self._last
+        return self._last
+
+    def _begun(self) -> bool:
+        """Begins the thread, where there is a place for one."""
+        places = _places.left
+        if not places.acquire(blocking=False):
+            return False
+        belt = _Belt()
+        thread = threading.Thread(
+            target=_work, args=(self._decoder, belt, places), name="feedline-inflate", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # the system has no more threads, or the interpreter ends
+            places.release()
+            return False
+        self._belt, self._thread, self._process = belt, thread, os.getpid()
+        return True
+
+    def stop(self) -> bool:
+        """Ends the thread. False where it is still at work: it then closes the file itself, once it has ended."""
+        if self._belt is None or self._thread is None or self.forked:
+            return True
+        self._belt.stop()
+        if self._thread is not threading.current_thread():
+            self._thread.join(PATIENCE_S)
+        return not self._thread.is_alive()
+
+    def __del__(self) -> None:
+        belt = self.__dict__.get("_belt")
+        if belt is not None and not self.forked:
+            belt.stop()
+
+
+def _work(decoder: Decoder, belt: _Belt, places: threading.Semaphore) -> None:
+    """Knows neither the reader nor the stream, so that they can be dropped while it waits."""
+    raw: Any = decoder.raw_file
+    last: bytes | BaseException = ValueError("the file is closed")
+    try:
+        belt.room.get()
+        while not belt.stopped:
+            piece = decoder.read(OUTPUT)
+            if not piece:
+                last = piece
+                break
+            belt.pieces.put(piece)
+            del piece
+            belt.room.get()
+    except BaseException as e:
+        last = e.with_traceback(None)
+    finally:
+        if belt.stopped:
+            raw.close()
+        places.release()
+        belt.pieces.put(last)
