@@ -382,3 +382,12 @@ def test_without_a_thread_to_be_had_it_goes_on_alone(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(it._crew, "thread", none_left)
         assert isinstance(it._run.root, Ahead)
         assert ints(it) == list(range(6))
+
+
+def test_rows_that_come_in_small_pieces_are_handed_over_in_large_ones() -> None:
+    ds = fl.Dataset.range(8).interleave(lambda x: fl.Dataset.from_tensors(x).repeat(4000), cycle_length=8)
+    with forced("thread"), iter(ds.prefetch(fl.AUTOTUNE).batch(256)) as it:
+        count = sum(len(batch) for batch in it)
+        (stage,) = [s for s in it._run.stages if isinstance(s, Ahead)]
+    assert count == 32_000
+    assert stage.blocks < 2_000  # one row at a time would be as slow as that sounds

@@ -15,8 +15,6 @@ from feedline.plan.arguments import AUTOTUNE
 
 CHUNK_SECONDS = 8e-3
 """What one call of a worker should take: long against handing it over, short against a training step."""
-WAITING_SECONDS = 2e-3
-"""The same for functions that wait: many of those run at once, and none should be the last for long."""
 PROCESS_SECONDS = 20e-3
 """The same for another process, which takes more handing over."""
 CHUNK_ROWS = 4096
@@ -106,8 +104,7 @@ class Tuner:
         if self._small:
             return 1 if forced.mode == "thread" else 3
         per_row = (self.shared if self.calls and self.shared.count else self.alone).value
-        aim = WAITING_SECONDS if self._waits and self.aim == CHUNK_SECONDS else self.aim
-        rows = CHUNK_ROWS if per_row <= 0 else int(aim / per_row)
+        rows = CHUNK_ROWS if per_row <= 0 else int(self.aim / per_row)
         if self.row_bytes.value > 0:
             rows = min(rows, int(CHUNK_BYTES / self.row_bytes.value))
         if self.result_bytes.value > 0:

@@ -355,7 +355,7 @@ class Ahead(Input):
         rows = self.rows
         if seconds > (4 * SLOW if self.free else SLOW):
             self.rows = max(1, rows // 2)
-        elif seconds < (SLOW if self.free else QUICK) and block.n == rows:
+        elif seconds < (SLOW if self.free else QUICK) and 8 * block.n >= rows:  # no step gives less than that for long
             limit = LARGEST_ROWS if self.free or self.node.ahead == AUTOTUNE else max(1, self.depth // 2)
             self.rows = min(2 * rows, limit, max(1, LARGEST_BYTES * block.n // max(1, block.nbytes)))
 
