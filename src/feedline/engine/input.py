@@ -70,6 +70,13 @@ class Input:
         child.start()
         return child
 
+    def settle(self) -> None:
+        """Passes over what the states of this node and all below it say is to be passed over."""
+        for pull in self.below():
+            pull.settle()
+        while getattr(self.states[self.slot], "skip", 0) and self(1) is not None:
+            pass
+
     def below(self) -> tuple[Input, ...]:
         """The inputs as a tuple, whichever form they have for the node."""
         return self.node.pulls(self.inputs)  # type: ignore[return-value]
@@ -80,7 +87,11 @@ class Input:
         self.capture_stages(into)
 
     def capture_stages(self, into: list[Any]) -> None:
-        """The same where the plain states are there already: only what runs ahead of its consumer must be corrected."""
+        """The same where the plain states are there already: what runs ahead of its consumer must be corrected, and
+        heavy states that can be copied are.
+        """
+        if self.slot in self.run.copied and self.states[self.slot] is not None:
+            into[self.slot] = self.node.copied(self.states[self.slot])
         for pull in self.below():
             pull.capture_stages(into)
 

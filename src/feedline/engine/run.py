@@ -66,7 +66,8 @@ class Run:
         self.states: list[Any] = []
         self.stages: list[Ahead | Calls] = []
         self.root = self._input(plan)
-        self.heavy = any(n.heavy for n in self.nodes) or any(not stage.light for stage in self.stages)
+        self.copied = tuple(i for i, n in enumerate(self.nodes) if n.heavy and n.copies)
+        self.heavy = any(n.heavy and not n.copies for n in self.nodes) or any(not s.light for s in self.stages)
         self.pull = self.root.__call__
 
     def _input(self, node: Node) -> Input:
@@ -118,20 +119,29 @@ class Run:
         """A run of a plan inside this one."""
         return Run(self.prepare(plan), self.prepare, key, self.crew, f"{self.path}{self.plan.position}/")
 
-    def twin(self) -> Run:
-        """Another run of the same plan, not started."""
-        return Run(self.plan, self.prepare, self.key, self.crew, self.path)
+    def twin(self, plan: Node | None = None) -> Run:
+        """Another run of the same plan, or of one like it, not started."""
+        return Run(plan or self.plan, self.prepare, self.key, self.crew, self.path)
+
+    def settle(self) -> None:
+        """Passes over the rows that states say are to be passed over, the lowest first."""
+        self.root.settle()
 
     def is_light(self, pull: Input) -> bool:
         """True when a copy of the states below, and of an input's own, is cheap and stays what it is."""
         stages = (s for s in self.stages if pull.first <= s.slot <= pull.slot)
         nodes = pull.node.walk()
-        return not any(n.heavy for n in nodes) and not self.has_seeds(pull.node) and all(s.light for s in stages)
+        return not any((n.heavy or self.seeded(n)) and not n.copies for n in nodes) and all(s.light for s in stages)
 
     @staticmethod
     def has_seeds(plan: Node) -> bool:
         """True when a plan takes seeds that all iterators of a dataset share."""
-        return any(getattr(getattr(n, "generator", None), "reshuffle", False) for n in plan.walk())
+        return any(map(Run.seeded, plan.walk()))
+
+    @staticmethod
+    def seeded(node: Node) -> bool:
+        """True when a node takes seeds that all iterators of a dataset share."""
+        return bool(getattr(getattr(node, "generator", None), "reshuffle", False))
 
     def is_free(self, pull: Input) -> bool:
         """True when asking an input for more than is needed now changes nothing that anyone can see: it has no function
@@ -156,9 +166,11 @@ class Run:
             self.seconds = perf_counter() - began
 
     def captured(self) -> list[Any]:
-        """The states as they stand for the consumer, as a copy. Heavy states in it are the live ones."""
+        """The states as they stand for the consumer, as a copy. Heavy states in it are the live ones, unless they can
+        be copied.
+        """
         states = self.states.copy()
-        if self.stages:
+        if self.stages or self.copied:
             self.root.capture_stages(states)
         return states
 
@@ -288,7 +300,9 @@ class Cursor:
         run = self.run
         while not self.ended:
             if not run.heavy:
-                self.before = run.captured() if run.stages else run.states.copy()
+                plain = not run.stages and not run.copied
+                # A block of one row is handed out whole, and what comes after it starts from the states of then.
+                self.before = run.states.copy() if plain else run.captured() if self.want > 1 else None
                 self.block = None
             block = run.pull(self.want)
             if block is None:

@@ -182,6 +182,12 @@ class Stream:
         """The size of the file; None for a compressed or endless one."""
         return None if self.compression else self._opened.size()
 
+    def stamp(self) -> tuple[int, int] | None:
+        """Size and time of the file as it was opened; None for what cannot be read a second time."""
+        raw = getattr(self._file, "raw_file", self._file)
+        status = os.fstat(raw.fileno()) if hasattr(raw, "fileno") else None
+        return (status.st_size, status.st_mtime_ns) if status is not None and stat.S_ISREG(status.st_mode) else None
+
     def close(self) -> None:
         """Closes the file."""
         stopped = self._file.stop() if isinstance(self._file, Ahead) else True

@@ -34,6 +34,7 @@ class Grouped(Node):
     """
 
     State: ClassVar[Any] = Partial
+    adaptable: ClassVar[frozenset[str]] = frozenset({"batch_size"})
     input: Node
     batch_size: int
     drop_remainder: bool = False
@@ -64,7 +65,7 @@ class Grouped(Node):
             elif block.n:
                 parts.append(block)
                 have += block.n
-        full = have - have % size
+        full = min(have - have % size, want * size)  # there may be more after a restore with a smaller size
         if not full and (not have or self.drop_remainder):
             return None, Partial(None, True)
         rows = concat(parts)

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE, integer
-from feedline.plan.face import F
+from feedline.plan.face import F, register_holding
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.rewrite import standing_for
 from feedline.structure.block import Array, Block
 
 
@@ -23,6 +24,8 @@ class Prefetch(Node):
     """Passes rows on in order, and lets them be made ready ahead of their use."""
 
     State: ClassVar[Any] = Ready
+    keeps_rows: ClassVar[bool] = True
+    transparent: ClassVar[bool] = True
     op: ClassVar[str] = "prefetch"
     input: Node
     buffer_size: int
@@ -58,6 +61,12 @@ class Prefetch(Node):
     def rows(self, index: Array) -> Block:
         """The input's rows."""
         return self.input.rows(index)
+
+
+@register_holding
+def _holding(plan: Node) -> Node:
+    """Rows wait in it, but none is made ahead."""
+    return standing_for(plan, Prefetch(plan, 0))
 
 
 def prefetch(self: F, buffer_size: int | None, name: str | None = None) -> F:

@@ -5,7 +5,7 @@
 is what the optimizer makes of a shuffle over records. Whether numbers or records go through the shuffle is decided when
 an iterator is made: by whether all files have an index then, and whether it is worth while. It is part of what a
 checkpoint holds. The plan is the same either way, so that a checkpoint can be loaded wherever the files are, with an
-index or without.
+index or without. One in which records went through the shuffle can be loaded without these steps, too.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ class RecordNumbers(Node):
     """
 
     State: ClassVar[Any] = Numbering
+    keeps_rows: ClassVar[bool] = True
+    transparent: ClassVar[bool] = True
     op: ClassVar[str] = "record_numbers"
     input: Node
     start: int = 0
@@ -90,6 +92,10 @@ class RecordNumbers(Node):
         if before.numbers == state.numbers:
             return state
         return Numbering(0) if before.numbers else Numbering()
+
+    def loaded(self, state: Numbering) -> Numbering:
+        """Numbers mean something only for files that are what they were."""
+        return state._replace(files=_opened(self, state.mark)) if state.at != RECORDS and state.mark else state
 
     def step(self, state: Numbering, pull: Pull, want: int) -> tuple[Block | None, Numbering]:
         """The next numbers."""
@@ -139,9 +145,15 @@ class FetchRecords(Node):
     """The records whose numbers come in. What comes in as a record goes out as it is."""
 
     State: ClassVar[Any] = Fetching
+    keeps_rows: ClassVar[bool] = True
+    transparent: ClassVar[bool] = True
     op: ClassVar[str] = "fetch_records"
     note: ClassVar[str] = "records by number where the files have an index, so that none has to be held"
     input: Node
+
+    def loaded(self, state: Fetching) -> Fetching:
+        """Numbers mean something only for files that are what they were."""
+        return state._replace(files=_opened(self, state.mark)) if state.mark else state
 
     def step(self, state: Fetching, pull: Pull, want: int) -> tuple[Block | None, Fetching]:
         """The records for the next numbers, those before one that cannot be read first."""

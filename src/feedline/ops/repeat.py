@@ -23,6 +23,7 @@ class Repeat(Node):
     """The input `count` times; without end where count is negative."""
 
     State: ClassVar[Any] = Epoch
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "repeat"
     input: Node
     count: int = -1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.structure.block import Array, Block, Bytes, Objects, object_array, rows_of, spec_of_column
+from feedline.structure.block import Array, Block, Bytes, Objects, Origin, object_array, rows_of, spec_of_column
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TypeSpec, general_leaf
 
@@ -16,10 +16,11 @@ _INT64 = np.dtype(np.int64)
 class Pool:
     """Rows under numbers that are used again when a row has been removed, so that memory stays as large as it must be.
 
-    Rows that are one int64 each need no store: the row is its own number.
+    Rows that are one int64 each need no store: the row is its own number. As long as all rows say where they come from
+    that is kept beside them.
     """
 
-    __slots__ = ("_capacity", "_free", "_numbers_only", "_stores", "_tree")
+    __slots__ = ("_capacity", "_free", "_numbers_only", "_origins", "_stores", "_tree")
 
     def __init__(self) -> None:
         self._tree: Tree | None = None
@@ -27,6 +28,7 @@ class Pool:
         self._free: Array = np.empty(0, np.int64)
         self._capacity = 0
         self._numbers_only = False
+        self._origins: Array | None = np.empty(0, np.int64)
 
     def add(self, block: Block) -> Array:
         """Stores the rows; gives their numbers."""
@@ -46,13 +48,27 @@ class Pool:
         numbers = self._allocate(block.n)
         for i, column in enumerate(block.columns):
             self._stores[i] = _write(self._stores[i], numbers, column)
+        if self._origins is not None:
+            if block.origin is None:
+                self._origins = None
+            else:
+                self._origins[numbers] = block.origin.numbers()
         return numbers
 
     def peek(self, numbers: Array) -> Block:
         """The rows with these numbers."""
         if self._numbers_only or self._tree is None:
             return Block([numbers.copy()], len(numbers), LEAF)
-        return Block([_read(s, numbers) for s in self._stores], len(numbers), self._tree)
+        origin = None if self._origins is None else Origin(0, self._origins.take(numbers))
+        return Block([_read(s, numbers) for s in self._stores], len(numbers), self._tree, origin)
+
+    def still(self) -> Still:
+        """What gives the rows that are in the pool now when they are no longer there, or where they come from."""
+        if self._numbers_only or self._tree is None:
+            return Still(None, None)
+        if self._origins is not None:
+            return Still(self._origins.copy(), None)
+        return Still(None, self.peek(np.arange(self._capacity)))
 
     def remove(self, numbers: Array) -> Block:
         """The rows with these numbers, which are free from now on."""
@@ -73,10 +89,27 @@ class Pool:
             have = self._capacity
             more = max(n - len(self._free), have // 2, 64)
             self._stores = [_longer(s, more) for s in self._stores]
+            if self._origins is not None:
+                self._origins = _longer(self._origins, more)
             self._free = np.concatenate([np.arange(have + more - 1, have - 1, -1), self._free])
             self._capacity = have + more
         numbers, self._free = self._free[len(self._free) - n :], self._free[: len(self._free) - n]
         return numbers
+
+
+class Still(NamedTuple):
+    """The rows of a pool at one moment: where they come from, or the rows themselves; neither where each row is its own
+    number.
+    """
+
+    origins: Array | None
+    rows: Block | None
+
+    def peek(self, numbers: Array) -> Block:
+        """The rows with these numbers; with no columns where they can be had from where they come from."""
+        if self.origins is not None:
+            return Block([], len(numbers), LEAF, Origin(0, self.origins.take(numbers)))
+        return Block([numbers], len(numbers), LEAF) if self.rows is None else self.rows.take(numbers)
 
 
 def _store_for(column: Any) -> Any:

@@ -30,6 +30,7 @@ class Shard(Node):
     """The rows whose number leaves the rest `index` when divided by `num_shards`."""
 
     State: ClassVar[Any] = Phase
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "shard"
     input: Node
     num_shards: int

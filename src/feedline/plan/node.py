@@ -105,8 +105,20 @@ class Node:
     """`pull` is a tuple, one per input; otherwise the only input's pull, or None for a source."""
     opaque: ClassVar[bool] = False
     """The spec can only be known by running the user's function."""
+    keeps_rows: ClassVar[bool] = False
+    """Its rows are rows of its inputs, as they came."""
+    transparent: ClassVar[bool] = False
+    """It only says how the plan is run: a checkpoint fits the plan with it and without it."""
+    manner: ClassVar[frozenset[str]] = frozenset({"num_parallel_calls", "deterministic", "workers"})
+    """The arguments that only say how the step is run."""
+    adaptable: ClassVar[frozenset[str]] = frozenset()
+    """The arguments, whole numbers, that may be others when the step goes on from a checkpoint: its state does not
+    depend on them.
+    """
     op: ClassVar[str] = ""
     """The method's name, for messages and pictures."""
+    written: ClassVar[str] = ""
+    """The step that it stands for, where that has another name and a state that fits both."""
 
     _fields: ClassVar[tuple[dataclasses.Field[Any], ...]] = ()
 
@@ -209,6 +221,32 @@ class Node:
     def ahead(self) -> int | None:
         """How many rows may be made ready before they are asked for, AUTOTUNE for as many as pay; None for none."""
         return None
+
+    # What a checkpoint holds of it.
+
+    @property
+    def addressed(self) -> bool:
+        """True when its rows say where they come from and can be had from there again, so that no checkpoint has to
+        hold them.
+        """
+        return self.keeps_rows and bool(self.inputs) and all(n.addressed for n in self.inputs)
+
+    @property
+    def copies(self) -> bool:
+        """True when a state, though heavy, can be copied at little cost."""
+        return False
+
+    def copied(self, state: Any) -> Any:
+        """A copy of a heavy state, which stays as it is and can be saved."""
+        raise TypeError(f"{self.op} does not copy its state")
+
+    def taken(self, state: Any) -> list[tuple[Any, int]]:
+        """The generators of seeds that the node draws from, and how often it has so far in this iterator."""
+        return []
+
+    def loaded(self, state: Any) -> Any:
+        """A state that comes from a checkpoint, ready to go on. Raises where that is not possible any more."""
+        return state
 
     # What a plan looks like from outside.
 

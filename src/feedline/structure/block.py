@@ -5,6 +5,9 @@ A column is an `ndarray[n, …]` where all rows have one shape and dtype, `Bytes
 
 Who may write: an array in a block is writeable only if nobody else holds its memory. Memory that is shared (a source, a
 cache, a window) is marked read-only, and so are the rows handed out of it.
+
+Rows that were read from a file may say where they lie there: the block's `origin`. Who only chooses and orders rows
+keeps it, who makes other rows of them loses it. A checkpoint holds it in place of the rows.
 """
 
 from __future__ import annotations
@@ -81,13 +84,34 @@ class Objects:
         return len(self.items)
 
 
+class Origin:
+    """Where rows come from: row i has the number `base + offsets[i]`, to which `io.places` gives a meaning."""
+
+    __slots__ = ("base", "offsets")
+
+    def __init__(self, base: int, offsets: Array) -> None:
+        self.base, self.offsets = base, offsets
+
+    def numbers(self) -> Array:
+        """A number per row."""
+        return self.offsets + self.base if self.base else self.offsets
+
+    def slice(self, start: int, stop: int) -> Origin:
+        """That of the rows start to stop."""
+        return Origin(self.base, self.offsets[start:stop])
+
+    def take(self, index: Array) -> Origin:
+        """That of the rows with these numbers."""
+        return Origin(self.base, self.offsets.take(index))
+
+
 class Block:
     """`n` elements: one column per leaf of `tree`."""
 
-    __slots__ = ("columns", "n", "tree")
+    __slots__ = ("columns", "n", "origin", "tree")
 
-    def __init__(self, columns: list[Column], n: int, tree: Tree) -> None:
-        self.columns, self.n, self.tree = columns, n, tree
+    def __init__(self, columns: list[Column], n: int, tree: Tree, origin: Origin | None = None) -> None:
+        self.columns, self.n, self.tree, self.origin = columns, n, tree, origin
 
     @staticmethod
     def of_elements(elements: Sequence[Any]) -> Block:
@@ -107,11 +131,13 @@ class Block:
         if start == 0 and stop >= self.n:
             return self
         stop = min(stop, self.n)
-        return Block([slice_column(c, start, stop) for c in self.columns], stop - start, self.tree)
+        origin = None if self.origin is None else self.origin.slice(start, stop)
+        return Block([slice_column(c, start, stop) for c in self.columns], stop - start, self.tree, origin)
 
     def take(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory."""
-        return Block([take_rows(c, index) for c in self.columns], len(index), self.tree)
+        origin = None if self.origin is None else self.origin.take(index)
+        return Block([take_rows(c, index) for c in self.columns], len(index), self.tree, origin)
 
     def rows(self) -> list[Any]:
         """The elements, as users see them."""
@@ -153,7 +179,7 @@ class Block:
         order = tree.order_of(self.tree)
         if order is None:
             raise TypeError(f"elements of structure {self.tree!r} where {tree!r} was expected")
-        return Block([self.columns[i] for i in order], self.n, tree)
+        return Block([self.columns[i] for i in order], self.n, tree, self.origin)
 
     def __len__(self) -> int:
         return self.n
@@ -169,7 +195,15 @@ def concat(blocks: Sequence[Block]) -> Block:
     tree = blocks[0].tree
     blocks = [b.reordered(tree) for b in blocks]
     columns = [concat_columns(list(parts)) for parts in zip(*(b.columns for b in blocks), strict=True)]
-    return Block(columns, sum(b.n for b in blocks), tree)
+    return Block(columns, sum(b.n for b in blocks), tree, _joined([b for b in blocks if b.n]))
+
+
+def _joined(blocks: list[Block]) -> Origin | None:
+    """Where the rows of all blocks come from; None where those of one do not say."""
+    origins = [b.origin for b in blocks]
+    if not origins or origins[0] is None or any(o is None for o in origins):
+        return None
+    return Origin(0, np.concatenate([o.numbers() for o in origins if o is not None]))
 
 
 def pack(values: Sequence[Any]) -> Column:

@@ -8,6 +8,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError, OpError, PermissionDeniedError
 from feedline.io.files import as_paths
+from feedline.io.places import Expected
 from feedline.io.reader import Place, Read, Reader
 from feedline.plan.arguments import AUTOTUNE, integer
 from feedline.plan.cardinality import UNKNOWN
@@ -19,10 +20,14 @@ from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
 
 Slot = tuple[bytes, int, int, Any]
-"""A file that is being read: its name, the place in it (offset and number), and its reader, None until it is open."""
+"""A file that is being read: its name, the place in it (offset and number), and its reader. Until it is open that is
+None, or, after a restore, what the file must be like.
+"""
 
 GIVEN_UP = -1
 """The offset in a file of which no more can be read. It ends when its turn comes, not earlier."""
+
+ADDRESSED = ("CsvDataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset")
 
 STRING = TensorSpec((), string)
 
@@ -45,6 +50,7 @@ class Files(Node):
     """
 
     State: ClassVar[Any] = Reading
+    manner: ClassVar[frozenset[str]] = frozenset({"buffer_size"})
     input: Node
     cycle: int
 
@@ -60,6 +66,11 @@ class Files(Node):
     def judged(self, file: Slot, got: Read) -> Exception | None:
         """The error to raise for the record at which `file` stands; None where it is left out."""
         return None if self.forgiving else got.error
+
+    @property
+    def addressed(self) -> bool:
+        """True where every row says in which file it is, and where: `places` can make such readers."""
+        return self.op in ADDRESSED
 
     def spec(self) -> Any:
         """Strings."""
@@ -138,7 +149,7 @@ class Files(Node):
         name, offset, number, reader = slot
         if offset == GIVEN_UP:
             return Read(None)
-        if reader is None:
+        if reader is None or isinstance(reader, Expected):
             try:
                 reader = self.open_file(name)
             except (NotFoundError, PermissionDeniedError) as e:

@@ -1,0 +1,280 @@
+"""States as plain values, and back.
+
+A state is a NamedTuple of values, or a class with `save` and `load`. Values are what JSON has, plus bytes, arrays,
+blocks, exceptions and nested runs. What is live (an open generator) is left out: its node opens it again from the rest.
+Of rows that say where they come from only that is kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from feedline import errors
+from feedline.engine.run import Run
+from feedline.errors import DataLossError, FailedPreconditionError, OpError
+from feedline.io import places
+from feedline.plan.face import dataset, from_recipe, in_memory
+from feedline.plan.node import Node
+from feedline.structure.block import Block, Bytes, Objects, merged_spec, object_array
+from feedline.structure.nest import LEAF, Tree
+from feedline.structure.optional import Optional
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import RaggedTensorSpec
+from feedline.structure.types import as_dtype
+
+SMALL = 256
+"""Rows of so few bytes are kept themselves: to say where they come from takes no less."""
+
+
+def outline(plan: Node) -> list[str]:
+    """The operators of a plan, inputs first."""
+    return [n.op for n in plan.walk()]
+
+
+def generators(plan: Node) -> list[Any]:
+    """The seed generators of a plan, each once."""
+    return _each_once(getattr(n, "generator", None) for n in plan.walk())
+
+
+def counters(plan: Node) -> list[Any]:
+    """What counts the iterations of a plan, each once: seed generators, and the epochs of users' functions."""
+    return [*generators(plan), *_each_once(getattr(n, "epochs", None) for n in plan.walk())]
+
+
+def _each_once(found: Iterable[Any]) -> list[Any]:
+    return list({id(g): g for g in found if g is not None and hasattr(g, "count")}.values())
+
+
+def encode(value: Any) -> Any:
+    """`value` as JSON; what JSON has no form for becomes a dict with one key that says what it is."""
+    if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, np.generic)):
+        return value
+    if isinstance(value, bytes):
+        return {"b": base64.b64encode(value).decode()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _encode_array(np.asarray(value), isinstance(value, np.generic))
+    if isinstance(value, Block):
+        return _encode_block(value)
+    if isinstance(value, places.Expected):
+        return {"file": [base64.b64encode(value.name).decode(), value.mark]}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        usual = getattr(value, "_field_defaults", {})
+        fields = zip(value._fields, value, strict=True)
+        return {"state": {k: encode(v) for k, v in fields if k not in usual or not _is(v, usual[k])}}
+    if isinstance(value, tuple):
+        return {"tuple": [encode(v) for v in value]}
+    if isinstance(value, list):
+        return [encode(v) for v in value]
+    if isinstance(value, dict):
+        return {"dict": [[encode(k), encode(v)] for k, v in value.items()]}
+    if isinstance(value, Exception):
+        text = str(value) if isinstance(value, OpError) else f"{type(value).__name__}: {value}"
+        return {"error": [_op_error(type(value)), text]}
+    if isinstance(value, Run):
+        counts = [g.count for g in counters(value.plan)]
+        with value.held() as states:
+            return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in states], counts]}
+    if isinstance(value, RaggedTensor):
+        return {"ragged": [encode(value.values), encode(value.row_splits)]}
+    if isinstance(value, SparseTensor):
+        return {"sparse": [encode(value.indices), encode(value.values), encode(value.dense_shape)]}
+    if isinstance(value, Optional):
+        if value.has_value():
+            return {"optional": encode(Block.of_elements([value.get_value()]))}
+        raise FailedPreconditionError("an empty optional in a shuffle or window buffer cannot be saved")
+    plan = getattr(value, "_plan", None)
+    if plan is not None:
+        return {"dataset": _encode_dataset(plan)}
+    if hasattr(value, "save") and hasattr(type(value), "load"):
+        return {"saved": encode(value.save())}
+    file = getattr(value, "file", None)
+    if isinstance(file, places.File):
+        return {"file": [base64.b64encode(file.name).decode(), places.mark_of(file)]}
+    if hasattr(value, "close"):
+        return None  # live: opened again from what the state says beside it
+    raise FailedPreconditionError(f"a {type(value).__name__} cannot be part of a saved iterator state")
+
+
+def _op_error(kind: type[Exception]) -> str:
+    """The name of TensorFlow's class for an exception; that of a function of the user's may have a class of its own."""
+    known: list[type] = [c for c in errors.op_class(kind).__mro__ if getattr(errors, c.__name__, None) is c]
+    return known[0].__name__
+
+
+def _is(value: Any, usual: Any) -> bool:
+    return value is usual or (type(value) is type(usual) and isinstance(value, (int, str, tuple)) and value == usual)
+
+
+def _encode_block(block: Block) -> Any:
+    """Where the rows come from, if they say so and the files are as they were; else the rows."""
+    if block.origin is not None and block.n and (not block.columns or block.nbytes > SMALL):
+        plain = places.packed(block.origin.numbers())
+        if not block.columns or not places.any_changed(plain):
+            return {"places": plain}
+    return {"block": [_encode_tree(block.tree), block.n, [_encode_column(c) for c in block.columns]]}
+
+
+def _encode_dataset(plan: Node) -> Any:
+    block = getattr(plan, "block", None)
+    if isinstance(block, Block):
+        return encode(block)
+    recipe = plan.recipe() if hasattr(plan, "recipe") else None
+    if recipe is not None:
+        return {"recipe": [plan.op, encode(recipe)]}
+    raise FailedPreconditionError(
+        f"a dataset made by a function ({plan.op}) is waiting in a buffer and cannot be saved; "
+        "save before it gets there, or flatten it with flat_map first"
+    )
+
+
+def _encode_array(array: np.ndarray[Any, Any], scalar: bool) -> Any:
+    if array.dtype.kind == "O":
+        items = [base64.b64encode(v).decode() for v in array.ravel().tolist()]
+        return {"strings": [list(array.shape), items]}
+    narrow = _narrowest(array)
+    raw = base64.b64encode(np.ascontiguousarray(array, narrow).tobytes()).decode()
+    return {"array": [as_dtype(array.dtype).name, list(array.shape), raw, scalar, as_dtype(narrow).name]}
+
+
+def _narrowest(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
+    """The smallest type that holds the values: row numbers are int64 but seldom need it."""
+    given: np.dtype[Any] = array.dtype
+    if given != np.int64 or not array.size:
+        return given
+    low, high = int(array.min()), int(array.max())
+    fitting = (np.dtype(t) for t in (np.uint8, np.uint16, np.uint32) if low >= 0 and high <= np.iinfo(t).max)
+    return next(fitting, given)
+
+
+def _encode_column(column: Any) -> Any:
+    if isinstance(column, Bytes):
+        column = column.objects()
+    if not isinstance(column, Objects):
+        return encode(column)
+    ragged = None
+    if isinstance(column.spec, RaggedTensorSpec):  # rows of ragged tensors are plain arrays that batch as ragged ones
+        dims = column.spec.shape.dims
+        ragged = [dims and list(dims), column.spec.dtype.name, column.spec.ragged_rank,
+        column.spec.row_splits_dtype.name]
+    return {"objects": [[encode(v) for v in column.items], ragged]}
+
+
+def _encode_tree(tree: Tree) -> Any:
+    if tree.kind is None:
+        return None
+    name = f"{tree.kind.__module__}:{tree.kind.__qualname__}"
+    return [name, [encode(k) for k in tree.keys], [_encode_tree(c) for c in tree.children]]
+
+
+class Decoder:
+    """Makes of plain values what `encode` made them from. If `strict`, files must be what they were."""
+
+    def __init__(self, strict: bool = True) -> None:
+        self.strict = strict
+
+    def state(self, value: Any, node: Node, run: Run) -> Any:
+        """The state of `node` that `encode` described."""
+        if isinstance(value, dict) and "state" in value:
+            fields = {k: self.value(v, node, run) for k, v in value["state"].items()}
+            if not fields.keys() <= set(node.State._fields):
+                raise FailedPreconditionError(
+                    f"step {node.position}, {node.op}: the state was saved in the middle of something that the step "
+                    "does not do as it runs here; restore it with the options it was saved with"
+                )
+            return node.loaded(node.State(**fields))
+        if isinstance(value, dict) and "saved" in value:
+            return node.loaded(node.State.load(self.value(value["saved"], node, run)))
+        return self.value(value, node, run)
+
+    def value(self, value: Any, node: Node, run: Run) -> Any:
+        """The inverse of `encode`, for a value in the state of `node`."""
+        if isinstance(value, list):
+            return [self.value(v, node, run) for v in value]
+        if not isinstance(value, dict):
+            return value
+        ((kind, got),) = value.items()
+        if kind == "b":
+            return base64.b64decode(got)
+        if kind == "array":
+            dtype, shape, raw, scalar, narrow = got
+            stored = np.frombuffer(base64.b64decode(raw), as_dtype(narrow).dtype)
+            array = stored.astype(as_dtype(dtype).dtype).reshape(shape)
+            return array[()] if scalar else array
+        if kind == "strings":
+            shape, items = got
+            return object_array([base64.b64decode(v) for v in items]).reshape(shape)
+        if kind == "block":
+            tree, n, columns = got
+            leaves = [self._column(c, node, run) for c in columns]
+            return Block(leaves, n, self._tree(tree, node, run))
+        if kind == "places":
+            return places.rows_at(places.unpacked(got, self.strict))
+        if kind == "file":
+            name = base64.b64decode(got[0])
+            if self.strict:
+                places.must_be_same(name, got[1])
+            return places.Expected(name, got[1])
+        if kind == "tuple":
+            return tuple(self.value(v, node, run) for v in got)
+        if kind == "dict":
+            return {self.value(k, node, run): self.value(v, node, run) for k, v in got}
+        if kind == "error":
+            return getattr(errors, got[0], errors.UnknownError)(got[1])
+        if kind == "ragged":
+            return RaggedTensor.from_row_splits(self.value(got[0], node, run), self.value(got[1], node, run))
+        if kind == "sparse":
+            return SparseTensor(*(self.value(v, node, run) for v in got))
+        if kind == "optional":
+            return Optional.from_value(self.value(got, node, run).element(0))
+        if kind == "dataset":
+            if "recipe" in got:
+                op, values = got["recipe"]
+                return dataset(from_recipe(op, self.value(values, node, run)))
+            return dataset(in_memory(self.value(got, node, run)))
+        if kind == "run":
+            return self._run(got, node, run)
+        raise DataLossError(f"the iterator state holds {kind!r}, which this version does not know")
+
+    def _run(self, got: Any, node: Node, run: Run) -> Run:
+        key = self.value(got[0], node, run)
+        child = run.nested(node.child(key), key)
+        if outline(child.plan) != got[1]:
+            raise FailedPreconditionError(
+                f"the function of {node.op} makes another dataset than when the state was saved: "
+                f"{' → '.join(outline(child.plan))} instead of {' → '.join(got[1])}"
+            )
+        for generator, count in zip(counters(child.plan), got[3], strict=True):
+            generator.count = count
+        child.states[:] = [self.state(s, n, child) for s, n in zip(got[2], child.nodes, strict=True)]
+        return child
+
+    def _column(self, value: Any, node: Node, run: Run) -> Any:
+        if isinstance(value, dict) and "objects" in value:
+            coded, ragged = value["objects"]
+            items = [self.value(v, node, run) for v in coded]
+            return Objects(items, RaggedTensorSpec(*ragged) if ragged else merged_spec(items) if items else None)
+        return self.value(value, node, run)
+
+    def _tree(self, value: Any, node: Node, run: Run) -> Tree:
+        if value is None:
+            return LEAF
+        name, keys, children = value
+        kind = _class_of(name)
+        below = tuple(self._tree(child, node, run) for child in children)
+        return Tree(kind, tuple(self.value(k, node, run) for k in keys), below)
+
+
+def _class_of(name: str) -> type:
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type):
+        raise FailedPreconditionError(f"the iterator state needs the class {name}, which is not imported here")
+    return found
