@@ -193,16 +193,17 @@ def checked(state: Any) -> dict[str, Any]:
     return dict(plain)
 
 
-def loaded(plain: dict[str, Any], run: Run, strict: bool = True) -> Cursor:
+def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: Decoder | None = None) -> Cursor:
     """A cursor at the place that a state describes, which is known to be whole."""
     changes = compared(plain, run.plan, strict)
     run = with_room(run, [plain])
+    decoder = decoder or Decoder(strict)
     if changes:
-        exact = settled(plain, run, changes, strict)
+        exact = settled(plain, run, changes, decoder)
         run.states[:] = exact.states
         cursor = Cursor(run)
     else:
-        rest = _filled(plain, run, strict)
+        rest = _filled(plain, run, decoder)
         cursor = Cursor(run)
         if rest is not None:
             cursor.block, cursor.rows = rest, iter(rest.rows())
@@ -211,9 +212,8 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True) -> Cursor:
     return cursor
 
 
-def _filled(plain: dict[str, Any], run: Run, strict: bool) -> Block | None:
+def _filled(plain: dict[str, Any], run: Run, decoder: Decoder) -> Block | None:
     """Puts the states into a run; gives the elements that have been made but not handed out."""
-    decoder = Decoder(strict)
     for site, step in zip(sites(run.nodes), plain["steps"], strict=True):
         state = run.states[site.slot] = decoder.state(step["state"], run.nodes[site.slot], run)
         waiting = list(step["waiting"])
@@ -226,7 +226,7 @@ def _filled(plain: dict[str, Any], run: Run, strict: bool) -> Block | None:
                 waiting.remove(held)
         for name, (_, _, results) in step["functions"].items():
             like = decoder.value(results, run.nodes[site.slot], run)
-            if like is not None:
+            if like is not None and hasattr(run.nodes[site.slot], name):
                 getattr(run.nodes[site.slot], name).results = like
     rest: Block | None = decoder.value(plain["rest"], run.plan, run)
     _count(run.plan, plain["counts"])
@@ -243,7 +243,7 @@ def _pass_over(cursor: Cursor, left: int) -> None:
 
 
 def _count(plan: Node, counts: list[Any]) -> None:
-    for counter, (count, *seeds) in zip(counters(plan), counts, strict=True):
+    for counter, (count, *seeds) in zip(counters(plan), counts, strict=False):
         counter.count = count
         if seeds:  # drawn from the operating system by the process that saved: later epochs go on with them
             counter.seed, counter.seed2 = seeds
@@ -271,7 +271,7 @@ def with_room(run: Run, plains: list[dict[str, Any]]) -> Run:
     return run.twin(rebuilt(run.plan, widened)) if any(extra) else run
 
 
-def settled(plain: dict[str, Any], run: Run, changes: dict[int, dict[str, int]], strict: bool) -> Run:
+def settled(plain: dict[str, Any], run: Run, changes: dict[int, dict[str, int]], decoder: Decoder) -> Run:
     """A run in the caller's thread, of the plan as it was when the state was saved, that stands at the very place: no
     element is to be passed over any more.
     """
@@ -282,7 +282,7 @@ def settled(plain: dict[str, Any], run: Run, changes: dict[int, dict[str, int]],
             raise _ready_already(plain, old, first, changes)
     if plain["rest"] is not None:
         raise _ready_already(plain, old, first, changes)
-    _filled(plain, old, strict)
+    _filled(plain, old, decoder)
     old.settle()
     left = plain["skip"]
     while left:

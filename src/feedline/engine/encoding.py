@@ -20,17 +20,13 @@ from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io import places
 from feedline.plan.face import dataset, from_recipe, in_memory
 from feedline.plan.node import Node
-from feedline.structure.block import Block, Bytes, Objects, merged_spec, object_array
+from feedline.structure.block import Array, Block, Bytes, Objects, merged_spec, object_array
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.optional import Optional
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import RaggedTensorSpec
 from feedline.structure.types import as_dtype
-
-SMALL = 256
-"""Rows of so few bytes are kept themselves: to say where they come from takes no less."""
-
 
 def outline(plan: Node) -> list[str]:
     """The operators of a plan, inputs first."""
@@ -113,7 +109,7 @@ def _is(value: Any, usual: Any) -> bool:
 
 def _encode_block(block: Block) -> Any:
     """Where the rows come from, if they say so and the files are as they were; else the rows."""
-    if block.origin is not None and block.n and (not block.columns or block.nbytes > SMALL):
+    if block.origin is not None and block.n:
         plain = places.packed(block.origin.numbers())
         if not block.columns or not places.any_changed(plain):
             return {"places": plain}
@@ -178,6 +174,10 @@ class Decoder:
     def __init__(self, strict: bool = True) -> None:
         self.strict = strict
 
+    def rows(self, numbers: Array, node: Node) -> Block:
+        """The rows in a state of `node` that come from these places."""
+        return places.rows_at(numbers)
+
     def state(self, value: Any, node: Node, run: Run) -> Any:
         """The state of `node` that `encode` described."""
         if isinstance(value, dict) and "state" in value:
@@ -214,7 +214,7 @@ class Decoder:
             leaves = [self._column(c, node, run) for c in columns]
             return Block(leaves, n, self._tree(tree, node, run))
         if kind == "places":
-            return places.rows_at(places.unpacked(got, self.strict))
+            return self.rows(places.unpacked(got, self.strict), node)
         if kind == "file":
             name = base64.b64decode(got[0])
             if self.strict:

@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -86,7 +87,7 @@ def by_file(ordered: Array) -> Iterator[tuple[File, int, int, int]]:
     """
     which = ordered >> SHIFT
     starts = np.flatnonzero(np.diff(which, prepend=-1)).tolist()
-    for start, stop in zip(starts, [*starts[1:], len(ordered)], strict=True):
+    for start, stop in pairwise([*starts, len(ordered)]):
         number = int(which[start])
         yield _known.files[number], number << SHIFT, start, stop
 
@@ -153,6 +154,57 @@ def no_record(file: File, offset: int) -> FailedPreconditionError:
         f"{shown(file.name)} has no record at byte {offset}, where there was one when it was read first: the file has "
         "changed; put the file back, or start the epoch anew"
     )
+
+
+class Sample(NamedTuple):
+    """Where a row comes from: the file, the number of the record in it, and the byte at which it begins, after
+    decompression. For rows in memory there is no file, and the record is the number of the row.
+    """
+
+    file: str | None
+    record: int
+    offset: int | None = None
+
+
+def samples(numbers: Array) -> list[Sample]:
+    """What numbers stand for; those below zero for rows in memory. Files are read up to the last place in them, since
+    records are counted.
+    """
+    found = [Sample(None, -1 - n) for n in numbers.tolist()]
+    ordered, back = np.unique(numbers[numbers >= 0], return_inverse=True)
+    named: list[Sample] = []
+    for file, base, start, stop in by_file(ordered):
+        offsets = ordered[start:stop] - base
+        records = _record_numbers(file, offsets)
+        named += [Sample(shown(file.name), *pair) for pair in zip(records, offsets.tolist(), strict=True)]
+    for i, k in zip(np.flatnonzero(numbers >= 0).tolist(), back.tolist(), strict=True):
+        found[i] = named[k]
+    return found
+
+
+def _record_numbers(file: File, offsets: Array) -> list[int]:
+    """The numbers of the records that begin at these places."""
+    from feedline.io.reader import Place
+
+    reader, place, starts = opened(file), Place(), []
+    try:
+        while True:
+            got = reader.read(place, ROWS)
+            if got.place is None:
+                break
+            if got.rows is not None and got.rows.origin is not None:
+                starts.append(got.rows.origin.numbers() - (reader.base or 0))
+            place = got.place
+            if place.offset > offsets[-1]:
+                break
+    finally:
+        reader.close()
+    begins = np.concatenate([np.empty(0, np.int64), *starts])
+    at = np.searchsorted(begins, offsets)
+    wrong = np.flatnonzero(begins[np.minimum(at, len(begins) - 1)] != offsets) if len(begins) else np.arange(1)
+    if len(wrong):
+        raise no_record(file, int(offsets[wrong[0]]))
+    return [int(i) for i in at]
 
 
 # Whether a file is still what it was.

@@ -107,6 +107,8 @@ class Node:
     """The spec can only be known by running the user's function."""
     keeps_rows: ClassVar[bool] = False
     """Its rows are rows of its inputs, as they came."""
+    one_to_one: ClassVar[bool] = False
+    """Each row of its input becomes one row."""
     transparent: ClassVar[bool] = False
     """It only says how the plan is run: a checkpoint fits the plan with it and without it."""
     manner: ClassVar[frozenset[str]] = frozenset({"num_parallel_calls", "deterministic", "workers"})
