@@ -19,7 +19,6 @@ from feedline.data.readers import (
     TextLineDataset,
     TFRecordDataset,
 )
-from feedline.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from feedline.data.replay import replay
 from feedline.ops.sources.from_source import Source
 from feedline.plan.arguments import AUTOTUNE

@@ -45,7 +45,7 @@ PLANS: dict[str, Any] = {
     "the same order": lambda ds: ds.shuffle(40, seed=1, reshuffle_each_iteration=False).map(marked).repeat(2).batch(5),
     "mapped": lambda ds: ds.map(marked, num_parallel_calls=2).batch(7).map(marked).prefetch(1),
     "mapped before": lambda ds: ds.map(marked).shuffle(30, seed=2).batch(4),
-    "chosen by what a map gives": lambda ds: ds.map(marked).filter(lambda r: len(r) % 2 == 0).shuffle(9, seed=2).batch(4),
+    "chosen by a map": lambda ds: ds.map(marked).filter(lambda r: len(r) % 2 == 0).shuffle(9, seed=2).batch(4),
     "batches shuffled": lambda ds: ds.batch(4, drop_remainder=True).shuffle(5, seed=1).take(20),
     "batches of batches": lambda ds: ds.batch(2, drop_remainder=True).batch(3, drop_remainder=True),
     "parts": lambda ds: ds.skip(3).shard(2, 1).shuffle(10, seed=1).batch(3),
@@ -53,7 +53,7 @@ PLANS: dict[str, Any] = {
 }
 
 
-HOLD_ROWS = {"mapped before", "chosen by what a map gives", "batches shuffled"}
+HOLD_ROWS = {"mapped before", "chosen by a map", "batches shuffled"}
 """Where something is between the records and a shuffle, states hold what the shuffle holds."""
 
 

@@ -6,7 +6,7 @@ import threading
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from feedline.engine import checkpoint
+from feedline.engine import checkpoint, elastic
 from feedline.engine import report as reports
 from feedline.engine.crew import Closing, Crew
 from feedline.engine.report import Report
@@ -182,11 +182,34 @@ class Iterator(Generic[T]):
         >>> other.load_state_dict(it.state_dict(), strict=False)
         >>> next(other)
         np.int64(10)
+
+        Given a list, the states of all iterators over `shard(n, 0)` to `shard(n, n - 1)` of one dataset, it takes its
+        own part of what those have left, so that another number of workers goes on where they stood: every element that
+        none of them has handed out is handed out once.
+
+        >>> def make(n, i):
+        ...     return iter(fl.TextLineDataset(path).shard(n, i))
+        >>> import tempfile
+        >>> path = f"{tempfile.mkdtemp()}/lines"
+        >>> fl.io.write_file(path, "\\n".join("abcdefg"))
+        >>> old = [make(2, i) for i in range(2)]
+        >>> [next(it) for it in old]
+        [b'a', b'b']
+        >>> new = [make(3, i) for i in range(3)]
+        >>> for it in new:
+        ...     it.load_state_dict([o.state_dict() for o in old])
+        >>> [list(it) for it in new]
+        [[b'c', b'f'], [b'd', b'g'], [b'e']]
+
+        The shard may be over elements, before or after shuffles, or over the names of files. All must be in the same
+        epoch. After it may come map, filter, shuffle, batch, repeat, prefetch and files; what waits in them is shared
+        out, so its order changes.
         """
         self._crew.check()
         with self._lock:
             self._must_be_open()
-            cursor = checkpoint.loads(state_dict, self._run.twin(), strict)
+            load: Any = elastic.loads if isinstance(state_dict, (list, tuple)) else checkpoint.loads
+            cursor = load(state_dict, self._run.twin(), strict)
             self._run.close()
             self._run, self._cursor = cursor.run, cursor
             self._rows = self._handed_out()

@@ -48,9 +48,9 @@ def replay(dataset: Any, step: int, state: Any = None) -> list[Sample]:
     ...         writer.write(word)
     >>> ds = fl.TFRecordDataset(path).shuffle(4, seed=1).batch(2)
     >>> next(iter(ds))
-    array([b'two', b'four'], dtype=object)
+    array([b'one', b'four'], dtype=object)
     >>> [sample.record for sample in fl.replay(ds, 0)]
-    [1, 3]
+    [0, 3]
 
     A sample has `file`, `record`, its number in the file, and `offset`, the byte at which it begins; for data in memory
     `file` is None and `record` the number of the row. Elements are counted from 0, from the start of the first

@@ -19,25 +19,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from feedline.engine.encoding import Decoder, counters, encode, generators, outline
+from feedline.engine.encoding import Decoder, count, counters, counts, encode, generators, outline
 from feedline.engine.run import Cursor, Run
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidTypeError
 from feedline.plan.face import holding
 from feedline.plan.fingerprint import marks
 from feedline.plan.node import Node
 from feedline.plan.rewrite import with_inputs
-from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Block
 
-__all__ = ["VERSION", "dumps", "generators", "loaded", "loads", "outline", "saved"]
+__all__ = ["VERSION", "counters", "dumps", "generators", "loaded", "loads", "outline", "saved"]
 
-VERSION = 2
+VERSION = 3
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _KEYS = {"version", "python", "steps", "counts", "skip", "rest", "ended", "checksum"}
 
@@ -75,7 +73,7 @@ def _saved(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) -> 
         "version": VERSION,
         "python": _PYTHON,
         "steps": steps,
-        "counts": _counts(run, states),
+        "counts": counts(run, states),
         "skip": skip,
         "rest": encode(rest),
         "ended": cursor.ended,
@@ -100,27 +98,6 @@ def checksum(plain: dict[str, Any]) -> str:
     """Tells whether anything in a state was changed."""
     whole = {k: v for k, v in plain.items() if k != "checksum"}
     return hashlib.blake2b(_text(whole).encode(), digest_size=8).hexdigest()
-
-
-def _counts(run: Run, states: list[Any]) -> list[Any]:
-    """The counts that go with `states`: without what the run has counted since."""
-    later: dict[int, int] = {}
-    for node, now, then in zip(run.nodes, run.states, states, strict=True):
-        if now is None or now is then:
-            continue
-        earlier = {} if then is None else {id(g): n for g, n in node.taken(then)}
-        for generator, n in node.taken(now):
-            seeds = (n - earlier.get(id(generator), 0)) * (2 if generator.reshuffle else 1)
-            later[id(generator)] = later.get(id(generator), 0) + seeds
-        epochs = getattr(node, "epochs", None)
-        if epochs is not None and now.draws is not None and (then is None or then.draws is not None):
-            later[id(epochs)] = 1 if then is None else now.draws[1] - then.draws[1]
-    found = []
-    for counter in counters(run.plan):
-        count = counter.count - later.get(id(counter), 0)
-        drawn = isinstance(counter, SeedGenerator) and max(counter.seed, counter.seed2) > M
-        found.append([count, counter.seed, counter.seed2] if drawn else [count])
-    return found
 
 
 # The steps of a plan.
@@ -174,7 +151,7 @@ def checked(state: Any) -> dict[str, Any]:
     if isinstance(state, (bytes, bytearray, memoryview, str)):
         try:
             plain = json.loads(bytes(state) if isinstance(state, memoryview) else state)
-        except ValueError as e:
+        except (ValueError, RecursionError) as e:
             raise DataLossError(f"this is no iterator state, or it is damaged: {e}") from None
     elif not isinstance(state, dict):
         raise InvalidTypeError(
@@ -199,8 +176,8 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: Decode
     run = with_room(run, [plain])
     decoder = decoder or Decoder(strict)
     if changes:
-        exact = settled(plain, run, changes, decoder)
-        run.states[:] = exact.states
+        nothing_ready(plain, changes)
+        run.states[:] = settled(plain, as_saved(run, changes), decoder)[0].states
         cursor = Cursor(run)
     else:
         rest = _filled(plain, run, decoder)
@@ -229,7 +206,7 @@ def _filled(plain: dict[str, Any], run: Run, decoder: Decoder) -> Block | None:
             if like is not None and hasattr(run.nodes[site.slot], name):
                 getattr(run.nodes[site.slot], name).results = like
     rest: Block | None = decoder.value(plain["rest"], run.plan, run)
-    _count(run.plan, plain["counts"])
+    count(run.plan, plain["counts"])
     return rest
 
 
@@ -240,13 +217,6 @@ def _pass_over(cursor: Cursor, left: int) -> None:
         for _ in range(n):
             next(cursor.rows)
         left -= n
-
-
-def _count(plan: Node, counts: list[Any]) -> None:
-    for counter, (count, *seeds) in zip(counters(plan), counts, strict=False):
-        counter.count = count
-        if seeds:  # drawn from the operating system by the process that saved: later epochs go on with them
-            counter.seed, counter.seed2 = seeds
 
 
 def with_room(run: Run, plains: list[dict[str, Any]]) -> Run:
@@ -271,26 +241,37 @@ def with_room(run: Run, plains: list[dict[str, Any]]) -> Run:
     return run.twin(rebuilt(run.plan, widened)) if any(extra) else run
 
 
-def settled(plain: dict[str, Any], run: Run, changes: dict[int, dict[str, int]], decoder: Decoder) -> Run:
-    """A run in the caller's thread, of the plan as it was when the state was saved, that stands at the very place: no
-    element is to be passed over any more.
+def as_saved(run: Run, changes: dict[int, dict[str, int]]) -> Run:
+    """A run in the caller's thread of the plan as it was when a state was saved: with other arguments in some steps."""
+    old = rebuilt(run.plan, lambda node, i: node.replace(**changes[i]) if i in changes else node)
+    return Run(old, run.prepare)
+
+
+def settled(plain: dict[str, Any], run: Run, decoder: Decoder) -> tuple[Run, Block | None]:
+    """The run at the very place that was saved, without any element to be passed over; and elements that have been made
+    but not handed out.
     """
-    old = Run(rebuilt(run.plan, lambda node, i: node.replace(**changes[i]) if i in changes else node), run.prepare)
-    first = min(changes)
-    for number, step in enumerate(plain["steps"]):
-        if (number > first and _has_rows(step["state"])) or (number >= first and _has_rows(step["waiting"])):
-            raise _ready_already(plain, old, first, changes)
-    if plain["rest"] is not None:
-        raise _ready_already(plain, old, first, changes)
-    _filled(plain, old, decoder)
-    old.settle()
+    rest = _filled(plain, run, decoder)
+    run.settle()
     left = plain["skip"]
     while left:
-        block = old.pull(left)
+        block = run.pull(left)
         if block is None:
             break
         left -= block.n
-    return old
+    return run, rest
+
+
+def nothing_ready(plain: dict[str, Any], changes: dict[int, dict[str, int]]) -> None:
+    """Raises where elements wait that were made with arguments which are others now."""
+    first = min(changes)
+    above = [step["state"] for step in plain["steps"][first + 1 :]] + [s["waiting"] for s in plain["steps"][first:]]
+    if plain["rest"] is not None or _has_rows(above):
+        names = ", ".join(f"{name}={was}" for name, was in changes[first].items())
+        raise FailedPreconditionError(
+            f"the state holds elements that {plain['steps'][first]['op']} has made with {names} and nobody has taken "
+            f"yet; go on with {names}, or save where none are held (without a shuffle or cache above)"
+        )
 
 
 def _has_rows(value: Any) -> bool:
@@ -299,14 +280,6 @@ def _has_rows(value: Any) -> bool:
             map(_has_rows, value.values())
         )
     return isinstance(value, list) and any(map(_has_rows, value))
-
-
-def _ready_already(plain: dict[str, Any], old: Run, first: int, changes: dict[int, dict[str, int]]) -> Exception:
-    names = ", ".join(f"{name}={was}" for name, was in changes[first].items())
-    return FailedPreconditionError(
-        f"the state holds elements that {plain['steps'][first]['op']} has made with {names} and nobody has taken yet; "
-        f"go on with {names}, or save where none are held (directly after a next(), without a shuffle or cache above)"
-    )
 
 
 # What may differ between a state and the plan it is loaded into.

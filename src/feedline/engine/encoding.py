@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io import places
 from feedline.plan.face import dataset, from_recipe, in_memory
 from feedline.plan.node import Node
+from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Array, Block, Bytes, Objects, merged_spec, object_array
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.optional import Optional
@@ -27,6 +28,7 @@ from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import RaggedTensorSpec
 from feedline.structure.types import as_dtype
+
 
 def outline(plan: Node) -> list[str]:
     """The operators of a plan, inputs first."""
@@ -45,6 +47,35 @@ def counters(plan: Node) -> list[Any]:
 
 def _each_once(found: Iterable[Any]) -> list[Any]:
     return list({id(g): g for g in found if g is not None and hasattr(g, "count")}.values())
+
+
+def counts(run: Run, states: list[Any]) -> list[Any]:
+    """The counts that go with `states`: without what the run has counted since."""
+    later: dict[int, int] = {}
+    for node, now, then in zip(run.nodes, run.states, states, strict=True):
+        if now is None or now is then:
+            continue
+        earlier = {} if then is None else {id(g): n for g, n in node.taken(then)}
+        for generator, n in node.taken(now):
+            seeds = (n - earlier.get(id(generator), 0)) * (2 if generator.reshuffle else 1)
+            later[id(generator)] = later.get(id(generator), 0) + seeds
+        epochs = getattr(node, "epochs", None)
+        if epochs is not None and now.draws is not None and (then is None or then.draws is not None):
+            later[id(epochs)] = 1 if then is None else now.draws[1] - then.draws[1]
+    found = []
+    for counter in counters(run.plan):
+        count = counter.count - later.get(id(counter), 0)
+        drawn = isinstance(counter, SeedGenerator) and max(counter.seed, counter.seed2) > M
+        found.append([count, counter.seed, counter.seed2] if drawn else [count])
+    return found
+
+
+def count(plan: Node, counts: list[Any]) -> None:
+    """Sets what counts the iterations of a plan."""
+    for counter, (number, *seeds) in zip(counters(plan), counts, strict=False):
+        counter.count = number
+        if seeds:  # drawn from the operating system by the process that saved: later epochs go on with them
+            counter.seed, counter.seed2 = seeds
 
 
 def encode(value: Any) -> Any:
@@ -73,9 +104,9 @@ def encode(value: Any) -> Any:
         text = str(value) if isinstance(value, OpError) else f"{type(value).__name__}: {value}"
         return {"error": [_op_error(type(value)), text]}
     if isinstance(value, Run):
-        counts = [g.count for g in counters(value.plan)]
         with value.held() as states:
-            return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in states], counts]}
+            coded = [encode(s) for s in states]
+            return {"run": [encode(value.key), outline(value.plan), coded, counts(value, states)]}
     if isinstance(value, RaggedTensor):
         return {"ragged": [encode(value.values), encode(value.row_splits)]}
     if isinstance(value, SparseTensor):
@@ -156,8 +187,8 @@ def _encode_column(column: Any) -> Any:
     ragged = None
     if isinstance(column.spec, RaggedTensorSpec):  # rows of ragged tensors are plain arrays that batch as ragged ones
         dims = column.spec.shape.dims
-        ragged = [dims and list(dims), column.spec.dtype.name, column.spec.ragged_rank,
-        column.spec.row_splits_dtype.name]
+        spec = column.spec
+        ragged = [dims and list(dims), spec.dtype.name, spec.ragged_rank, spec.row_splits_dtype.name]
     return {"objects": [[encode(v) for v in column.items], ragged]}
 
 
@@ -249,8 +280,7 @@ class Decoder:
                 f"the function of {node.op} makes another dataset than when the state was saved: "
                 f"{' → '.join(outline(child.plan))} instead of {' → '.join(got[1])}"
             )
-        for generator, count in zip(counters(child.plan), got[3], strict=True):
-            generator.count = count
+        count(child.plan, got[3])
         child.states[:] = [self.state(s, n, child) for s, n in zip(got[2], child.nodes, strict=True)]
         return child
 
@@ -275,6 +305,10 @@ def _class_of(name: str) -> type:
     found: Any = sys.modules.get(module)
     for part in path.split("."):
         found = getattr(found, part, None)
-    if not isinstance(found, type):
-        raise FailedPreconditionError(f"the iterator state needs the class {name}, which is not imported here")
+    # Nothing but what elements are made of: putting an element together calls the class.
+    fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
+    if not isinstance(found, type) or not (fields or issubclass(found, (tuple, Mapping))):
+        raise FailedPreconditionError(
+            f"the iterator state needs the class {name}, which is not imported here, or no structure"
+        )
     return found

@@ -123,6 +123,18 @@ class Run:
         """Another run of the same plan, or of one like it, not started."""
         return Run(plan or self.plan, self.prepare, self.key, self.crew, self.path)
 
+    def input_at(self, slot: int) -> Input:
+        """The node with this slot, as its consumer sees it."""
+        found = [self.root]
+        while found[-1].slot != slot:
+            last = found.pop()
+            found += last.below()
+        return found[-1]
+
+    def first_below(self, slot: int) -> int:
+        """The first slot of what the node with this slot rests on."""
+        return self.input_at(slot).first
+
     def settle(self) -> None:
         """Passes over the rows that states say are to be passed over, the lowest first."""
         self.root.settle()

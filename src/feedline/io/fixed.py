@@ -39,7 +39,7 @@ class FixedLengthReader(Reader):
 
     def recipe(self) -> tuple[Any, ...]:
         """The three lengths, and how it is compressed."""
-        return "fixed", self._record, self._header, self._footer, self._compression
+        return "fixed", self._record, self._header, self._footer, self._stream.compression
 
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead."""

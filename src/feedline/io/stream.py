@@ -183,10 +183,13 @@ class Stream:
         return None if self.compression else self._opened.size()
 
     def stamp(self) -> tuple[int, int] | None:
-        """Size and time of the file as it was opened; None for what cannot be read a second time."""
-        raw = getattr(self._file, "raw_file", self._file)
-        status = os.fstat(raw.fileno()) if hasattr(raw, "fileno") else None
-        return (status.st_size, status.st_mtime_ns) if status is not None and stat.S_ISREG(status.st_mode) else None
+        """Size and time of the file as it was opened; None where they do not tell, as of files elsewhere, or it cannot
+        be read a second time, as a pipe.
+        """
+        if not isinstance(self._raw, _Raw) or not self._raw.seekable:
+            return None
+        status = os.fstat(self._raw.fileno())
+        return status.st_size, status.st_mtime_ns
 
     def close(self) -> None:
         """Closes the file."""

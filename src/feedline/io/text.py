@@ -27,7 +27,7 @@ class TextLineReader(Reader):
 
     def recipe(self) -> tuple[Any, ...]:
         """Nothing but how it is compressed."""
-        return "text", self._compression
+        return "text", self._stream.compression
 
     def read(self, place: Place, want: int) -> Read:
         """The lines that follow, as far as they have been read ahead."""

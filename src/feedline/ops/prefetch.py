@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE, integer
+from feedline.plan.dealing import dealt_rows, error_waits
 from feedline.plan.face import F, register_holding
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.rewrite import standing_for
@@ -52,6 +54,17 @@ class Prefetch(Node):
     def after_error(self, state: Ready) -> Ready:
         """The error has been raised."""
         return Ready(state.waiting[1:], state.skip)
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows that are ready are dealt out."""
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        waiting = [w for s in begun for w in s.waiting]
+        if any(isinstance(w, Exception) for w in waiting):
+            raise error_waits(self)
+        rows = dealt_rows([w for w in waiting if isinstance(w, Block)], part, parts)
+        return Ready() if rows is None else Ready((rows,))
 
     @property
     def indexable(self) -> bool:

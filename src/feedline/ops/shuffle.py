@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from feedline import kernels
-from feedline.errors import InvalidArgumentError
+from feedline.errors import FailedPreconditionError, InvalidArgumentError
 from feedline.ops.rows import Pool, Still
 from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.dealing import dealt_rows
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.random.philox import words
@@ -74,6 +76,16 @@ class Buffer:
             self.ring[np.arange(end, end + room) % len(self.ring)] = numbers[:room]
             last[1] = end + room
         self.pending = numbers[room:]
+
+    def rows_of(self, age: int) -> Block | None:
+        """The rows of an epoch: 0 is the newest, with those that have found no room yet."""
+        if age >= len(self.slices):
+            return None
+        start, end, _ = self.slices[-1 - age]
+        numbers = self.ring[np.arange(start, end) % len(self.ring)]
+        if age == 0:
+            numbers = np.concatenate([numbers, self.pending])
+        return self.pool.peek(numbers) if len(numbers) else None
 
     def fit(self, limit: int) -> None:
         """Makes the ring exactly as long as the buffer may be, which the drawing kernel counts on."""
@@ -184,6 +196,29 @@ class Shuffle(Node):
     def copied(self, state: Buffer) -> Held:
         """Numbers, and what they stand for."""
         return Held(state, state.ring.copy(), state.pool.still())
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows of all buffers are dealt out, epoch by epoch. There may be more of them than a buffer holds: then
+        nothing is read until enough have come out.
+        """
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        epochs = {s.epoch for s in begun}
+        if len(epochs - {0}) > 1 or (0 in epochs and max(epochs) > 1):
+            raise other_epochs(self, sorted(epochs))
+        like = begun[part % len(begun)]
+        made = Buffer(like.seeds)
+        made.drawn, made.epoch, made.taken = like.drawn, max(epochs), like.taken
+        made.live, made.gave = any(s.live for s in begun), any(s.gave for s in begun)
+        made.stopped = all(s.stopped for s in begun)
+        for age in reversed(range(max(len(s.slices) for s in begun))):
+            rows = dealt_rows([s.rows_of(age) for s in begun], part, parts)
+            end = made.slices[-1][1] if made.slices else 0
+            made.slices.append([end, end, age > 0 or not made.live])
+            if rows is not None:
+                made.put(made.pool.add(rows), None)
+        return made
 
     def taken(self, state: Any) -> list[tuple[Any, int]]:
         """A pair per epoch."""
@@ -302,6 +337,14 @@ class Shuffle(Node):
         g = self.generator
         order = kernels.fisher_yates(self.input.cardinality(), g.seed, g.seed2 if g.reshuffle else g.seed)
         return self.input.rows(order[index])
+
+
+def other_epochs(node: Node, epochs: Sequence[int]) -> FailedPreconditionError:
+    """States that are to be dealt out must be in one epoch."""
+    return FailedPreconditionError(
+        f"{node.op} (step {node.position}): the states are in different epochs ({', '.join(map(str, epochs))}), so "
+        "that it cannot be told what is left of one; save all iterators at the same step, not where an epoch ends"
+    )
 
 
 def buffer_rows(value: Any, op: str) -> int:

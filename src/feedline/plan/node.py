@@ -8,12 +8,15 @@ pulls and the user's function.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
 
+from feedline.plan.dealing import dealt_rows, error_waits, undealt
+from feedline.plan.likeness import brief, same
+from feedline.plan.tally import Tally
 from feedline.random.element import Draws, Epochs, place
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
@@ -53,28 +56,6 @@ class Child(Protocol):
 
     def close(self) -> None:
         """Frees what the run holds."""
-
-
-class Tally(Protocol):
-    """Counts the rows of a source, no further than it has to."""
-
-    @property
-    def low(self) -> int:
-        """At least so many rows there are."""
-
-    @property
-    def high(self) -> int:
-        """At most so many rows there are."""
-
-    @property
-    def count(self) -> int:
-        """The number of rows: counts all of them."""
-
-    def more(self) -> None:
-        """Counts on a little."""
-
-    def changed(self) -> bool:
-        """True when what was counted is not what is there now."""
 
 
 class NoState(NamedTuple):
@@ -117,6 +98,8 @@ class Node:
     """The arguments, whole numbers, that may be others when the step goes on from a checkpoint: its state does not
     depend on them.
     """
+    shares: ClassVar[frozenset[str]] = frozenset()
+    """The arguments, whole numbers, that say which part of its input it gives, where several share it out."""
     op: ClassVar[str] = ""
     """The method's name, for messages and pictures."""
     written: ClassVar[str] = ""
@@ -250,6 +233,24 @@ class Node:
         """A state that comes from a checkpoint, ready to go on. Raises where that is not possible any more."""
         return state
 
+    def division(self, arguments: Sequence[int]) -> tuple[int, int]:
+        """What the arguments in `shares`, in the order of their names, say: into how many parts, and which this is."""
+        raise TypeError(f"{self.op} shares nothing out")
+
+    def as_part(self, part: int, parts: int) -> Node:
+        """The node as it is in a plan whose step with `shares` gives another part."""
+        return self
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The state with which this node, in iterator `part` of `parts`, goes on when all these together go on where
+        `others` stood with their `states`, each in its own part.
+        """
+        if all(s is None for s in states):
+            return None
+        if all(s is None or s == self.State() for s in states):
+            return self.State()
+        raise undealt(self, len(states), parts)
+
     # What a plan looks like from outside.
 
     @property
@@ -341,13 +342,13 @@ class Node:
             return True
         if type(self) is not type(other):
             return False
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in dataclasses.fields(self) if f.compare)
+        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in dataclasses.fields(self) if f.compare)
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.position))
 
     def __repr__(self) -> str:
-        parts = [repr(n) for n in self.inputs] + [f"{k}={_brief(v)}" for k, v in self.arguments().items()]
+        parts = [repr(n) for n in self.inputs] + [f"{k}={brief(v)}" for k, v in self.arguments().items()]
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -464,6 +465,18 @@ class RowWise(Node):
             todo = after if after is not None else rest
             return finished, RowWiseState(seen + failed.index + 1, todo, (blamed,), draws=draws, late=late)
 
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows that wait are dealt out; random numbers are drawn from what one of the iterators has drawn from."""
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        ready = [r for s in begun for r in s.ready]
+        if any(isinstance(r, Exception) for r in ready) or any(s.late is not None for s in begun):
+            raise error_waits(self)
+        rest, done = dealt_rows([s.rest for s in begun], part, parts), dealt_rows(ready, part, parts)
+        drawn = begun[part % len(begun)].draws
+        return RowWiseState(max(s.seen for s in begun), rest, () if done is None else (done,), draws=drawn)
+
     def after_error(self, state: RowWiseState) -> RowWiseState:
         """The error has been raised; the rows after it are still to do."""
         if state.ready:
@@ -477,21 +490,3 @@ EMPTY = Block([np.empty(0, np.int64)], 0, LEAF)
 
 def _sampled(value: Any) -> Any:
     return tuple(n.sampled() for n in value) if isinstance(value, tuple) else value.sampled()
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return (
-            isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
-        )
-    if isinstance(a, (tuple, list)) and type(a) is type(b) and not hasattr(a, "_fields"):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, Block):
-        return isinstance(b, Block) and a.tree == b.tree and a.n == b.n and all(map(_same, a.rows(), b.rows()))
-    return bool(a == b)
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-

@@ -94,7 +94,7 @@ class CsvReader(Reader):
 
     def recipe(self) -> tuple[Any, ...]:
         """The format, and how it is compressed."""
-        return "csv", self._form.plain(), self._compression
+        return "csv", self._form.plain(), self._stream.compression
 
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead, up to one that cannot be read."""
