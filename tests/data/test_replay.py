@@ -136,3 +136,15 @@ def test_a_state_that_holds_rows_themselves_tells_nothing(files: list[str]) -> N
     next(it)
     with pytest.raises(fl.errors.FailedPreconditionError, match="holds elements themselves"):
         fl.replay(ds, 0, it.save())
+
+
+def test_from_a_state_whose_rows_a_map_has_made(files: list[str]) -> None:
+    def make() -> Any:
+        return fl.TFRecordDataset(files).map(lambda r: r[:3]).shuffle(9, seed=3).filter(lambda r: r > b"").batch(4)
+
+    it = iter(make())
+    next(it), next(it)
+    state = it.save()
+    batch = next(it)
+    assert fl.replay(make(), 0, state) == fl.replay(make(), 2)
+    assert len(fl.replay(make(), 2)) == len(batch)

@@ -102,7 +102,10 @@ def test_who_makes_other_rows_loses_where_they_come_from(tmp_path: Path) -> None
     ds = fl.TFRecordDataset(tfrecords(tmp_path / "a", 20))
     for kept in (ds.take(5), ds.skip(3), ds.shard(2, 1), ds.filter(lambda x: len(x) > 4), ds.repeat(2), ds.shuffle(4)):
         assert blocks_of(kept).origin is not None and kept._plan.addressed
-    for lost in (ds.map(lambda x: x + b"!"), ds.batch(2), ds.map(lambda x: x).shuffle(3), ds.enumerate()):
+    for made in (ds.map(lambda x: x + b"!"), ds.map(lambda x: x).shuffle(3)):
+        origin = blocks_of(made).origin
+        assert origin is not None and [n.op for n in origin.makers] == ["map"] and made._plan.addressed
+    for lost in (ds.map(lambda x: print(end="") or x), ds.batch(2), ds.enumerate()):
         assert blocks_of(lost).origin is None and not lost._plan.addressed
 
 
@@ -117,6 +120,9 @@ def test_a_file_that_was_copied_is_the_same_and_one_that_was_changed_is_not(tmp_
     data = path.read_bytes()
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(fl.errors.FailedPreconditionError, match=r"a as it was.*is different.*strict=False"):
+        places.unpacked(plain)
+    path.write_bytes(data[:100] + b"!" + data[101:])
+    with pytest.raises(fl.errors.FailedPreconditionError, match="is different"):
         places.unpacked(plain)
     path.write_bytes(data[:-1])
     with pytest.raises(fl.errors.FailedPreconditionError, match=rf"it had {len(data)} bytes and has {len(data) - 1}"):

@@ -101,6 +101,9 @@ class _Places(Decoder):
     def rows(self, numbers: Array, node: Node) -> Block:
         return super().rows(numbers, node) if id(node) in self._records else Block([numbers], len(numbers), LEAF)
 
+    def made(self, numbers: Array, makers: list[Any], node: Node) -> Block:
+        return super().made(numbers, makers, node) if id(node) in self._records else self.rows(numbers, node)
+
     def value(self, value: Any, node: Node, run: Run) -> Any:
         if isinstance(value, dict) and "block" in value and id(node) not in self._records and value["block"][1]:
             raise FailedPreconditionError(
@@ -126,6 +129,8 @@ def _apart(plan: Node, seen: dict[int, SeedGenerator]) -> Node:
 
 def _traced(plan: Node) -> Node:
     """The plan with a number in place of each row."""
+    if isinstance(plan, RowWise) and plan.one_to_one:
+        return standing_for(plan, Passing(input=_traced(plan.input), written=plan.op))
     if plan.addressed or isinstance(plan, (Files, Flattened)):
         return Origins(plan)
     if isinstance(plan, View):
@@ -134,8 +139,6 @@ def _traced(plan: Node) -> Node:
         return standing_for(plan, RowNumbers(count=plan.cardinality(), written=plan.op))
     if isinstance(plan, Pick):
         return standing_for(plan, Picked(source=_traced(plan.source), index=plan.index, written=plan.op))
-    if isinstance(plan, RowWise) and plan.one_to_one:
-        return standing_for(plan, Passing(input=_traced(plan.input), written=plan.op))
     if isinstance(plan, Grouped):
         below = _traced(plan.input)
         size, drop, name = plan.batch_size, plan.drop_remainder, plan.written or plan.op

@@ -191,6 +191,7 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: Decode
 
 def _filled(plain: dict[str, Any], run: Run, decoder: Decoder) -> Block | None:
     """Puts the states into a run; gives the elements that have been made but not handed out."""
+    decoder.makers += run.nodes
     for site, step in zip(sites(run.nodes), plain["steps"], strict=True):
         state = run.states[site.slot] = decoder.state(step["state"], run.nodes[site.slot], run)
         waiting = list(step["waiting"])
@@ -274,11 +275,12 @@ def nothing_ready(plain: dict[str, Any], changes: dict[int, dict[str, int]]) -> 
         )
 
 
+_ROWS = ("block", "places", "made", "error", "run")
+
+
 def _has_rows(value: Any) -> bool:
     if isinstance(value, dict):
-        return any(k in ("block", "places", "error", "run") and v is not None for k, v in value.items() if v) or any(
-            map(_has_rows, value.values())
-        )
+        return any(k in _ROWS and v for k, v in value.items()) or any(map(_has_rows, value.values()))
     return isinstance(value, list) and any(map(_has_rows, value))
 
 

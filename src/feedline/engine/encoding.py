@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from feedline import errors
-from feedline.engine.run import Run
+from feedline.engine.run import Moment, Run
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io import places
 from feedline.plan.face import dataset, from_recipe, in_memory
-from feedline.plan.node import Node
+from feedline.plan.fingerprint import own_digest
+from feedline.plan.node import Node, RowFailed, RowWise
 from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Array, Block, Bytes, Objects, merged_spec, object_array
 from feedline.structure.nest import LEAF, Tree
@@ -90,6 +91,8 @@ def encode(value: Any) -> Any:
         return _encode_block(value)
     if isinstance(value, places.Expected):
         return {"file": [base64.b64encode(value.name).decode(), value.mark]}
+    if isinstance(value, Moment):
+        return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states], []]}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         usual = getattr(value, "_field_defaults", {})
         fields = zip(value._fields, value, strict=True)
@@ -123,6 +126,8 @@ def encode(value: Any) -> Any:
     file = getattr(value, "file", None)
     if isinstance(file, places.File):
         return {"file": [base64.b64encode(file.name).decode(), places.mark_of(file)]}
+    if hasattr(value, "told"):  # live, and may know where it is
+        return encode(value.told())
     if hasattr(value, "close"):
         return None  # live: opened again from what the state says beside it
     raise FailedPreconditionError(f"a {type(value).__name__} cannot be part of a saved iterator state")
@@ -143,7 +148,8 @@ def _encode_block(block: Block) -> Any:
     if block.origin is not None and block.n:
         plain = places.packed(block.origin.numbers())
         if not block.columns or not places.any_changed(plain):
-            return {"places": plain}
+            makers = [[n.written or n.op, n.position, own_digest(n)] for n in block.origin.makers]
+            return {"made": [plain, makers]} if makers else {"places": plain}
     return {"block": [_encode_tree(block.tree), block.n, [_encode_column(c) for c in block.columns]]}
 
 
@@ -204,10 +210,33 @@ class Decoder:
 
     def __init__(self, strict: bool = True) -> None:
         self.strict = strict
+        self.makers: list[Node] = []
 
     def rows(self, numbers: Array, node: Node) -> Block:
         """The rows in a state of `node` that come from these places."""
         return places.rows_at(numbers)
+
+    def made(self, numbers: Array, makers: list[Any], node: Node) -> Block:
+        """The rows in a state of `node` that were made, by nodes of the plan, of those that come from these places."""
+        rows = places.rows_at(numbers)
+        for maker in makers:
+            found = self._maker(*maker)
+            try:
+                rows = found.remade(rows)
+            except RowFailed as failed:
+                raise FailedPreconditionError(
+                    f"{found.op} (step {found.position}) cannot make the rows again that it had made when the state "
+                    f"was saved: {failed.error}"
+                ) from failed.error
+        return rows
+
+    def _maker(self, name: str, position: int, digest: str) -> RowWise:
+        """The node that has made rows; where it has changed since, the one in its place."""
+        named = [n for n in self.makers if isinstance(n, RowWise) and (n.written or n.op) == name]
+        same = [n for n in named if own_digest(n) == digest] or [n for n in named if n.position == position]
+        if not same:
+            raise FailedPreconditionError(f"the state holds rows that {name} (step {position}) made, and it is gone")
+        return same[0]
 
     def state(self, value: Any, node: Node, run: Run) -> Any:
         """The state of `node` that `encode` described."""
@@ -246,6 +275,8 @@ class Decoder:
             return Block(leaves, n, self._tree(tree, node, run))
         if kind == "places":
             return self.rows(places.unpacked(got, self.strict), node)
+        if kind == "made":
+            return self.made(places.unpacked(got[0], self.strict), got[1], node)
         if kind == "file":
             name = base64.b64decode(got[0])
             if self.strict:
@@ -281,6 +312,7 @@ class Decoder:
                 f"{' → '.join(outline(child.plan))} instead of {' → '.join(got[1])}"
             )
         count(child.plan, got[3])
+        self.makers += child.nodes
         child.states[:] = [self.state(s, n, child) for s, n in zip(got[2], child.nodes, strict=True)]
         return child
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import length_hint
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from feedline.engine.crew import PATIENCE, Closing, Crew, forced
 from feedline.engine.input import CappedInput, Input, blocks, close_state
@@ -30,7 +30,7 @@ from feedline.plan.node import Node, RowWise
 from feedline.random.element import uncounted
 from feedline.structure.block import Block
 
-__all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Run", "as_is", "blocks", "close_state", "sample"]
+__all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Moment", "Run", "as_is", "blocks", "close_state", "sample"]
 
 BLOCK_ROWS = 8192
 BLOCK_BYTES = 1 << 20
@@ -173,9 +173,30 @@ class Run:
         """The next block of at most `want` rows, for a node that has opened this run. The time it takes is noted."""
         began = perf_counter()
         try:
-            return self.pull(want)
+            block = self.pull(want)
         finally:
             self.seconds = perf_counter() - began
+        if block is not None and block.origin is not None and block.origin.makers:
+            return Block(block.columns, block.n, block.tree)  # nobody outside knows those who made them
+        return block
+
+    def copy(self) -> list[Any] | None:
+        """`captured`, if nothing in it is live."""
+        states = self.captured()
+        return None if self.has_live(states, 0, len(states)) else states
+
+    def has_live(self, states: list[Any], first: int, end: int) -> bool:
+        """True when a heavy state among these, which are those of the slots from `first` to `end`, is no copy."""
+        heavy = ((states[i - first], self.states[i]) for i in self.copied if first <= i < end)
+        return any(state is not None and state is now for state, now in heavy)
+
+    def moment(self) -> Moment | None:
+        """Where the run stands, as a value; None where states cannot be copied, or something counts with others."""
+        counters = (getattr(n, name, None) for n in self.nodes for name in ("generator", "epochs"))
+        if self.heavy or any(c is not None for c in counters):
+            return None
+        states = self.copy()
+        return None if states is None else Moment(self.plan, self.key, states)
 
     def captured(self) -> list[Any]:
         """The states as they stand for the consumer, as a copy. Heavy states in it are the live ones, unless they can
@@ -227,6 +248,14 @@ class Run:
             if i not in kept:
                 state, self.states[i] = self.states[i], None
                 close_state(state)
+
+
+class Moment(NamedTuple):
+    """Where a nested run stood."""
+
+    plan: Node
+    key: Block | None
+    states: list[Any]
 
 
 class Asked:
@@ -314,7 +343,7 @@ class Cursor:
             if not run.heavy:
                 plain = not run.stages and not run.copied
                 # A block of one row is handed out whole, and what comes after it starts from the states of then.
-                self.before = run.states.copy() if plain else run.captured() if self.want > 1 else None
+                self.before = run.states.copy() if plain else run.copy() if self.want > 1 else None
                 self.block = None
             block = run.pull(self.want)
             if block is None:

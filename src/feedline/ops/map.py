@@ -27,7 +27,6 @@ class Map(RowWise):
     one_to_one: ClassVar[bool] = True
     op: ClassVar[str] = "map"
     opaque: ClassVar[bool] = True
-    one_each: ClassVar[bool] = True
     function: Function
     num_parallel_calls: int | None = None
     deterministic: bool | None = None

@@ -20,7 +20,7 @@ class Pool:
     that is kept beside them.
     """
 
-    __slots__ = ("_capacity", "_free", "_numbers_only", "_origins", "_stores", "_tree")
+    __slots__ = ("_capacity", "_free", "_makers", "_numbers_only", "_origins", "_stores", "_tree")
 
     def __init__(self) -> None:
         self._tree: Tree | None = None
@@ -29,6 +29,7 @@ class Pool:
         self._capacity = 0
         self._numbers_only = False
         self._origins: Array | None = np.empty(0, np.int64)
+        self._makers: tuple[Any, ...] = ()
 
     def add(self, block: Block) -> Array:
         """Stores the rows; gives their numbers."""
@@ -39,6 +40,7 @@ class Pool:
                 block.tree is LEAF and isinstance(column, np.ndarray) and column.dtype == _INT64 and column.ndim == 1
             )
             self._stores = [_store_for(c) for c in block.columns]
+            self._makers = () if block.origin is None else block.origin.makers
         if self._numbers_only:
             column = block.columns[0]
             if isinstance(column, np.ndarray) and column.dtype == _INT64 and column.ndim == 1:
@@ -49,7 +51,7 @@ class Pool:
         for i, column in enumerate(block.columns):
             self._stores[i] = _write(self._stores[i], numbers, column)
         if self._origins is not None:
-            if block.origin is None:
+            if block.origin is None or block.origin.makers != self._makers:
                 self._origins = None
             else:
                 self._origins[numbers] = block.origin.numbers()
@@ -59,16 +61,16 @@ class Pool:
         """The rows with these numbers."""
         if self._numbers_only or self._tree is None:
             return Block([numbers.copy()], len(numbers), LEAF)
-        origin = None if self._origins is None else Origin(0, self._origins.take(numbers))
+        origin = None if self._origins is None else Origin(0, self._origins.take(numbers), self._makers)
         return Block([_read(s, numbers) for s in self._stores], len(numbers), self._tree, origin)
 
-    def still(self) -> Still:
-        """What gives the rows that are in the pool now when they are no longer there, or where they come from."""
+    def still(self) -> Still | None:
+        """What says of the rows that are in the pool now where they come from, when they are no longer there; None
+        where they do not say.
+        """
         if self._numbers_only or self._tree is None:
-            return Still(None, None)
-        if self._origins is not None:
-            return Still(self._origins.copy(), None)
-        return Still(None, self.peek(np.arange(self._capacity)))
+            return Still(None)
+        return None if self._origins is None else Still(self._origins.copy(), self._makers)
 
     def remove(self, numbers: Array) -> Block:
         """The rows with these numbers, which are free from now on."""
@@ -98,18 +100,16 @@ class Pool:
 
 
 class Still(NamedTuple):
-    """The rows of a pool at one moment: where they come from, or the rows themselves; neither where each row is its own
-    number.
-    """
+    """Where the rows of a pool at one moment come from; None where each row is its own number."""
 
     origins: Array | None
-    rows: Block | None
+    makers: tuple[Any, ...] = ()
 
     def peek(self, numbers: Array) -> Block:
         """The rows with these numbers; with no columns where they can be had from where they come from."""
-        if self.origins is not None:
-            return Block([], len(numbers), LEAF, Origin(0, self.origins.take(numbers)))
-        return Block([numbers], len(numbers), LEAF) if self.rows is None else self.rows.take(numbers)
+        if self.origins is None:
+            return Block([numbers], len(numbers), LEAF)
+        return Block([], len(numbers), LEAF, Origin(0, self.origins.take(numbers), self.makers))
 
 
 def _store_for(column: Any) -> Any:

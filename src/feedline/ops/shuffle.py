@@ -191,11 +191,12 @@ class Shuffle(Node):
         """Where the buffer is small, and holds numbers or rows that say where they come from."""
         if not 0 < self.buffer_size <= COPY_ROWS:
             return False
-        return self.input.addressed or (self.input.spec_known and self.input.element_spec == _NUMBER)
+        return self.input.perhaps_addressed or (self.input.spec_known and self.input.element_spec == _NUMBER)
 
-    def copied(self, state: Buffer) -> Held:
+    def copied(self, state: Buffer) -> Held | Buffer:
         """Numbers, and what they stand for."""
-        return Held(state, state.ring.copy(), state.pool.still())
+        still = state.pool.still()
+        return state if still is None else Held(state, state.ring.copy(), still)
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The rows of all buffers are dealt out, epoch by epoch. There may be more of them than a buffer holds: then

@@ -188,8 +188,10 @@ def _saved(node: Node) -> str:
     if below.addressed:
         about = f": about {bytes_text(size * PLACE_BYTES)}" if size > 0 else ""
         return f"a checkpoint holds where they lie in their files{about}"
-    while below.keeps_rows and len(below.inputs) == 1:
+    while (below.keeps_rows or getattr(below, "remakes", False)) and len(below.inputs) == 1:
         below = below.inputs[0]
+    if below.perhaps_addressed:
+        return f"a checkpoint holds their places, if the datasets of {below.op} only read files, else the elements"
     why = "cannot give them again" if not below.inputs else "is between them and their files"
     return f"a checkpoint holds the elements themselves: {below.op} (step {below.position}) {why}"
 

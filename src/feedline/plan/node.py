@@ -10,52 +10,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
 from feedline.plan.dealing import dealt_rows, error_waits, undealt
 from feedline.plan.likeness import brief, same
+from feedline.plan.pull import Child as Child
+from feedline.plan.pull import Pull as Pull
 from feedline.plan.tally import Tally
 from feedline.random.element import Draws, Epochs, place
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 
 C = TypeVar("C")
-
-
-class Pull(Protocol):
-    """An input as a node sees it while it runs."""
-
-    def __call__(self, want: int) -> Block | None:
-        """At most `want` more rows (0 rows: nothing yet), or None at the end. Raises what the input raises."""
-
-    def start(self) -> None:
-        """Starts the input anew, as making a new iterator over it would (a shuffle below draws its next seeds)."""
-
-    def open(self, plan: Node, key: Block | None = None) -> Child:
-        """A run of another plan inside this one; `key` is what the node makes that plan from again on restore."""
-
-
-class Child(Protocol):
-    """A run of a nested plan, kept in the state of the node that opened it."""
-
-    def __call__(self, want: int) -> Block | None:
-        """As `Pull`."""
-
-    def ask(self, want: int, calls: int) -> Any:
-        """Lets the next `want` rows be read in the background, where that pays; else gives None. What it gives has
-        `finished`, `wait()` for the block, and `drop(child)`, which closes the child when it is done.
-        """
-
-    def calls(self, wanted: int | None, most: int) -> int:
-        """How many children may be asked at once, of at most `most`; 0 where everything runs in the caller's thread."""
-
-    def ordered(self, wanted: bool | None) -> bool:
-        """Whether the order of elements must be kept, given what the user said about this step."""
-
-    def close(self) -> None:
-        """Frees what the run holds."""
 
 
 class NoState(NamedTuple):
@@ -217,12 +185,18 @@ class Node:
         return self.keeps_rows and bool(self.inputs) and all(n.addressed for n in self.inputs)
 
     @property
+    def perhaps_addressed(self) -> bool:
+        """True unless it is certain, before it runs, that it is not `addressed`."""
+        below = self.keeps_rows and bool(self.inputs) and all(n.perhaps_addressed for n in self.inputs)
+        return below or self.addressed
+
+    @property
     def copies(self) -> bool:
-        """True when a state, though heavy, can be copied at little cost."""
+        """True when a state, though heavy, can be copied at little cost, as a rule."""
         return False
 
     def copied(self, state: Any) -> Any:
-        """A copy of a heavy state, which stays as it is and can be saved."""
+        """A copy of a heavy state, which stays as it is and can be saved; the state itself where that cannot be had."""
         raise TypeError(f"{self.op} does not copy its state")
 
     def taken(self, state: Any) -> list[tuple[Any, int]]:
@@ -395,8 +369,6 @@ class RowWise(Node):
     """
 
     State: ClassVar[Any] = RowWiseState
-    one_each: ClassVar[bool] = False
-    """True when each row gives one."""
     input: Node
 
     def apply(self, block: Block) -> Block:
@@ -422,10 +394,27 @@ class RowWise(Node):
         pull.start()
         return RowWiseState() if self.epochs is None else RowWiseState(draws=self.epochs.next())
 
+    @property
+    def remakes(self) -> bool:
+        """True when it makes one row of each, the same whenever it does so, and nothing else."""
+        return self.one_to_one and not self.user_code and self.epochs is None
+
+    @property
+    def addressed(self) -> bool:
+        """Where rows can be made again of those that can be had again."""
+        return self.input.addressed and (self.keeps_rows or self.remakes)
+
+    def remade(self, block: Block) -> Block:
+        """`apply`; the rows say where they come from if they can be made again of what is there."""
+        made = self.apply(block)
+        if block.origin is None or not self.remakes or made.n != block.n:
+            return made
+        return Block(made.columns, made.n, made.tree, block.origin.through(self))
+
     def applied(self, block: Block, number: int, draws: Draws | None) -> Block:
         """`apply` to rows whose first is the iteration's row `number`."""
         if draws is None:
-            return self.apply(block)
+            return self.remade(block)
         outer = place.draws, place.first, place.epochs  # of a function in which this dataset is iterated
         place.draws, place.first, place.epochs = draws, number, self.epochs
         try:

@@ -7,7 +7,8 @@ Who may write: an array in a block is writeable only if nobody else holds its me
 cache, a window) is marked read-only, and so are the rows handed out of it.
 
 Rows that were read from a file may say where they lie there: the block's `origin`. Who only chooses and orders rows
-keeps it, who makes other rows of them loses it. A checkpoint holds it in place of the rows.
+keeps it; who makes other rows of them, and would make the same again, adds itself to it; all others lose it. A
+checkpoint holds it in place of the rows.
 """
 
 from __future__ import annotations
@@ -85,12 +86,14 @@ class Objects:
 
 
 class Origin:
-    """Where rows come from: row i has the number `base + offsets[i]`, to which `io.places` gives a meaning."""
+    """Where rows come from: row i has the number `base + offsets[i]`, to which `io.places` gives a meaning. `makers`
+    are the nodes that have made it of the row that is there, one after the other.
+    """
 
-    __slots__ = ("base", "offsets")
+    __slots__ = ("base", "makers", "offsets")
 
-    def __init__(self, base: int, offsets: Array) -> None:
-        self.base, self.offsets = base, offsets
+    def __init__(self, base: int, offsets: Array, makers: tuple[Any, ...] = ()) -> None:
+        self.base, self.offsets, self.makers = base, offsets, makers
 
     def numbers(self) -> Array:
         """A number per row."""
@@ -98,11 +101,15 @@ class Origin:
 
     def slice(self, start: int, stop: int) -> Origin:
         """That of the rows start to stop."""
-        return Origin(self.base, self.offsets[start:stop])
+        return Origin(self.base, self.offsets[start:stop], self.makers)
 
     def take(self, index: Array) -> Origin:
         """That of the rows with these numbers."""
-        return Origin(self.base, self.offsets.take(index))
+        return Origin(self.base, self.offsets.take(index), self.makers)
+
+    def through(self, maker: Any) -> Origin:
+        """That of what a node makes of the rows, one of each."""
+        return Origin(self.base, self.offsets, (*self.makers, maker))
 
 
 class Block:
@@ -200,10 +207,15 @@ def concat(blocks: Sequence[Block]) -> Block:
 
 def _joined(blocks: list[Block]) -> Origin | None:
     """Where the rows of all blocks come from; None where those of one do not say."""
-    origins = [b.origin for b in blocks]
-    if not origins or origins[0] is None or any(o is None for o in origins):
+    first = blocks[0].origin if blocks else None
+    if first is None:
         return None
-    return Origin(0, np.concatenate([o.numbers() for o in origins if o is not None]))
+    found: list[Array] = []
+    for block in blocks:
+        if block.origin is None or block.origin.makers != first.makers:
+            return None
+        found.append(block.origin.numbers())
+    return Origin(0, np.concatenate(found), first.makers)
 
 
 def pack(values: Sequence[Any]) -> Column:
