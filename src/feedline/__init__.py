@@ -19,6 +19,7 @@ from feedline.data.readers import (
     TextLineDataset,
     TFRecordDataset,
 )
+from feedline.data.replay import replay
 from feedline.ops.sources.from_source import Source
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
@@ -109,6 +110,7 @@ __all__ = [
     "io",
     "ragged",
     "random",
+    "replay",
     "sparse",
     "string",
     "train",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 from typing import Any
 
 import pytest
@@ -66,3 +69,30 @@ def test_two_iterators_are_independent() -> None:
     ds = fl.Dataset.range(3)
     a, b = iter(ds), iter(ds)
     assert [next(a), next(a), next(b), next(a), next(b)] == [0, 1, 0, 2, 1]
+
+
+def test_states_in_the_ways_of_others() -> None:
+    ds = fl.Dataset.range(50).shuffle(20, seed=1).batch(3)
+    it = iter(ds)
+    next(it), next(it)
+    state = it.state_dict()
+    assert json.loads(it.save()) == json.loads(it.get_state()) == state == json.loads(json.dumps(state))
+    copies = [state, copy.deepcopy(state), pickle.loads(pickle.dumps(state)), it.save(), it.save().decode()]
+    rest = [x.tolist() for x in it]
+    for given in copies:
+        for load in ("restore", "load_state_dict", "set_state"):
+            other = iter(fl.Dataset.range(50).shuffle(20, seed=1).batch(3))
+            getattr(other, load)(given)
+            assert [x.tolist() for x in other] == rest
+    assert state == copies[1], "loading changes no state"
+
+
+def test_a_state_of_an_iterator_that_has_given_nothing_or_everything() -> None:
+    for at in (0, 5):
+        it = iter(fl.Dataset.range(5).shuffle(3, seed=1))
+        head = [int(next(it)) for _ in range(at)]
+        if at:
+            assert next(it, None) is None
+        other = iter(fl.Dataset.range(5).shuffle(3, seed=1))
+        other.restore(it.save())
+        assert head + [int(x) for x in other] == [int(x) for x in fl.Dataset.range(5).shuffle(3, seed=1)]

@@ -25,7 +25,7 @@ def _numbers(values: list[int]) -> list[np.int64]:
 
 def test_order_of_two_passes() -> None:
     check(_two_epochs, _numbers(FIRST), second=_numbers(FUSED), optimizer=[True])
-    check(_two_epochs, _numbers(FIRST), second=_numbers(UNFUSED), optimizer=[False], restore=False)
+    check(_two_epochs, _numbers(FIRST), second=_numbers(UNFUSED), optimizer=[False])
 
 
 def test_without_end() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 from typing import Any
 
@@ -193,3 +194,28 @@ def test_repr_says_what_is_known_by_now() -> None:
     assert "known once it runs" in repr(ds)
     assert ds.element_spec is not None
     assert "TensorSpec(shape=(), dtype=string)" in repr(ds)
+
+
+def _numbers() -> Any:
+    yield 1
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda files: files.flat_map(fl.TFRecordDataset), "their places, if the datasets of flat_map only read files"),
+        (lambda files: fl.TFRecordDataset(files), "where they lie in their files: about 43.9 KiB"),
+        (lambda files: fl.TFRecordDataset(files).take(5).prefetch(2), "where they lie in their files"),
+        (lambda files: fl.TFRecordDataset(files).map(lambda x: x[:3]), "where they lie in their files"),
+        (lambda files: fl.TFRecordDataset(files).map(decode), r"elements themselves: map \(step 3\) is between them"),
+        (
+            lambda files: fl.Dataset.from_generator(_numbers, output_signature=fl.TensorSpec([], fl.int32)),
+            r"the elements themselves: from_generator \(step 1\) cannot give them again",
+        ),
+    ],
+)
+def test_what_a_checkpoint_of_a_shuffle_holds_is_told(make: Any, text: str) -> None:
+    files = fl.Dataset.from_tensor_slices(["never", "opened"])
+    lines = str(make(files).shuffle(10_000).batch(2).explain()).splitlines()
+    (told, *_) = [line for line in lines if "a checkpoint holds" in line]
+    assert re.search(text, told) and len(told) <= WIDTH

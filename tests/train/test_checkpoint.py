@@ -57,3 +57,35 @@ def test_what_is_refused(tmp_path: Path) -> None:
     (tmp_path / "new").write_text(json.dumps({"feedline_checkpoint": 9, "objects": {}}))
     with pytest.raises(fl.errors.FailedPreconditionError, match="version 9"):
         fl.train.Checkpoint(it=it).read(tmp_path / "new")
+
+
+def test_a_file_that_is_cut_or_changed_anywhere_is_refused(tmp_path: Path) -> None:
+    it = iter(fl.Dataset.range(40).shuffle(5, seed=1).batch(3))
+    next(it)
+    path = Path(fl.train.Checkpoint(it=it).write(tmp_path / "state"))
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 11):
+        path.write_bytes(whole[:at])
+        with pytest.raises(fl.errors.DataLossError, match=str(path)):
+            fl.train.Checkpoint(it=it).read(path)
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises((fl.errors.DataLossError, fl.errors.FailedPreconditionError)):
+            fl.train.Checkpoint(it=it).read(path)
+
+
+def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    it = iter(fl.Dataset.range(9))
+    next(it)
+    checkpoint = fl.train.Checkpoint(it=it)
+    path = checkpoint.write(tmp_path / "state")
+    next(it)
+
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        checkpoint.write(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["state"]
+    checkpoint.read(path)
+    assert next(it) == 1

@@ -6,7 +6,7 @@ import threading
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from feedline.engine import checkpoint
+from feedline.engine import checkpoint, elastic
 from feedline.engine import report as reports
 from feedline.engine.crew import Closing, Crew
 from feedline.engine.report import Report
@@ -123,30 +123,104 @@ class Iterator(Generic[T]):
         >>> other.restore(state)
         >>> next(other)
         np.int64(2)
+
+        What it holds of rows that wait somewhere, in a shuffle for instance, is where they lie in their files, if they
+        can be had from there again; `Dataset.explain` says where that is not so. Nothing is stopped for it.
         """
+        return self._saved(checkpoint.dumps)  # type: ignore[no-any-return]
+
+    def restore(self, state: Any) -> None:
+        """Goes on from where another iterator over the same dataset was saved, in this process or another one.
+
+        `state` is what `save`, `get_state` or `state_dict` gave. The dataset must have the same steps, with the same
+        arguments and functions: else `FailedPreconditionError` says what differs. What only says how it is run may
+        differ: prefetch, options, parallel calls and workers; and so may the size of batches, since no row of a batch
+        that is not complete has been handed out.
+
+        >>> it = iter(fl.Dataset.range(100).batch(10))
+        >>> _ = next(it)
+        >>> other = iter(fl.Dataset.range(100).batch(3).prefetch(2))
+        >>> other.restore(it.save())
+        >>> next(other)
+        array([10, 11, 12])
+
+        Files that have been read in part must not have changed. A state that is damaged raises `DataLossError`. If
+        anything is wrong the iterator stays where it is. See `load_state_dict` for how to go on all the same.
+        """
+        self.load_state_dict(state)
+
+    def state_dict(self) -> dict[str, Any]:
+        """As `save`, as a dict of plain values, which can be copied, pickled and written as JSON: PyTorch's way.
+
+        >>> it = iter(fl.Dataset.range(5))
+        >>> _ = next(it)
+        >>> state = it.state_dict()
+        >>> other = iter(fl.Dataset.range(5))
+        >>> other.load_state_dict(state)
+        >>> next(other)
+        np.int64(1)
+        """
+        return self._saved(checkpoint.saved)  # type: ignore[no-any-return]
+
+    def _saved(self, form: Any) -> Any:
         self._crew.check()
         with self._lock:
             self._must_be_open()
             try:
-                return checkpoint.dumps(self._cursor)
+                return form(self._cursor)
             except Closing:
                 self._must_be_open()
                 raise SystemExit from None
 
-    def restore(self, state: bytes | str) -> None:
-        """Goes on from where another iterator over the same plan was saved."""
+    def load_state_dict(self, state_dict: Any, strict: bool = True) -> None:
+        """As `restore`. With `strict=False` it goes on from the same place with what is there now: other arguments and
+        functions, and files that have changed, are accepted as long as the steps are the same.
+
+        >>> it = iter(fl.Dataset.range(6).map(lambda x: x + 1))
+        >>> _ = next(it)
+        >>> other = iter(fl.Dataset.range(6).map(lambda x: x * 10))
+        >>> other.load_state_dict(it.state_dict(), strict=False)
+        >>> next(other)
+        np.int64(10)
+
+        Given a list, the states of all iterators over `shard(n, 0)` to `shard(n, n - 1)` of one dataset, it takes its
+        own part of what those have left, so that another number of workers goes on where they stood: every element that
+        none of them has handed out is handed out once.
+
+        >>> def make(n, i):
+        ...     return iter(fl.TextLineDataset(path).shard(n, i))
+        >>> import tempfile
+        >>> path = f"{tempfile.mkdtemp()}/lines"
+        >>> fl.io.write_file(path, "\\n".join("abcdefg"))
+        >>> old = [make(2, i) for i in range(2)]
+        >>> [next(it) for it in old]
+        [b'a', b'b']
+        >>> new = [make(3, i) for i in range(3)]
+        >>> for it in new:
+        ...     it.load_state_dict([o.state_dict() for o in old])
+        >>> [list(it) for it in new]
+        [[b'c', b'f'], [b'd', b'g'], [b'e']]
+
+        The shard may be over elements, before or after shuffles, or over the names of files. All must be in the same
+        epoch. After it may come map, filter, shuffle, batch, repeat, prefetch and files; what waits in them is shared
+        out, so its order changes.
+        """
         self._crew.check()
         with self._lock:
             self._must_be_open()
-            run = self._run.twin()
-            try:
-                cursor = checkpoint.loads(state, run)
-            except BaseException:
-                run.close()
-                raise
+            load: Any = elastic.loads if isinstance(state_dict, (list, tuple)) else checkpoint.loads
+            cursor = load(state_dict, self._run.twin(), strict)
             self._run.close()
-            self._run, self._cursor = run, cursor
+            self._run, self._cursor = cursor.run, cursor
             self._rows = self._handed_out()
+
+    def get_state(self) -> bytes:
+        """The same as `save`: Grain's name for it."""
+        return self.save()
+
+    def set_state(self, state: Any) -> None:
+        """The same as `restore`."""
+        self.restore(state)
 
     def close(self) -> None:
         """Frees everything the iterator holds: files, buffers, threads, processes. Going on after it raises

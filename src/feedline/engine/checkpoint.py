@@ -1,322 +1,329 @@
-"""Checkpoints: where a run stands, as versioned JSON, and back.
+"""Checkpoints: where a run stands, as a plain dict, and back.
 
-A state is a NamedTuple of values, or a class with `save` and `load`. Values are what JSON has, plus bytes, arrays,
-blocks, exceptions and nested runs. What is live (an open generator) is left out: its node opens it again from the rest.
-The last value is a checksum of all text before it, so that damage is told at once and not by the elements after it.
+A state is kept under the steps of the plan, not under those of one execution: what only says how a plan is run
+(prefetch, options, parallel calls) is no step, so that a state fits the plan with other choices of that kind too. Each
+step is kept with its arguments and functions, so that a plan that would give other elements is refused, and told what
+differs.
+
+    version    of this form
+    python     whose code the functions are compared by
+    steps      one per step, inputs first: op, arguments, functions, state, and what waits directly above it
+    counts     of what counts the iterations of the dataset
+    skip       elements after that place which have been handed out
+    rest       elements which have been made and not been handed out
+    ended      whether the end was reached
+    checksum   of all that
 """
 
 from __future__ import annotations
 
-import base64
+import hashlib
 import json
-import re
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from feedline import errors, kernels
+from feedline.engine.encoding import Decoder, count, counters, counts, encode, generators, outline
 from feedline.engine.run import Cursor, Run
-from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, OpError
-from feedline.plan.face import dataset, from_recipe, in_memory
+from feedline.errors import DataLossError, FailedPreconditionError, InvalidTypeError
+from feedline.plan.face import holding
+from feedline.plan.fingerprint import marks
 from feedline.plan.node import Node
-from feedline.structure.block import Block, Bytes, Objects, merged_spec, object_array
-from feedline.structure.nest import LEAF, Tree
-from feedline.structure.optional import Optional
-from feedline.structure.ragged import RaggedTensor
-from feedline.structure.sparse import SparseTensor
-from feedline.structure.spec import RaggedTensorSpec
-from feedline.structure.types import as_dtype
+from feedline.plan.rewrite import with_inputs
+from feedline.structure.block import Block
 
-VERSION = 2
-_CHECKSUM = re.compile(rb', "checksum": (\d+)}')
+__all__ = ["VERSION", "counters", "dumps", "generators", "loaded", "loads", "outline", "saved"]
+
+VERSION = 3
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+_KEYS = {"version", "python", "steps", "counts", "skip", "rest", "ended", "checksum"}
+
+
+# Saving.
 
 
 def dumps(cursor: Cursor) -> bytes:
-    """Where a cursor stands."""
+    """Where a cursor stands, as JSON."""
+    return _text(saved(cursor)).encode()
+
+
+def saved(cursor: Cursor) -> dict[str, Any]:
+    """Where a cursor stands, as plain values."""
     run = cursor.run
-    if not run.heavy and cursor.block is not None:
-        assert cursor.before is not None
-        return _dumped(cursor, cursor.before, cursor.handed_out(), None)
+    done = cursor.handed_out()
+    if not run.heavy and cursor.before is not None and cursor.block is not None and done < cursor.block.n:
+        return _saved(cursor, cursor.before, done, None)
     with run.held() as states:
-        return _dumped(cursor, states, 0, cursor.rest())
+        return _saved(cursor, states, 0, cursor.rest())
 
 
-def _dumped(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) -> bytes:
-    plan = cursor.run.plan
-    saved = {
+def _saved(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) -> dict[str, Any]:
+    run = cursor.run
+    steps: list[dict[str, Any]] = []
+    for site in sites(run.nodes):
+        arguments, functions = marks(run.nodes[site.slot])
+        step = {"op": _name(run.nodes[site.slot]), "state": encode(states[site.slot])}
+        step["arguments"] = {name: list(mark) for name, mark in arguments.items()}
+        step["functions"] = {name: [*mark, _results(run.nodes[site.slot], name)] for name, mark in functions.items()}
+        above = [(run.nodes[i], states[i]) for i in site.above]
+        step["waiting"] = [[n.op, encode(s)] for n, s in above if s is not None and s != n.State()]
+        steps.append(step)
+    made = {
         "version": VERSION,
-        "plan": outline(plan),
-        "generators": _counts(cursor.run, states),
-        "states": [encode(s) for s in states],
+        "python": _PYTHON,
+        "steps": steps,
+        "counts": counts(run, states),
         "skip": skip,
         "rest": encode(rest),
         "ended": cursor.ended,
     }
-    text = json.dumps(saved).encode()[:-1]
-    return text + b', "checksum": %d}' % kernels.crc32c(text)
+    return made | {"checksum": checksum(made)}
 
 
-def loads(state: Any, run: Run) -> Cursor:
-    """A cursor over `run`, which has not been started, at the place that was saved."""
-    try:
-        saved = json.loads(state)
-        version = saved["version"]
-    except (ValueError, TypeError, KeyError, RecursionError) as e:
-        raise DataLossError(f"this is no iterator state, or it is damaged: {e}") from None
-    if version != VERSION:
-        raise FailedPreconditionError(f"the state has version {version}, this feedline reads version {VERSION}")
-    text = state.encode() if isinstance(state, str) else bytes(state)
-    end = text.rfind(b", ")
-    stored = _CHECKSUM.fullmatch(text, max(end, 0))
-    if stored is None or int(stored[1]) != kernels.crc32c(text[:end]):
-        raise DataLossError("this is no iterator state, or it is damaged: its checksum is wrong")
-    if saved["plan"] != outline(run.plan):
-        raise FailedPreconditionError(
-            "the state belongs to another dataset: it was saved from\n  "
-            + " → ".join(saved["plan"])
-            + "\nand this is\n  "
-            + " → ".join(outline(run.plan))
-        )
-    for generator, count in zip(counters(run.plan), saved["generators"], strict=True):
-        generator.count = count
-    run.states[:] = [decode_state(s, n, run) for s, n in zip(saved["states"], run.nodes, strict=True)]
-    restored = Cursor(run)
-    restored.ended = saved["ended"]
-    rest = decode(saved["rest"], run.plan, run)
-    if rest is not None:
-        restored.block, restored.rows = rest, iter(rest.rows())
-    left = saved["skip"]
-    while left and restored.refill():
-        assert restored.block is not None
-        n = min(left, restored.block.n)
-        for _ in range(n):
-            next(restored.rows)
-        left -= n
-    return restored
+def _results(node: Node, name: str) -> Any:
+    """What the results of a function look like, where it has given any."""
+    return encode(getattr(getattr(node, name), "results", None))
 
 
-def outline(plan: Node) -> list[str]:
-    """The operators of a plan, inputs first: what must agree between a state and the plan it is loaded into."""
-    return [n.op for n in plan.walk()]
+def _name(node: Node) -> str:
+    return node.written or node.op
 
 
-def generators(plan: Node) -> list[Any]:
-    """The seed generators of a plan, each once."""
-    return _each_once(getattr(n, "generator", None) for n in plan.walk())
+def _text(plain: Any) -> str:
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
-def counters(plan: Node) -> list[Any]:
-    """What counts the iterations of a plan, each once: seed generators, and the epochs of users' functions."""
-    return [*generators(plan), *_each_once(getattr(n, "epochs", None) for n in plan.walk())]
+def checksum(plain: dict[str, Any]) -> str:
+    """Tells whether anything in a state was changed."""
+    whole = {k: v for k, v in plain.items() if k != "checksum"}
+    return hashlib.blake2b(_text(whole).encode(), digest_size=8).hexdigest()
 
 
-def _counts(run: Run, states: list[Any]) -> list[int]:
-    """How far the counters were when the run was in `states`: it may have begun iterations since, which it will begin
-    again when it is restored.
-    """
-    begun: dict[int, int] = {}
-    for n, then, now in zip(run.nodes, states, run.states, strict=True):
-        epochs = getattr(n, "epochs", None)
-        if epochs is None or now is None or now.draws is None:
-            continue
-        since = now.draws[1] - (then.draws[1] if then is not None and then.draws is not None else now.draws[1])
-        begun[id(epochs)] = max(since, begun.get(id(epochs), 0))
-    return [c.count - begun.get(id(c), 0) for c in counters(run.plan)]
+# The steps of a plan.
 
 
-def _each_once(found: Iterable[Any]) -> list[Any]:
-    return list({id(g): g for g in found if g is not None and hasattr(g, "count")}.values())
+class Site(NamedTuple):
+    """A step: where its state is in the list of a run, and where those of the transparent nodes directly above are."""
+
+    slot: int
+    above: tuple[int, ...]
 
 
-def encode(value: Any) -> Any:
-    """`value` as JSON; what JSON has no form for becomes a dict with one key that says what it is."""
-    if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, np.generic)):
-        return value
-    if isinstance(value, bytes):
-        return {"b": base64.b64encode(value).decode()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _encode_array(np.asarray(value), isinstance(value, np.generic))
-    if isinstance(value, Block):
-        return {"block": [_encode_tree(value.tree), value.n, [_encode_column(c) for c in value.columns]]}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {"state": {k: encode(v) for k, v in zip(value._fields, value, strict=True)}}
-    if isinstance(value, tuple):
-        return {"tuple": [encode(v) for v in value]}
-    if isinstance(value, list):
-        return [encode(v) for v in value]
-    if isinstance(value, dict):
-        return {"dict": [[encode(k), encode(v)] for k, v in value.items()]}
-    if isinstance(value, OpError):
-        return {"error": [errors.op_class(type(value)).__name__, str(value)]}
-    if isinstance(value, Exception):
-        return {"error": [errors.op_class(type(value)).__name__, f"{type(value).__name__}: {value}"]}
-    if isinstance(value, Run):
-        with value.held() as states:
-            coded = [encode(s) for s in states]
-            return {"run": [encode(value.key), outline(value.plan), coded, _counts(value, states)]}
-    if isinstance(value, RaggedTensor):
-        return {"ragged": [encode(value.values), encode(value.row_splits)]}
-    if isinstance(value, SparseTensor):
-        return {"sparse": [encode(value.indices), encode(value.values), encode(value.dense_shape)]}
-    if isinstance(value, Optional):
-        if value.has_value():
-            return {"optional": encode(Block.of_elements([value.get_value()]))}
-        raise FailedPreconditionError("an empty optional in a shuffle or window buffer cannot be saved")
-    plan = getattr(value, "_plan", None)
-    if plan is not None:
-        return {"dataset": _encode_dataset(plan)}
-    if hasattr(value, "save") and hasattr(type(value), "load"):
-        return {"saved": encode(value.save())}
-    if hasattr(value, "close"):
-        return None  # live: opened again from what the state says beside it
-    raise FailedPreconditionError(f"a {type(value).__name__} cannot be part of a saved iterator state")
-
-
-def _encode_dataset(plan: Node) -> Any:
-    block = getattr(plan, "block", None)
-    if isinstance(block, Block):
-        return encode(block)
-    recipe = plan.recipe() if hasattr(plan, "recipe") else None
-    if recipe is not None:
-        return {"recipe": [plan.op, encode(recipe)]}
-    raise FailedPreconditionError(
-        f"a dataset made by a function ({plan.op}) is waiting in a buffer and cannot be saved; "
-        "save before it gets there, or flatten it with flat_map first"
-    )
-
-
-def _encode_array(array: np.ndarray[Any, Any], scalar: bool) -> Any:
-    if array.dtype.kind == "O":
-        items = [base64.b64encode(v).decode() for v in array.ravel().tolist()]
-        return {"strings": [list(array.shape), items]}
-    narrow = _narrowest(array)
-    raw = base64.b64encode(np.ascontiguousarray(array, narrow).tobytes()).decode()
-    return {"array": [as_dtype(array.dtype).name, list(array.shape), raw, scalar, as_dtype(narrow).name]}
-
-
-def _narrowest(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
-    """The smallest type that holds the values: row numbers are int64 but seldom need it."""
-    given: np.dtype[Any] = array.dtype
-    if given != np.int64 or not array.size:
-        return given
-    low, high = int(array.min()), int(array.max())
-    fitting = (np.dtype(t) for t in (np.uint8, np.uint16, np.uint32) if low >= 0 and high <= np.iinfo(t).max)
-    return next(fitting, given)
-
-
-def _encode_column(column: Any) -> Any:
-    if isinstance(column, Bytes):
-        column = column.objects()
-    if not isinstance(column, Objects):
-        return encode(column)
-    ragged = None
-    if isinstance(column.spec, RaggedTensorSpec):  # rows of ragged tensors are plain arrays that batch as ragged ones
-        dims = column.spec.shape.dims
-        ragged = [dims and list(dims), column.spec.dtype.name, column.spec.ragged_rank,
-        column.spec.row_splits_dtype.name]
-    return {"objects": [[encode(v) for v in column.items], ragged]}
-
-
-def _encode_tree(tree: Tree) -> Any:
-    if tree.kind is None:
-        return None
-    name = f"{tree.kind.__module__}:{tree.kind.__qualname__}"
-    return [name, [encode(k) for k in tree.keys], [_encode_tree(c) for c in tree.children]]
-
-
-def decode_state(value: Any, node: Node, run: Run) -> Any:
-    """The state of `node` that `encode` described."""
-    if isinstance(value, dict) and "state" in value:
-        return node.State(**{k: decode(v, node, run) for k, v in value["state"].items()})
-    if isinstance(value, dict) and "saved" in value:
-        return node.State.load(decode(value["saved"], node, run))
-    return decode(value, node, run)
-
-
-def decode(value: Any, node: Node, run: Run) -> Any:
-    """The inverse of `encode`, for a value in the state of `node`."""
-    if isinstance(value, list):
-        return [decode(v, node, run) for v in value]
-    if not isinstance(value, dict):
-        return value
-    ((kind, got),) = value.items()
-    if kind == "b":
-        return base64.b64decode(got)
-    if kind == "array":
-        dtype, shape, raw, scalar, narrow = got
-        stored = np.frombuffer(base64.b64decode(raw), as_dtype(narrow).dtype)
-        array = stored.astype(as_dtype(dtype).dtype).reshape(shape)
-        return array[()] if scalar else array
-    if kind == "strings":
-        shape, items = got
-        return object_array([base64.b64decode(v) for v in items]).reshape(shape)
-    if kind == "block":
-        tree, n, columns = got
-        leaves = [_decode_column(c, node, run) for c in columns]
-        return Block(leaves, n, _decode_tree(tree, node, run))
-    if kind == "tuple":
-        return tuple(decode(v, node, run) for v in got)
-    if kind == "dict":
-        return {decode(k, node, run): decode(v, node, run) for k, v in got}
-    if kind == "error":
-        return getattr(errors, got[0], errors.UnknownError)(got[1])
-    if kind == "ragged":
-        return RaggedTensor.from_row_splits(decode(got[0], node, run), decode(got[1], node, run))
-    if kind == "sparse":
-        return SparseTensor(*(decode(v, node, run) for v in got))
-    if kind == "optional":
-        return Optional.from_value(decode(got, node, run).element(0))
-    if kind == "dataset":
-        if "recipe" in got:
-            op, values = got["recipe"]
-            return dataset(from_recipe(op, decode(values, node, run)))
-        return dataset(in_memory(decode(got, node, run)))
-    if kind == "run":
-        return _decode_run(got, node, run)
-    raise InvalidArgumentError(f"the iterator state holds {kind!r}, which this version does not know")
-
-
-def _decode_run(got: Any, node: Node, run: Run) -> Run:
-    key = decode(got[0], node, run)
-    child = run.nested(node.child(key), key)
-    if outline(child.plan) != got[1]:
-        raise FailedPreconditionError(
-            f"the function of {node.op} makes another dataset than when the state was saved: "
-            f"{' → '.join(outline(child.plan))} instead of {' → '.join(got[1])}"
-        )
-    for generator, count in zip(counters(child.plan), got[3], strict=True):
-        generator.count = count
-    child.states[:] = [decode_state(s, n, child) for s, n in zip(got[2], child.nodes, strict=True)]
-    return child
-
-
-def _decode_column(value: Any, node: Node, run: Run) -> Any:
-    if isinstance(value, dict) and "objects" in value:
-        coded, ragged = value["objects"]
-        items = [decode(v, node, run) for v in coded]
-        return Objects(items, RaggedTensorSpec(*ragged) if ragged else merged_spec(items) if items else None)
-    return decode(value, node, run)
-
-
-def _decode_tree(value: Any, node: Node, run: Run) -> Tree:
-    if value is None:
-        return LEAF
-    name, keys, children = value
-    kind = _class_of(name)
-    return Tree(kind, tuple(decode(k, node, run) for k in keys), tuple(_decode_tree(c, node, run) for c in children))
-
-
-def _class_of(name: str) -> type:
-    module, _, path = name.partition(":")
-    found: Any = sys.modules.get(module)
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    # Nothing but what elements are made of: putting an element together calls the class.
-    fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
-    if not isinstance(found, type) or not (fields or issubclass(found, (tuple, Mapping))):
-        raise FailedPreconditionError(
-            f"the iterator state needs the class {name}, which is not imported here, or no structure"
-        )
+def sites(nodes: list[Node]) -> list[Site]:
+    """The steps of a plan, given its nodes, inputs first."""
+    found: list[Site] = []
+    for slot, node in enumerate(nodes):
+        if node.transparent:
+            last = found[-1]
+            found[-1] = last._replace(above=(*last.above, slot))
+        else:
+            found.append(Site(slot, ()))
     return found
+
+
+def rebuilt(plan: Node, change: Callable[[Node, int], Node]) -> Node:
+    """The plan with each step replaced by what `change` makes of it and its number."""
+    number = -1
+
+    def visit(node: Node) -> Node:
+        nonlocal number
+        made = with_inputs(node, tuple([visit(n) for n in node.inputs]))
+        if node.transparent:
+            return made
+        number += 1
+        return change(made, number)
+
+    return visit(plan)
+
+
+# Loading.
+
+
+def loads(state: Any, run: Run, strict: bool = True) -> Cursor:
+    """A cursor at the place that was saved, over a run like `run`, which has not been started."""
+    return loaded(checked(state), run, strict)
+
+
+def checked(state: Any) -> dict[str, Any]:
+    """A state as `saved` gave it, if it is whole and of a version that can be read."""
+    plain: Any = state
+    if isinstance(state, (bytes, bytearray, memoryview, str)):
+        try:
+            plain = json.loads(bytes(state) if isinstance(state, memoryview) else state)
+        except (ValueError, RecursionError) as e:
+            raise DataLossError(f"this is no iterator state, or it is damaged: {e}") from None
+    elif not isinstance(state, dict):
+        raise InvalidTypeError(
+            f"an iterator state is what save() or state_dict() gave, bytes or a dict; got a {type(state).__name__}"
+        )
+    version = plain.get("version") if isinstance(plain, dict) else None
+    if type(version) is not int:
+        raise DataLossError("this is no iterator state, or it is damaged: it has no version")
+    if version != VERSION:
+        what = "a newer feedline; update feedline" if version > VERSION else "an older feedline; use that one"
+        raise FailedPreconditionError(
+            f"the state has version {version}, made by {what} to read it. This one reads version {VERSION}"
+        )
+    if set(plain) != _KEYS or plain["checksum"] != checksum(plain):
+        raise DataLossError("the iterator state is damaged: its checksum does not fit what it holds")
+    return dict(plain)
+
+
+def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: Decoder | None = None) -> Cursor:
+    """A cursor at the place that a state describes, which is known to be whole."""
+    changes = compared(plain, run.plan, strict)
+    run = with_room(run, [plain])
+    decoder = decoder or Decoder(strict)
+    if changes:
+        nothing_ready(plain, changes)
+        run.states[:] = settled(plain, as_saved(run, changes), decoder)[0].states
+        cursor = Cursor(run)
+    else:
+        rest = _filled(plain, run, decoder)
+        cursor = Cursor(run)
+        if rest is not None:
+            cursor.block, cursor.rows = rest, iter(rest.rows())
+        _pass_over(cursor, plain["skip"])
+    cursor.ended = cursor.ended or plain["ended"]
+    return cursor
+
+
+def _filled(plain: dict[str, Any], run: Run, decoder: Decoder) -> Block | None:
+    """Puts the states into a run; gives the elements that have been made but not handed out."""
+    decoder.makers += run.nodes
+    for site, step in zip(sites(run.nodes), plain["steps"], strict=True):
+        state = run.states[site.slot] = decoder.state(step["state"], run.nodes[site.slot], run)
+        waiting = list(step["waiting"])
+        for slot in site.above:
+            node = run.nodes[slot]
+            held = next((w for w in waiting if w[0] == node.op), None)
+            fresh = None if state is None else node.State()
+            run.states[slot] = fresh if held is None else decoder.state(held[1], node, run)
+            if held is not None:
+                waiting.remove(held)
+        for name, (_, _, results) in step["functions"].items():
+            like = decoder.value(results, run.nodes[site.slot], run)
+            if like is not None and hasattr(run.nodes[site.slot], name):
+                getattr(run.nodes[site.slot], name).results = like
+    rest: Block | None = decoder.value(plain["rest"], run.plan, run)
+    count(run.plan, plain["counts"])
+    return rest
+
+
+def _pass_over(cursor: Cursor, left: int) -> None:
+    while left and cursor.refill():
+        assert cursor.block is not None
+        n = min(left, cursor.block.n)
+        for _ in range(n):
+            next(cursor.rows)
+        left -= n
+
+
+def with_room(run: Run, plains: list[dict[str, Any]]) -> Run:
+    """The run; where rows wait at places at which it has no room for them, one that has."""
+    extra, room = [], holding(run.plan).op
+    for number, site in enumerate(sites(run.nodes)):
+        have = Counter(run.nodes[slot].op for slot in site.above)
+        missing = [Counter(op for op, _ in plain["steps"][number]["waiting"]) - have for plain in plains]
+        extra.append(max(n[room] for n in missing))
+        wrong = {op for n in missing for op in n} - {room}
+        if wrong:
+            raise FailedPreconditionError(
+                f"the state was saved from a dataset that the optimizer had rewritten ({', '.join(sorted(wrong))}), "
+                "and this one is not; restore it with the same options"
+            )
+
+    def widened(node: Node, number: int) -> Node:
+        for _ in range(extra[number]):
+            node = holding(node)
+        return node
+
+    return run.twin(rebuilt(run.plan, widened)) if any(extra) else run
+
+
+def as_saved(run: Run, changes: dict[int, dict[str, int]]) -> Run:
+    """A run in the caller's thread of the plan as it was when a state was saved: with other arguments in some steps."""
+    old = rebuilt(run.plan, lambda node, i: node.replace(**changes[i]) if i in changes else node)
+    return Run(old, run.prepare)
+
+
+def settled(plain: dict[str, Any], run: Run, decoder: Decoder) -> tuple[Run, Block | None]:
+    """The run at the very place that was saved, without any element to be passed over; and elements that have been made
+    but not handed out.
+    """
+    rest = _filled(plain, run, decoder)
+    run.settle()
+    left = plain["skip"]
+    while left:
+        block = run.pull(left)
+        if block is None:
+            break
+        left -= block.n
+    return run, rest
+
+
+def nothing_ready(plain: dict[str, Any], changes: dict[int, dict[str, int]]) -> None:
+    """Raises where elements wait that were made with arguments which are others now."""
+    first = min(changes)
+    above = [step["state"] for step in plain["steps"][first + 1 :]] + [s["waiting"] for s in plain["steps"][first:]]
+    if plain["rest"] is not None or _has_rows(above):
+        names = ", ".join(f"{name}={was}" for name, was in changes[first].items())
+        raise FailedPreconditionError(
+            f"the state holds elements that {plain['steps'][first]['op']} has made with {names} and nobody has taken "
+            f"yet; go on with {names}, or save where none are held (without a shuffle or cache above)"
+        )
+
+
+_ROWS = ("block", "places", "made", "error", "run")
+
+
+def _has_rows(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(k in _ROWS and v for k, v in value.items()) or any(map(_has_rows, value.values()))
+    return isinstance(value, list) and any(map(_has_rows, value))
+
+
+# What may differ between a state and the plan it is loaded into.
+
+
+def compared(plain: dict[str, Any], plan: Node, strict: bool) -> dict[int, dict[str, int]]:
+    """Raises where a state does not fit a plan. Gives the arguments that it had when it was saved and that are others
+    now, by step, where that is allowed.
+    """
+    nodes = [n for n in plan.walk() if not n.transparent]
+    was, now = [step["op"] for step in plain["steps"]], [_name(n) for n in nodes]
+    if was != now:
+        raise FailedPreconditionError(
+            f"the state belongs to another dataset: it was saved from\n  {' → '.join(was)}\nand this is\n  "
+            f"{' → '.join(now)}"
+        )
+    changes: dict[int, dict[str, int]] = {}
+    wrong: list[str] = []
+    same_python = plain["python"] == _PYTHON
+    for number, (step, node) in enumerate(zip(plain["steps"], nodes, strict=True)):
+        arguments, functions = marks(node)
+        for name in sorted({*arguments, *step["arguments"]}):
+            before, after = step["arguments"].get(name), arguments.get(name)
+            if before is not None and after is not None and before[1] == after.digest:
+                continue
+            if name in node.adaptable and before is not None:
+                changes.setdefault(number, {})[name] = int(before[0])
+                continue
+            was_, is_ = before[0] if before else "not there", after.text if after else "not there"
+            if was_ == is_:
+                was_, is_ = f"{was_} with other contents", is_
+            wrong.append(f"step {node.position}, {node.op}: {name} was {was_}, is {is_}")
+        for name in sorted({*functions, *step["functions"]}):
+            before, after = step["functions"].get(name), functions.get(name)
+            if same_python and (before is None or after is None or before[1] != after.digest):
+                where = f" (at {after.text})" if after and after.text else ""
+                wrong.append(f"step {node.position}, {node.op}: the code of {name}{where} is not what it was")
+    if wrong and strict:
+        raise FailedPreconditionError(
+            "the state belongs to a dataset that gives other elements:\n  "
+            + "\n  ".join(wrong)
+            + "\nLoad it into the dataset it was saved from, or take what is there now from the same place on with "
+            "load_state_dict(state, strict=False)."
+        )
+    return changes

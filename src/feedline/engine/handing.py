@@ -87,7 +87,7 @@ class Handing(Input):
 
     def batched(self, rows: int) -> None:
         """The consumer makes batches of so many rows."""
-        if self.ordered and self.node.one_each and not self._in_processes():
+        if self.ordered and self.node.one_to_one and not self._in_processes():
             self.landing = Landing(rows)
 
     def _in_processes(self) -> bool:
@@ -184,7 +184,7 @@ class Handing(Input):
         """Pulls rows and hands them out; False where there are none now."""
         state = self.states[self.slot]
         chunk = self._chunk(want)
-        before = self._before() if self.light and not state.skip else None
+        before = self.inputs.copy() if self.light and not state.skip else None
         began = perf_counter()
         affordable = self.crew.budget.left / max(1.0, self.tuner.row_bytes.value)
         asked = state.skip or max(1, min(self.pull_rows, chunk * (room - len(self.window)), int(affordable)))
@@ -250,8 +250,3 @@ class Handing(Input):
         """A call has been made. One word is enough, however many have been."""
         if self.finished.empty():
             self.finished.put(None)
-
-    def _before(self) -> list[Any]:
-        into = [None] * self.slot
-        self.inputs.capture(into)
-        return into[self.first :]

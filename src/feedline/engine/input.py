@@ -70,6 +70,19 @@ class Input:
         child.start()
         return child
 
+    def settle(self) -> None:
+        """Passes over what the states of this node and all below it say is to be passed over."""
+        for pull in self.below():
+            pull.settle()
+        state = self.states[self.slot]
+        if not getattr(state, "skip", 0):
+            return
+        field = "ready" if hasattr(state, "ready") else "waiting"  # rows that come before those, and stay
+        self.states[self.slot] = state._replace(**{field: ()})
+        while self.states[self.slot].skip and self(1) is not None:
+            pass
+        self.states[self.slot] = self.states[self.slot]._replace(**{field: getattr(state, field)})
+
     def below(self) -> tuple[Input, ...]:
         """The inputs as a tuple, whichever form they have for the node."""
         return self.node.pulls(self.inputs)  # type: ignore[return-value]
@@ -79,8 +92,19 @@ class Input:
         into[self.first : self.slot + 1] = self.states[self.first : self.slot + 1]
         self.capture_stages(into)
 
+    def copy(self) -> list[Any] | None:
+        """The states of this node and all below it, as they stand for the consumer; None where one cannot be copied."""
+        into: list[Any] = [None] * (self.slot + 1)
+        self.capture(into)
+        states = into[self.first :]
+        return None if self.run.has_live(states, self.first, self.slot + 1) else states
+
     def capture_stages(self, into: list[Any]) -> None:
-        """The same where the plain states are there already: only what runs ahead of its consumer must be corrected."""
+        """The same where the plain states are there already: what runs ahead of its consumer must be corrected, and
+        heavy states that can be copied are.
+        """
+        if self.slot in self.run.copied and self.states[self.slot] is not None:
+            into[self.slot] = self.node.copied(self.states[self.slot])
         for pull in self.below():
             pull.capture_stages(into)
 

@@ -260,7 +260,7 @@ class Calls(Handing):
         """Nothing of it runs when its consumer does not, but for calls on their way. Where their rows cannot be had
         again, those are waited for: a function may write into what it was given.
         """
-        if not self.active or self.light:
+        if not self.active or self._can_be_had_again():
             return
         kept = deque([*self._at_hand(), *self.ready])
         while self.window:
@@ -271,6 +271,11 @@ class Calls(Handing):
                 kept.append(e)
             kept += self._at_hand()
         self.out, self.error, self.ready = None, None, kept
+
+    def _can_be_had_again(self) -> bool:
+        origin = self.origin if self.out is not None else None
+        oldest = origin or (self.window[0] if self.window else None)
+        return oldest is None or oldest.before is not None
 
     def _at_hand(self) -> list[Block | Exception]:
         return [v for v in (self.out, self.error) if v is not None]

@@ -343,10 +343,9 @@ class Ahead(Input):
             self._change_rows(block, seconds)
         return Item(block, None, self.began)
 
-    def _before(self) -> list[Any]:
-        into = [None] * self.slot
-        self.inputs.capture(into)
-        return into[self.first :]
+    def _before(self) -> list[Any] | None:
+        states: list[Any] | None = self.inputs.copy()
+        return states
 
     def _change_rows(self, block: Block, seconds: float) -> None:
         """More rows at a time where they are small and quickly made, as far as the user's number of rows allows it.
@@ -380,8 +379,10 @@ class Ahead(Input):
         """
         if not self.running and self.front is None:
             self.inputs.capture_stages(into)
-        elif self.light:
-            into[self.first : self.slot], skip = self._position()
+            return
+        before, skip = self._position()
+        if before is not None:
+            into[self.first : self.slot] = before
             into[self.slot] = self.node.State(skip=skip)
         else:
             self.inputs.capture_stages(into)
@@ -392,18 +393,19 @@ class Ahead(Input):
                 waiting += [v for v in (item.block, item.error) if v is not None]
             into[self.slot] = self.node.State(tuple(waiting))
 
-    def _position(self) -> tuple[list[Any], int]:
-        """The states that what comes next is made from, and how many rows of it have been handed on."""
+    def _position(self) -> tuple[list[Any] | None, int]:
+        """The states that what comes next is made from, if they have been kept, and how many rows of it have been
+        handed on.
+        """
         with self.lock:
             if self.front is not None:
-                return self.front.before or [], self.given
-            before = self.items[0].before if self.items else self.began
-            return before or [], 0
+                return self.front.before, self.given
+            return self.items[0].before if self.items else self.began, 0
 
     def pause(self) -> None:
         """Returns when the thread stands still between two blocks; `resume` lets it go on."""
         with self.lock:
-            self.pausing = self.alive and not self.light
+            self.pausing = self.alive and self._position()[0] is None
             if not self.pausing:
                 return
             if self.blocked:

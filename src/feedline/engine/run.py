@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import length_hint
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from feedline.engine.crew import PATIENCE, Closing, Crew, forced
 from feedline.engine.input import CappedInput, Input, blocks, close_state
@@ -30,7 +30,7 @@ from feedline.plan.node import Node, RowWise
 from feedline.random.element import uncounted
 from feedline.structure.block import Block
 
-__all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Run", "as_is", "blocks", "close_state", "sample"]
+__all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Moment", "Run", "as_is", "blocks", "close_state", "sample"]
 
 BLOCK_ROWS = 8192
 BLOCK_BYTES = 1 << 20
@@ -66,7 +66,8 @@ class Run:
         self.states: list[Any] = []
         self.stages: list[Ahead | Calls] = []
         self.root = self._input(plan)
-        self.heavy = any(n.heavy for n in self.nodes) or any(not stage.light for stage in self.stages)
+        self.copied = tuple(i for i, n in enumerate(self.nodes) if n.heavy and n.copies)
+        self.heavy = any(n.heavy and not n.copies for n in self.nodes) or any(not s.light for s in self.stages)
         self.pull = self.root.__call__
 
     def _input(self, node: Node) -> Input:
@@ -118,20 +119,41 @@ class Run:
         """A run of a plan inside this one."""
         return Run(self.prepare(plan), self.prepare, key, self.crew, f"{self.path}{self.plan.position}/")
 
-    def twin(self) -> Run:
-        """Another run of the same plan, not started."""
-        return Run(self.plan, self.prepare, self.key, self.crew, self.path)
+    def twin(self, plan: Node | None = None) -> Run:
+        """Another run of the same plan, or of one like it, not started."""
+        return Run(plan or self.plan, self.prepare, self.key, self.crew, self.path)
+
+    def input_at(self, slot: int) -> Input:
+        """The node with this slot, as its consumer sees it."""
+        found = [self.root]
+        while found[-1].slot != slot:
+            last = found.pop()
+            found += last.below()
+        return found[-1]
+
+    def first_below(self, slot: int) -> int:
+        """The first slot of what the node with this slot rests on."""
+        return self.input_at(slot).first
+
+    def settle(self) -> None:
+        """Passes over the rows that states say are to be passed over, the lowest first."""
+        self.root.settle()
 
     def is_light(self, pull: Input) -> bool:
         """True when a copy of the states below, and of an input's own, is cheap and stays what it is."""
         stages = (s for s in self.stages if pull.first <= s.slot <= pull.slot)
         nodes = pull.node.walk()
-        return not any(n.heavy for n in nodes) and not self.has_seeds(pull.node) and all(s.light for s in stages)
+        return not any((n.heavy or self.seeded(n)) and not n.copies for n in nodes) and all(s.light for s in stages)
 
     @staticmethod
     def has_seeds(plan: Node) -> bool:
         """True when a plan takes seeds that all iterators of a dataset share."""
-        return any(getattr(getattr(n, "generator", None), "reshuffle", False) for n in plan.walk())
+        return any(map(Run.seeded, plan.walk()))
+
+    @staticmethod
+    def seeded(node: Node) -> bool:
+        """True when a node takes seeds that all iterators of a dataset share."""
+        return bool(getattr(getattr(node, "generator", None), "reshuffle", False))
 
     def is_free(self, pull: Input) -> bool:
         """True when asking an input for more than is needed now changes nothing that anyone can see: it has no function
@@ -151,14 +173,37 @@ class Run:
         """The next block of at most `want` rows, for a node that has opened this run. The time it takes is noted."""
         began = perf_counter()
         try:
-            return self.pull(want)
+            block = self.pull(want)
         finally:
             self.seconds = perf_counter() - began
+        if block is not None and block.origin is not None and block.origin.makers:
+            return Block(block.columns, block.n, block.tree)  # nobody outside knows those who made them
+        return block
+
+    def copy(self) -> list[Any] | None:
+        """`captured`, if nothing in it is live."""
+        states = self.captured()
+        return None if self.has_live(states, 0, len(states)) else states
+
+    def has_live(self, states: list[Any], first: int, end: int) -> bool:
+        """True when a heavy state among these, which are those of the slots from `first` to `end`, is no copy."""
+        heavy = ((states[i - first], self.states[i]) for i in self.copied if first <= i < end)
+        return any(state is not None and state is now for state, now in heavy)
+
+    def moment(self) -> Moment | None:
+        """Where the run stands, as a value; None where states cannot be copied, or something counts with others."""
+        counters = (getattr(n, name, None) for n in self.nodes for name in ("generator", "epochs"))
+        if self.heavy or any(c is not None for c in counters):
+            return None
+        states = self.copy()
+        return None if states is None else Moment(self.plan, self.key, states)
 
     def captured(self) -> list[Any]:
-        """The states as they stand for the consumer, as a copy. Heavy states in it are the live ones."""
+        """The states as they stand for the consumer, as a copy. Heavy states in it are the live ones, unless they can
+        be copied.
+        """
         states = self.states.copy()
-        if self.stages:
+        if self.stages or self.copied:
             self.root.capture_stages(states)
         return states
 
@@ -203,6 +248,14 @@ class Run:
             if i not in kept:
                 state, self.states[i] = self.states[i], None
                 close_state(state)
+
+
+class Moment(NamedTuple):
+    """Where a nested run stood."""
+
+    plan: Node
+    key: Block | None
+    states: list[Any]
 
 
 class Asked:
@@ -288,7 +341,9 @@ class Cursor:
         run = self.run
         while not self.ended:
             if not run.heavy:
-                self.before = run.captured() if run.stages else run.states.copy()
+                plain = not run.stages and not run.copied
+                # A block of one row is handed out whole, and what comes after it starts from the states of then.
+                self.before = run.states.copy() if plain else run.copy() if self.want > 1 else None
                 self.block = None
             block = run.pull(self.want)
             if block is None:

@@ -37,6 +37,10 @@ class FixedLengthReader(Reader):
         self._record, self._header, self._footer = record_bytes, header_bytes, footer_bytes
         super().__init__(name, compression, buffer_size)
 
+    def recipe(self) -> tuple[Any, ...]:
+        """The three lengths, and how it is compressed."""
+        return "fixed", self._record, self._header, self._footer, self._stream.compression
+
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead."""
         size = self._stream.size()
@@ -53,7 +57,7 @@ class FixedLengthReader(Reader):
             data = np.frombuffer(view[: count * self._record], np.uint8)
             offsets = np.arange(count + 1, dtype=np.int64) * self._record
             after = Place(offset + count * self._record, place.number + count)
-            return Read(Block([Bytes(data, offsets)], count, LEAF), after)
+            return Read(Block([Bytes(data, offsets)], count, LEAF, self.origin(offset, offsets[:count])), after)
         if self._stream.failure is not None:
             return Read(None, None, self._stream.failure)
         if size is None and len(view) != self._footer:

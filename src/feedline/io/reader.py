@@ -1,19 +1,21 @@
 """What all file readers share: where they stand, and what they give.
 
 A reader is asked for rows from a place on and gives them together with the place after them. It remembers nothing that
-matters, so a place is all a checkpoint needs.
+matters, so a place is all a checkpoint needs. The rows say where they come from (see `places`), so that a checkpoint
+needs no more than that of rows which wait somewhere, either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline.io import places
 from feedline.io.stream import Plain, Stream
-from feedline.structure.block import Array, Block, Bytes
+from feedline.structure.block import Array, Block, Bytes, Origin
 from feedline.structure.nest import LEAF
 
 
@@ -58,6 +60,19 @@ class Reader:
         self, name: bytes, compression: str = "", buffer_size: int | None = None, plain: Plain | None = None
     ) -> None:
         self._stream = Stream(name, compression, buffer_size, plain)
+        stamp, recipe = self._stream.stamp(), self.recipe()
+        self.file = None if stamp is None else places.File(recipe or (), name, *stamp)
+        self.base = None if self.file is None or recipe is None else places.base_of(self.file)
+
+    def recipe(self) -> tuple[Any, ...] | None:
+        """How to make such a reader for another file: its kind in `places`, and arguments of the plain kinds that JSON
+        has, the last one the compression. None where rows cannot be read from the place at which they begin.
+        """
+        return None
+
+    def origin(self, offset: int, offsets: Array) -> Origin | None:
+        """That of rows which begin at `offset + offsets[i]` of this file."""
+        return None if self.base is None else Origin(self.base + offset, offsets)
 
     def read(self, place: Place, want: int) -> Read:
         """At most `want` rows from `place` on, at least one unless the file ends there or the record is bad."""

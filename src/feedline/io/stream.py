@@ -182,6 +182,15 @@ class Stream:
         """The size of the file; None for a compressed or endless one."""
         return None if self.compression else self._opened.size()
 
+    def stamp(self) -> tuple[int, int] | None:
+        """Size and time of the file as it was opened; None where they do not tell, as of files elsewhere, or it cannot
+        be read a second time, as a pipe.
+        """
+        if not isinstance(self._raw, _Raw) or not self._raw.seekable:
+            return None
+        status = os.fstat(self._raw.fileno())
+        return status.st_size, status.st_mtime_ns
+
     def close(self) -> None:
         """Closes the file."""
         stopped = self._file.stop() if isinstance(self._file, Ahead) else True

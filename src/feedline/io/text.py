@@ -25,6 +25,10 @@ class TextLineReader(Reader):
         self._offsets: Any = np.zeros(1, np.int64)
         self._first = Place()
 
+    def recipe(self) -> tuple[Any, ...]:
+        """Nothing but how it is compressed."""
+        return "text", self._stream.compression
+
     def read(self, place: Place, want: int) -> Read:
         """The lines that follow, as far as they have been read ahead."""
         i = place.number - self._first.number
@@ -36,7 +40,9 @@ class TextLineReader(Reader):
             self._data, self._first, i = data, place, 0
         offsets = self._offsets[i : i + want + 1]
         after = Place(self._shift(i + len(offsets) - 1), place.number + len(offsets) - 1)
-        return Read(_lines(self._data, offsets), after)
+        lines = _lines(self._data, offsets)
+        lines.origin = self.origin(self._first.offset - int(self._offsets[0]), offsets[:-1])
+        return Read(lines, after)
 
     def _shift(self, i: int) -> int:
         """Where in the file the line with number i of those that were found begins."""
@@ -57,7 +63,11 @@ class TextLineReader(Reader):
         if self._stream.failure is not None:
             return Read(None, None, self._stream.failure)
         line = data.replace(b"\r", b"")
-        return Read(strings([line]), Place(place.offset + len(data), place.number + 1)) if line else END
+        if not line:
+            return END
+        rows = strings([line])
+        rows.origin = self.origin(place.offset, np.zeros(1, np.int64))
+        return Read(rows, Place(place.offset + len(data), place.number + 1))
 
 
 def _lines(data: bytes, offsets: Any) -> Block:

@@ -13,6 +13,7 @@ from feedline.structure.nest import Tree, flatten
 class Arrange(RowWise):
     """Elements of the structure `tree`, whose leaves are the input's with the numbers `leaves`."""
 
+    one_to_one: ClassVar[bool] = True
     op: ClassVar[str] = "arrange"
     leaves: tuple[int, ...]
     tree: Tree

@@ -25,6 +25,7 @@ class AssertCardinality(Node):
     """The input's rows, which must be exactly `expected`."""
 
     State: ClassVar[Any] = Counted
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "assert_cardinality"
     input: Node
     expected: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from feedline.errors import OpError
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
+from feedline.plan.dealing import dealt_rows, error_waits
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, Ungroupable, concat, group
@@ -34,6 +35,7 @@ class Grouped(Node):
     """
 
     State: ClassVar[Any] = Partial
+    adaptable: ClassVar[frozenset[str]] = frozenset({"batch_size"})
     input: Node
     batch_size: int
     drop_remainder: bool = False
@@ -64,7 +66,7 @@ class Grouped(Node):
             elif block.n:
                 parts.append(block)
                 have += block.n
-        full = have - have % size
+        full = min(have - have % size, want * size)  # there may be more after a restore with a smaller size
         if not full and (not have or self.drop_remainder):
             return None, Partial(None, True)
         rows = concat(parts)
@@ -72,6 +74,15 @@ class Grouped(Node):
             return self._stacked(rows, have, Partial(None, True))
         left = rows.slice(full, have) if full < have else None
         return self._stacked(rows.slice(0, full), size, Partial(left, ended))
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows of batches that are not full are dealt out."""
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        if any(s.error is not None or getattr(s, "failed", None) is not None for s in begun):
+            raise error_waits(self)
+        return self.State(dealt_rows([s.rest for s in begun], part, parts))
 
     def _stacked(self, rows: Block, size: int, state: Partial) -> tuple[Block, Partial]:
         done, error, after = self.groups(rows, size)

@@ -189,6 +189,7 @@ class FileCache(Written):
     """The input's rows, kept in a file that tells by a fingerprint what made it."""
 
     op: ClassVar[str] = "cache"
+    manner: ClassVar[frozenset[str]] = frozenset({"filename", "maker"})
     filename: str
     maker: str = dataclasses.field(default="", compare=False, repr=False)
 

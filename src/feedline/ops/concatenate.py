@@ -33,6 +33,7 @@ class Concatenate(Node):
 
     State: ClassVar[Any] = Where
     many: ClassVar[bool] = True
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "concatenate"
     input: Node
     dataset: Node

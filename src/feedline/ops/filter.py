@@ -22,6 +22,7 @@ from feedline.structure.block import Array, Block
 class Filter(RowWise):
     """Each row or nothing, by a function of the user's."""
 
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "filter"
     predicate: Function
     num_parallel_calls: int | None = None

@@ -30,7 +30,15 @@ class Flattening:
 
     def save(self) -> dict[str, Any]:
         """As plain values."""
-        return {"nested": self.nested and self.nested.save(), "taken": self.taken, "error": self.error}
+        return self._plain(self.nested and self.nested.save())
+
+    def moment(self) -> dict[str, Any] | None:
+        """What `save` would give now; None where that cannot be had without waiting."""
+        nested = self.nested and self.nested.moment()
+        return None if nested is None and self.nested is not None else self._plain(nested)
+
+    def _plain(self, nested: Any) -> dict[str, Any]:
+        return {"nested": nested, "taken": self.taken, "error": self.error}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Flattening:

@@ -22,7 +22,7 @@ Key = tuple[int, int, int]
 
 class Place(NamedTuple):
     """How many elements have come out; the key of the order; the keys of global shuffles below; an error due next; of
-    how many elements; and what gives them, None until it is needed.
+    how many elements; what gives them, None until it is needed; and for how many iterations seeds were taken.
     """
 
     at: int = 0
@@ -31,6 +31,7 @@ class Place(NamedTuple):
     error: Exception | None = None
     total: int = -1
     source: Any = None
+    taken: int = 1
 
 
 class Held:
@@ -61,13 +62,26 @@ class GlobalShuffle(Node):
         key = self._draw()
         return Place(key=key, below=tuple(n._draw() for n in self.input.walk() if isinstance(n, GlobalShuffle)))
 
+    def again(self, before: Place, state: Place) -> Place:
+        """Counts the seeds on."""
+        return state._replace(taken=state.taken + before.taken)
+
+    def taken(self, state: Place) -> list[tuple[Any, int]]:
+        """Two pairs per iteration, from the generators of those below too."""
+        below = [n.generator for n in self.input.walk() if isinstance(n, GlobalShuffle)]
+        return [(generator, 2 * state.taken) for generator in (self.generator, *below)]
+
+    def loaded(self, state: Place) -> Place:
+        """What gives the elements must still have as many."""
+        return state if state.total == -1 else self._begun(state)
+
     def _draw(self) -> Key:
         first, second = self.generator.next()
         return first, second, self.generator.next()[0]
 
     def step(self, state: Place, pull: Pull, want: int) -> tuple[Block | None, Place]:
         """The rows of the next places."""
-        at, key, below, error, n, held = state
+        at, key, below, error, n, held, _ = state
         if error is not None:
             raise error
         if held is None:

@@ -30,6 +30,7 @@ class IgnoreErrors(Node):
     """The input's rows without its errors."""
 
     State: ClassVar[Any] = Ignored
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "ignore_errors"
     input: Node
     log_warning: bool = False

@@ -86,7 +86,17 @@ class Cycle:
 
     def save(self) -> dict[str, Any]:
         """As plain values."""
-        slots = [slot and slot.save() for slot in self.slots]
+        return self._plain([slot and slot.save() for slot in self.slots])
+
+    def moment(self) -> dict[str, Any] | None:
+        """What `save` would give now; None where that cannot be had without waiting, or the same rows would not come in
+        the same order again.
+        """
+        slots = [slot and slot.moment() for slot in self.slots]
+        lost = any(was is not None and now is None for was, now in zip(self.slots, slots, strict=True))
+        return None if lost or self.sloppy else self._plain(slots)
+
+    def _plain(self, slots: list[Any]) -> dict[str, Any]:
         numbers, flags = [self.at, self.given, self.taken], [self.ended, self.filled]
         return {"slots": slots, "numbers": numbers, "flags": flags, "error": self.error}
 

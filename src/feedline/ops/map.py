@@ -24,9 +24,9 @@ FEW = 16
 class Map(RowWise):
     """Each row through a function of the user's."""
 
+    one_to_one: ClassVar[bool] = True
     op: ClassVar[str] = "map"
     opaque: ClassVar[bool] = True
-    one_each: ClassVar[bool] = True
     function: Function
     num_parallel_calls: int | None = None
     deterministic: bool | None = None

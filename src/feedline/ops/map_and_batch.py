@@ -34,6 +34,7 @@ class MapAndBatch(Batch):
 
     State: ClassVar[Any] = Slots
     op: ClassVar[str] = "map_and_batch"
+    written: ClassVar[str] = "batch"
     note: ClassVar[str] = "an element that fails takes its batch along"
 
     @property
@@ -61,7 +62,7 @@ class MapAndBatch(Batch):
             elif block.n:
                 parts.append(block)
                 have += block.n
-        full = have - have % size
+        full = min(have - have % size, want * size)
         if not full and (not have or self.drop_remainder):
             return None, Slots(None, True)
         rows = concat(parts)

@@ -45,6 +45,21 @@ class Flattened(Node):
         """Unless the function only makes datasets without functions."""
         return not makes_quiet_datasets(self.function.call)
 
+    @property
+    def perhaps_addressed(self) -> bool:
+        """Its datasets say whether it is."""
+        return True
+
+    @property
+    def copies(self) -> bool:
+        """Where its datasets say where they stand."""
+        return True
+
+    def copied(self, state: Any) -> Any:
+        """What would be saved now."""
+        plain = state.moment()
+        return state if plain is None else Standing(plain)
+
     def child(self, key: Block) -> Node:
         """The dataset made from an element."""
         return self.opened(key, 0)
@@ -62,10 +77,10 @@ class Nested:
 
     Rows are read ahead only where nobody can tell: where no function of the user's runs in the dataset, and it draws
     from no seed generator that another one draws from too. `seeds` are the generators it draws from. `asked` is what is
-    being read in the background.
+    being read in the background, and `before` where the dataset stood before that.
     """
 
-    __slots__ = ("_ahead", "asked", "child", "error", "quiet", "rest", "seeds")
+    __slots__ = ("_ahead", "asked", "before", "child", "error", "quiet", "rest", "seeds")
 
     def __init__(
         self, child: Any, plan: Node | None, error: Exception | None = None, rest: Block | None = None
@@ -74,6 +89,7 @@ class Nested:
         self.quiet = plan is not None and plan.quiet
         self.seeds = seeds_in(plan) if plan is not None else frozenset()
         self.asked: Any = None
+        self.before: Any = None
         self._ahead = 1
 
     def fetch(self, want: int, ahead: bool, calls: int = 0) -> None:
@@ -91,6 +107,7 @@ class Nested:
             if ahead and self._ahead < AHEAD_ROWS and block.nbytes < AHEAD_BYTES // 4 and block.n >= self._ahead:
                 self._ahead *= 4
         if calls and self.child is not None and self.error is None and not self.seeds:
+            self.before = self.child.moment()
             self.asked = self.child.ask(max(want, self._ahead), calls)
 
     def _read(self, want: int) -> Block | None:
@@ -135,6 +152,13 @@ class Nested:
             self.child.close()
             self.child = None
 
+    def moment(self) -> list[Any] | None:
+        """What `save` would give now, as a value, and without waiting for anything; None where it cannot be had."""
+        if self.child is None:
+            return [None, self.rest, self.error]
+        child = self.child.moment() if self.asked is None else self.before
+        return None if child is None else [child, self.rest, self.error]
+
     def save(self) -> list[Any]:
         """As plain values. Whether rows may be read ahead is found out again."""
         if self.asked is not None:
@@ -150,6 +174,24 @@ class Nested:
         """What `save` described."""
         child, rest, error = saved
         return cls(child, None if child is None else child.plan, error, rest)
+
+
+class Standing:
+    """A state with nested datasets at one moment."""
+
+    __slots__ = ("_plain",)
+
+    def __init__(self, plain: dict[str, Any]) -> None:
+        self._plain = plain
+
+    def save(self) -> dict[str, Any]:
+        """As plain values."""
+        return self._plain
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> Standing:
+        """What `save` described."""
+        return cls(saved)
 
 
 def made(function: Function, element: Any) -> Node:

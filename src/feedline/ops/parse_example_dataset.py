@@ -21,6 +21,7 @@ BATCH = TensorSpec([None], string)
 class ParseExample(RowWise):
     """Each row, a batch of strings, as a dict of features."""
 
+    one_to_one: ClassVar[bool] = True
     op: ClassVar[str] = "parse_example_dataset"
     parser: ExampleParser
     num_parallel_calls: int = 1

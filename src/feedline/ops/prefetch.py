@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE, integer
-from feedline.plan.face import F
+from feedline.plan.dealing import dealt_rows, error_waits
+from feedline.plan.face import F, register_holding
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.rewrite import standing_for
 from feedline.structure.block import Array, Block
 
 
@@ -23,6 +26,8 @@ class Prefetch(Node):
     """Passes rows on in order, and lets them be made ready ahead of their use."""
 
     State: ClassVar[Any] = Ready
+    keeps_rows: ClassVar[bool] = True
+    transparent: ClassVar[bool] = True
     op: ClassVar[str] = "prefetch"
     input: Node
     buffer_size: int
@@ -50,6 +55,17 @@ class Prefetch(Node):
         """The error has been raised."""
         return Ready(state.waiting[1:], state.skip)
 
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows that are ready are dealt out."""
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        waiting = [w for s in begun for w in s.waiting]
+        if any(isinstance(w, Exception) for w in waiting):
+            raise error_waits(self)
+        rows = dealt_rows([w for w in waiting if isinstance(w, Block)], part, parts)
+        return Ready() if rows is None else Ready((rows,))
+
     @property
     def indexable(self) -> bool:
         """Where the input is."""
@@ -58,6 +74,12 @@ class Prefetch(Node):
     def rows(self, index: Array) -> Block:
         """The input's rows."""
         return self.input.rows(index)
+
+
+@register_holding
+def _holding(plan: Node) -> Node:
+    """Rows wait in it, but none is made ahead."""
+    return standing_for(plan, Prefetch(plan, 0))
 
 
 def prefetch(self: F, buffer_size: int | None, name: str | None = None) -> F:

@@ -5,18 +5,21 @@
 is what the optimizer makes of a shuffle over records. Whether numbers or records go through the shuffle is decided when
 an iterator is made: by whether all files have an index then, and whether it is worth while. It is part of what a
 checkpoint holds. The plan is the same either way, so that a checkpoint can be loaded wherever the files are, with an
-index or without.
+index or without. One in which records went through the shuffle can be loaded without these steps, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.errors import OpError
+from feedline.errors import FailedPreconditionError, OpError
 from feedline.io.tfrecord.records import RecordFiles, changed_since
+from feedline.ops.parts import Left, dealt
 from feedline.ops.sources.tfrecord_dataset import TFRecords
+from feedline.plan.dealing import dealt_rows, error_waits
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
@@ -35,7 +38,8 @@ RECORDS = -1
 
 class Numbering(NamedTuple):
     """How many numbers have been given, RECORDS where `input` gives the records; whether they become records here;
-    the mark of the files; an error that is due next; and the files, None until they are needed.
+    the mark of the files; an error that is due next; and the files, None until they are needed. After another number
+    of shards, `picks` are single numbers to be given first; then it goes on with `resume`.
     """
 
     at: int = RECORDS
@@ -43,6 +47,8 @@ class Numbering(NamedTuple):
     mark: int = 0
     error: Exception | None = None
     files: Any = None
+    picks: Array | None = None
+    resume: int = 0
 
     @property
     def numbers(self) -> bool:
@@ -60,6 +66,8 @@ class RecordNumbers(Node):
     """
 
     State: ClassVar[Any] = Numbering
+    keeps_rows: ClassVar[bool] = True
+    transparent: ClassVar[bool] = True
     op: ClassVar[str] = "record_numbers"
     input: Node
     start: int = 0
@@ -91,28 +99,74 @@ class RecordNumbers(Node):
             return state
         return Numbering(0) if before.numbers else Numbering()
 
+    def loaded(self, state: Numbering) -> Numbering:
+        """Numbers mean something only for files that are what they were."""
+        return state._replace(files=_opened(self, state.mark)) if state.at != RECORDS and state.mark else state
+
     def step(self, state: Numbering, pull: Pull, want: int) -> tuple[Block | None, Numbering]:
         """The next numbers."""
-        at, early, mark, error, files = state
+        at, early, mark, error, files, *_ = state
         if error is not None:
             raise error
         if at == RECORDS:
             return pull(want), state
         if files is None:
             files = _opened(self, mark)
-        total = max(0, -(-(files.count - self.start) // self.by))
-        stop = min(at + want, total if self.most is None else min(total, self.most))
-        if at >= stop:
-            return None, Numbering(at, early, files.mark, None, files)
-        first, last = self.start + at * self.by, self.start + (stop - 1) * self.by + 1
-        numbers = np.arange(first, last, self.by, dtype=np.int64)
-        block = Block([numbers], len(numbers), LEAF)
+        state = state._replace(mark=files.mark, files=files)
+        numbers = self._next(state, files.count, want)
+        if not len(numbers):
+            return None, state
         if early:
             rows, error = _fetched(self, files, numbers)
-            return rows, Numbering(at + rows.n, early, files.mark, error, files)
+            return rows, state._replace(at=at + rows.n, error=error)
         if self.held and self.by == _source(self).cycle == 1 and self._held_bytes(files) <= AHEAD_BYTES:
-            files.expect(first, last)
-        return block, Numbering(stop, early, files.mark, None, files)
+            files.expect(int(numbers[0]), int(numbers[-1]) + 1)
+        return Block([numbers], len(numbers), LEAF), state._replace(at=at + len(numbers))
+
+    def _next(self, state: Numbering, count: int, want: int) -> Array:
+        """The next numbers, at most `want`, of so many records."""
+        at, first, most = state.at, self.start, self.most
+        if state.picks is not None:
+            if at < len(state.picks):
+                picks: Array = state.picks[at : at + want]
+                return picks[picks < count]
+            at, first = at - len(state.picks), state.resume
+        total = max(0, -(-(count - first) // self.by))
+        stop = min(at + want, total if most is None else min(total, most))
+        return np.arange(first + at * self.by, first + stop * self.by, self.by, dtype=np.int64)
+
+    def as_part(self, part: int, parts: int) -> Node:
+        """The numbers of another shard, where it is part of the plan below."""
+        if not any(n.shares for n in self.input.walk()):
+            return self
+        made: Node = self.replace(start=part, by=parts)
+        return made
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The numbers that are left are dealt out."""
+        begun = [s for s in states if s is not None]
+        if all(s.at == RECORDS for s in begun):
+            return Numbering() if begun else None
+        if any(s.at == RECORDS for s in states) or len({s.mark for s in states}) > 1:
+            raise FailedPreconditionError(
+                "some of the states go by the index of the files and others do not, or the files differed; index the "
+                "files where all iterators find the index (fl.io.tfrecord_index), or nowhere"
+            )
+        if any(s.error is not None for s in states):
+            raise error_waits(self)
+        if self.most is not None or self.start >= self.by:
+            raise FailedPreconditionError(
+                f"a shard of indexed TFRecord files (step {self.position}) beside a take or skip cannot be shared out "
+                "anew; put other steps between them"
+            )
+        lefts = []
+        for other, s in zip(others, states, strict=True):
+            assert isinstance(other, RecordNumbers)
+            picks = np.empty(0, np.int64) if s.picks is None else s.picks
+            first = other.start if s.picks is None else s.resume
+            lefts.append(Left(picks[s.at :], first + other.by * max(0, s.at - len(picks))))
+        left = dealt(lefts, part, parts)
+        return Numbering(0, states[0].early, states[0].mark, None, None, *left)
 
     def after_error(self, state: Numbering) -> Numbering:
         """The record that could not be read has had its turn."""
@@ -139,9 +193,15 @@ class FetchRecords(Node):
     """The records whose numbers come in. What comes in as a record goes out as it is."""
 
     State: ClassVar[Any] = Fetching
+    keeps_rows: ClassVar[bool] = True
+    transparent: ClassVar[bool] = True
     op: ClassVar[str] = "fetch_records"
     note: ClassVar[str] = "records by number where the files have an index, so that none has to be held"
     input: Node
+
+    def loaded(self, state: Fetching) -> Fetching:
+        """Numbers mean something only for files that are what they were."""
+        return state._replace(files=_opened(self, state.mark)) if state.mark else state
 
     def step(self, state: Fetching, pull: Pull, want: int) -> tuple[Block | None, Fetching]:
         """The records for the next numbers, those before one that cannot be read first."""
@@ -160,6 +220,15 @@ class FetchRecords(Node):
             left = [b for b in (numbers.slice(rows.n + 1, numbers.n), rest) if b is not None and b.n]
             rest = concat(left) if left else None
         return rows, Fetching(files.mark, rest, error, files)
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Numbers whose records are still to be fetched are dealt out."""
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        if any(s.error is not None for s in begun):
+            raise error_waits(self)
+        return Fetching(max(s.mark for s in begun), dealt_rows([s.rest for s in begun], part, parts))
 
     def after_error(self, state: Fetching) -> Fetching:
         """The record that could not be read has had its turn."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from feedline.ops.shuffle import other_epochs
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import F
@@ -23,6 +25,7 @@ class Repeat(Node):
     """The input `count` times; without end where count is negative."""
 
     State: ClassVar[Any] = Epoch
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "repeat"
     input: Node
     count: int = -1
@@ -57,6 +60,13 @@ class Repeat(Node):
         pull.start()
         # Nothing yet: should the next epoch begin with an error, it is known by then that this one is over.
         return EMPTY, Epoch(done + 1 if self.count > 0 else done, False)
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """All must be in one epoch."""
+        begun = [s for s in states if s is not None]
+        if len({s.done for s in begun}) > 1:
+            raise other_epochs(self, sorted(s.done + 1 for s in begun))
+        return Epoch(begun[0].done, any(s.gave for s in begun)) if begun else None
 
     def sampled(self) -> Node:
         """One epoch shows as much as many."""

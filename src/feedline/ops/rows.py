@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.structure.block import Array, Block, Bytes, Objects, object_array, rows_of, spec_of_column
+from feedline.structure.block import Array, Block, Bytes, Objects, Origin, object_array, rows_of, spec_of_column
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TypeSpec, general_leaf
 
@@ -16,10 +16,11 @@ _INT64 = np.dtype(np.int64)
 class Pool:
     """Rows under numbers that are used again when a row has been removed, so that memory stays as large as it must be.
 
-    Rows that are one int64 each need no store: the row is its own number.
+    Rows that are one int64 each need no store: the row is its own number. As long as all rows say where they come from
+    that is kept beside them.
     """
 
-    __slots__ = ("_capacity", "_free", "_numbers_only", "_stores", "_tree")
+    __slots__ = ("_capacity", "_free", "_makers", "_numbers_only", "_origins", "_stores", "_tree")
 
     def __init__(self) -> None:
         self._tree: Tree | None = None
@@ -27,6 +28,8 @@ class Pool:
         self._free: Array = np.empty(0, np.int64)
         self._capacity = 0
         self._numbers_only = False
+        self._origins: Array | None = np.empty(0, np.int64)
+        self._makers: tuple[Any, ...] = ()
 
     def add(self, block: Block) -> Array:
         """Stores the rows; gives their numbers."""
@@ -37,6 +40,7 @@ class Pool:
                 block.tree is LEAF and isinstance(column, np.ndarray) and column.dtype == _INT64 and column.ndim == 1
             )
             self._stores = [_store_for(c) for c in block.columns]
+            self._makers = () if block.origin is None else block.origin.makers
         if self._numbers_only:
             column = block.columns[0]
             if isinstance(column, np.ndarray) and column.dtype == _INT64 and column.ndim == 1:
@@ -46,13 +50,27 @@ class Pool:
         numbers = self._allocate(block.n)
         for i, column in enumerate(block.columns):
             self._stores[i] = _write(self._stores[i], numbers, column)
+        if self._origins is not None:
+            if block.origin is None or block.origin.makers != self._makers:
+                self._origins = None
+            else:
+                self._origins[numbers] = block.origin.numbers()
         return numbers
 
     def peek(self, numbers: Array) -> Block:
         """The rows with these numbers."""
         if self._numbers_only or self._tree is None:
             return Block([numbers.copy()], len(numbers), LEAF)
-        return Block([_read(s, numbers) for s in self._stores], len(numbers), self._tree)
+        origin = None if self._origins is None else Origin(0, self._origins.take(numbers), self._makers)
+        return Block([_read(s, numbers) for s in self._stores], len(numbers), self._tree, origin)
+
+    def still(self) -> Still | None:
+        """What says of the rows that are in the pool now where they come from, when they are no longer there; None
+        where they do not say.
+        """
+        if self._numbers_only or self._tree is None:
+            return Still(None)
+        return None if self._origins is None else Still(self._origins.copy(), self._makers)
 
     def remove(self, numbers: Array) -> Block:
         """The rows with these numbers, which are free from now on."""
@@ -73,10 +91,25 @@ class Pool:
             have = self._capacity
             more = max(n - len(self._free), have // 2, 64)
             self._stores = [_longer(s, more) for s in self._stores]
+            if self._origins is not None:
+                self._origins = _longer(self._origins, more)
             self._free = np.concatenate([np.arange(have + more - 1, have - 1, -1), self._free])
             self._capacity = have + more
         numbers, self._free = self._free[len(self._free) - n :], self._free[: len(self._free) - n]
         return numbers
+
+
+class Still(NamedTuple):
+    """Where the rows of a pool at one moment come from; None where each row is its own number."""
+
+    origins: Array | None
+    makers: tuple[Any, ...] = ()
+
+    def peek(self, numbers: Array) -> Block:
+        """The rows with these numbers; with no columns where they can be had from where they come from."""
+        if self.origins is None:
+            return Block([numbers], len(numbers), LEAF)
+        return Block([], len(numbers), LEAF, Origin(0, self.origins.take(numbers), self.makers))
 
 
 def _store_for(column: Any) -> Any:

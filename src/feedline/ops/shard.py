@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
+from feedline.ops.parts import Left, dealt
 from feedline.ops.sources.from_source import Rows
 from feedline.ops.view import View
 from feedline.plan.arguments import integer
@@ -19,10 +21,16 @@ PULL_ROWS = 8192
 
 
 class Phase(NamedTuple):
-    """How many rows are left out before the next one that counts, and how many of them are still to come."""
+    """How many rows are left out before the next one that counts, and how many of them are still to come; how many have
+    come. After another number of shards, `picks` are the numbers of single rows to be given first; then it goes on with
+    row number `resume`.
+    """
 
-    gap: int
-    left: int
+    gap: int = 0
+    left: int = 0
+    seen: int = 0
+    picks: Array | None = None
+    resume: int = 0
 
 
 @node
@@ -30,6 +38,8 @@ class Shard(Node):
     """The rows whose number leaves the rest `index` when divided by `num_shards`."""
 
     State: ClassVar[Any] = Phase
+    keeps_rows: ClassVar[bool] = True
+    shares: ClassVar[frozenset[str]] = frozenset({"num_shards", "index"})
     op: ClassVar[str] = "shard"
     input: Node
     num_shards: int
@@ -58,21 +68,57 @@ class Shard(Node):
         """Picks rows out of a block that is just long enough for `want` of them. One pull per step: an error of the
         input's must find the state as it was before the rows that the pull would have given.
         """
-        k, (gap, left) = self.num_shards, state
+        if state.picks is not None:
+            return self._picked(state, state.picks, pull, want)
+        k, (gap, left, seen, *_) = self.num_shards, state
         block = pull(min(left + (want - 1) * k + 1, max(want, PULL_ROWS)))
         if block is None:
             return None, state
+        seen += block.n
         if block.n <= left:
             left -= block.n
-            return EMPTY, Phase(gap if left else 0, left)
+            return EMPTY, Phase(gap if left else 0, left, seen)
         picked = np.arange(left, block.n, k)
         left = k - (block.n - int(picked[-1]))
         rows = block if k == 1 else block.take(picked)
-        return rows, Phase(k - 1 if left else 0, left)
+        return rows, Phase(k - 1 if left else 0, left, seen)
+
+    def _picked(self, state: Phase, picks: Array, pull: Pull, want: int) -> tuple[Block | None, Phase]:
+        """The next of the rows that were left when the number of shards changed."""
+        seen = state.seen
+        if not len(picks):
+            left = state.resume - seen
+            return EMPTY, Phase(left, left, seen)
+        block = pull(min(int(picks[min(want, len(picks)) - 1]) + 1 - seen, max(want, PULL_ROWS)))
+        if block is None:
+            return None, state
+        n = int(np.searchsorted(picks, seen + block.n))
+        rows = block.take(picks[:n] - seen) if n else EMPTY
+        return rows, state._replace(seen=seen + block.n, picks=picks[n:])
 
     def after_error(self, state: Phase) -> Phase:
         """TensorFlow leaves out the whole gap again when a row in it fails."""
-        return Phase(state.gap, state.gap)
+        if state.picks is not None:
+            return state._replace(seen=state.seen + 1, picks=state.picks[state.picks != state.seen])
+        return Phase(state.gap, state.gap, state.seen + 1)
+
+    def division(self, arguments: Sequence[int]) -> tuple[int, int]:
+        """As the caller said."""
+        index, num_shards = arguments
+        return num_shards, index
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows that are left are dealt out. The input is where the one that has come least far had it."""
+        if all(s is None for s in states):
+            return None
+        lefts = []
+        for state in states:
+            if state.picks is None:
+                lefts.append(Left(np.empty(0, np.int64), state.seen + state.left))
+            else:
+                lefts.append(Left(state.picks, state.resume))
+        left = dealt(lefts, part, parts)
+        return Phase(0, 0, min(s.seen for s in states), left.picks, left.resume)
 
     @property
     def indexable(self) -> bool:

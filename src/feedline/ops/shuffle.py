@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from feedline import kernels
-from feedline.errors import InvalidArgumentError
-from feedline.ops.rows import Pool
+from feedline.errors import FailedPreconditionError, InvalidArgumentError
+from feedline.ops.rows import Pool, Still
 from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.dealing import dealt_rows
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Array, Block, concat
+from feedline.structure.spec import TensorSpec
+from feedline.structure.types import int64
 
 EPOCHS_AHEAD = 3
 PULL_ROWS = 8192
+COPY_ROWS = 1 << 15
+"""A buffer of up to so many rows is copied for every block that is made ahead of its use: at most a few nanoseconds per
+row that comes out.
+"""
+_NUMBER = TensorSpec((), int64)
 
 
 class Buffer:
@@ -31,10 +40,13 @@ class Buffer:
     input, due after the rows that had been drawn when it came.
     """
 
-    __slots__ = ("drawn", "epoch", "error", "gave", "live", "pending", "pool", "ring", "seeds", "slices", "stopped")
+    __slots__ = (
+        *("drawn", "epoch", "error", "gave", "live", "pending", "pool", "ring", "seeds", "slices", "stopped", "taken"),
+    )
 
     def __init__(self, seeds: tuple[int, int]) -> None:
         self.seeds = seeds
+        self.taken = 1
         self.drawn = 0
         self.ring: Array = np.empty(16, np.int64)
         self.slices: deque[list[Any]] = deque()
@@ -65,6 +77,16 @@ class Buffer:
             last[1] = end + room
         self.pending = numbers[room:]
 
+    def rows_of(self, age: int) -> Block | None:
+        """The rows of an epoch: 0 is the newest, with those that have found no room yet."""
+        if age >= len(self.slices):
+            return None
+        start, end, _ = self.slices[-1 - age]
+        numbers = self.ring[np.arange(start, end) % len(self.ring)]
+        if age == 0:
+            numbers = np.concatenate([numbers, self.pending])
+        return self.pool.peek(numbers) if len(numbers) else None
+
     def fit(self, limit: int) -> None:
         """Makes the ring exactly as long as the buffer may be, which the drawing kernel counts on."""
         if len(self.ring) != limit:
@@ -83,18 +105,7 @@ class Buffer:
 
     def save(self) -> dict[str, Any]:
         """As plain values: the rows stand in the order of their positions."""
-        start = self.slices[0][0] if self.slices else 0
-        held = np.arange(start, start + self.count)
-        numbers = np.concatenate([self.ring[held % len(self.ring)], self.pending])
-        return {
-            "seeds": self.seeds,
-            "drawn": self.drawn,
-            "slices": [[s - start, e - start, c] for s, e, c in self.slices],
-            "rows": self.pool.peek(numbers) if len(numbers) else None,
-            "epoch": self.epoch,
-            "flags": [self.live, self.gave, self.stopped],
-            "error": self.error,
-        }
+        return Held(self, self.ring, self.pool).save()
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Buffer:
@@ -114,12 +125,41 @@ class Buffer:
         return self
 
 
+class Held:
+    """A buffer at one moment."""
+
+    __slots__ = ("_plain", "_ring", "_rows", "_slices", "pending", "taken")
+
+    load = Buffer.load
+
+    def __init__(self, buffer: Buffer, ring: Array, rows: Pool | Still) -> None:
+        self._plain = {
+            "seeds": buffer.seeds,
+            "drawn": buffer.drawn,
+            "epoch": buffer.epoch,
+            "flags": [buffer.live, buffer.gave, buffer.stopped],
+            "error": buffer.error,
+        }
+        self._slices = [tuple(part) for part in buffer.slices]
+        self._ring, self._rows, self.pending = ring, rows, buffer.pending
+        self.taken = buffer.taken
+
+    def save(self) -> dict[str, Any]:
+        """As plain values: the rows stand in the order of their positions."""
+        start = self._slices[0][0] if self._slices else 0
+        held = np.arange(start, self._slices[-1][1] if self._slices else 0)
+        numbers = np.concatenate([self._ring[held % len(self._ring)], self.pending])
+        slices = [[s - start, e - start, c] for s, e, c in self._slices]
+        return self._plain | {"slices": slices, "rows": self._rows.peek(numbers) if len(numbers) else None}
+
+
 @node
 class Shuffle(Node):
     """A buffer of `buffer_size` rows from which rows are drawn at random; several epochs with `count`."""
 
     State: ClassVar[Any] = Buffer
     heavy: ClassVar[bool] = True
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "shuffle"
     input: Node
     buffer_size: int
@@ -140,6 +180,50 @@ class Shuffle(Node):
         if self.buffer_size == UNKNOWN:
             finite(self.input, "shuffle with a buffer of UNKNOWN_CARDINALITY")
         return Buffer(self.generator.next())
+
+    def again(self, before: Buffer, state: Buffer) -> Buffer:
+        """Counts the seeds on."""
+        state.taken += before.taken
+        return state
+
+    @property
+    def copies(self) -> bool:
+        """Where the buffer is small, and holds numbers or rows that say where they come from."""
+        if not 0 < self.buffer_size <= COPY_ROWS:
+            return False
+        return self.input.perhaps_addressed or (self.input.spec_known and self.input.element_spec == _NUMBER)
+
+    def copied(self, state: Buffer) -> Held | Buffer:
+        """Numbers, and what they stand for."""
+        still = state.pool.still()
+        return state if still is None else Held(state, state.ring.copy(), still)
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows of all buffers are dealt out, epoch by epoch. There may be more of them than a buffer holds: then
+        nothing is read until enough have come out.
+        """
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        epochs = {s.epoch for s in begun}
+        if len(epochs - {0}) > 1 or (0 in epochs and max(epochs) > 1):
+            raise other_epochs(self, sorted(epochs))
+        like = begun[part % len(begun)]
+        made = Buffer(like.seeds)
+        made.drawn, made.epoch, made.taken = like.drawn, max(epochs), like.taken
+        made.live, made.gave = any(s.live for s in begun), any(s.gave for s in begun)
+        made.stopped = all(s.stopped for s in begun)
+        for age in reversed(range(max(len(s.slices) for s in begun))):
+            rows = dealt_rows([s.rows_of(age) for s in begun], part, parts)
+            end = made.slices[-1][1] if made.slices else 0
+            made.slices.append([end, end, age > 0 or not made.live])
+            if rows is not None:
+                made.put(made.pool.add(rows), None)
+        return made
+
+    def taken(self, state: Any) -> list[tuple[Any, int]]:
+        """A pair per epoch."""
+        return [(self.generator, state.taken)]
 
     def step(self, state: Buffer, pull: Pull, want: int) -> tuple[Block | None, Buffer]:
         """As many rows as are wanted, since whoever comes next would have to join pieces; but not beyond the end of an
@@ -179,7 +263,7 @@ class Shuffle(Node):
             if not s.count:
                 return None
             while s.slices[0][0] == s.slices[0][1]:  # an epoch is over: its slice goes, the next one has its own seeds
-                s.seeds, s.drawn = self.generator.next(), 0
+                s.seeds, s.drawn, s.taken = self.generator.next(), 0, s.taken + 1
                 s.slices.popleft()
             return self._draw(s, want, size)
 
@@ -254,6 +338,14 @@ class Shuffle(Node):
         g = self.generator
         order = kernels.fisher_yates(self.input.cardinality(), g.seed, g.seed2 if g.reshuffle else g.seed)
         return self.input.rows(order[index])
+
+
+def other_epochs(node: Node, epochs: Sequence[int]) -> FailedPreconditionError:
+    """States that are to be dealt out must be in one epoch."""
+    return FailedPreconditionError(
+        f"{node.op} (step {node.position}): the states are in different epochs ({', '.join(map(str, epochs))}), so "
+        "that it cannot be told what is left of one; save all iterators at the same step, not where an epoch ends"
+    )
 
 
 def buffer_rows(value: Any, op: str) -> int:

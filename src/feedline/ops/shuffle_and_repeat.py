@@ -22,6 +22,7 @@ class ShuffleAndRepeat(Shuffle):
     from it starts with its first seeds, where otherwise all take theirs from one generator.
     """
 
+    manner: ClassVar[frozenset[str]] = frozenset({"apart"})
     op: ClassVar[str] = "shuffle_and_repeat"
     apart: bool = dataclasses.field(default=False, repr=False)
 

@@ -23,6 +23,7 @@ class Skip(Node):
     """The elements after the first `count`; none where count is negative."""
 
     State: ClassVar[Any] = Skipped
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "skip"
     input: Node
     count: int

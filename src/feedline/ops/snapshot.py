@@ -47,6 +47,7 @@ class Snapshot(Written):
     """The input's rows, kept in a folder whose name is the input's fingerprint."""
 
     op: ClassVar[str] = "snapshot"
+    manner: ClassVar[frozenset[str]] = frozenset({"path"})
     path: str
     compression: str = ""
     reader_func: Function | None = None

@@ -22,6 +22,7 @@ class Take(Node):
     """The first `count` elements; all where count is negative."""
 
     State: ClassVar[Any] = Taken
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "take"
     input: Node
     count: int

@@ -44,6 +44,7 @@ class Unique(Node):
 
     State: ClassVar[Any] = Seen
     heavy: ClassVar[bool] = True
+    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "unique"
     input: Node
 

@@ -11,6 +11,8 @@ from feedline.ops.map import Map
 from feedline.ops.repeat import Repeat
 from feedline.ops.shard import Shard
 from feedline.ops.skip import Skip
+from feedline.ops.sources.files import Files
+from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.take import Take
 from feedline.plan.node import Node
 
@@ -40,8 +42,8 @@ def _does_nothing(node: Take | Skip | Repeat | Shard | Map) -> bool:
             return node.count == 0
         case Repeat():
             return node.count == 1
-        case Shard():
-            return node.num_shards == 1
+        case Shard():  # of files and their names it stays: what one has begun can be shared out among more later
+            return node.num_shards == 1 and not isinstance(node.input, (Files, Slices))
     below = node.input  # looked at only where that runs no function of the user's
     return below.spec_known and is_identity(node.function.call, below.element_spec)
 

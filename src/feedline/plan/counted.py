@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.node import Node, Tally
+from feedline.plan.node import Node
 from feedline.plan.rewrite import with_inputs
+from feedline.plan.tally import Tally
 
 _KEPT = "_counted"
 

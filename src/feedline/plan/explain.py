@@ -22,6 +22,8 @@ from feedline.structure.spec import DatasetSpec, OptionalSpec, RaggedTensorSpec,
 from feedline.structure.types import DType
 
 WIDTH = 100
+PLACE_BYTES = 4.5
+"""About what a checkpoint takes for a record by its place in a file."""
 UNKNOWN_SPEC = "known once it runs"
 _LARGE = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -40,12 +42,13 @@ class Explanation(str):
 
 def call_text(node: Node, limit: int = 1 << 30) -> str:
     """A step as one would write it: `shuffle(1000, seed=42)`."""
-    parts = [_argument_text(name, value, i == 0) for i, (name, value) in enumerate(node.arguments().items())]
+    parts = [argument_text(name, value, i == 0) for i, (name, value) in enumerate(node.arguments().items())]
     whole = f"{node.op}({', '.join(filter(None, parts))})"
     return whole if len(whole) <= limit else f"{whole[: limit - 2]}…)"
 
 
-def _argument_text(name: str, value: Any, first: bool) -> str:
+def argument_text(name: str, value: Any, first: bool) -> str:
+    """An argument as one would write it; the first one without its name."""
     if isinstance(value, SeedGenerator):
         return _seed_text(value)
     if name == "rows":
@@ -142,12 +145,12 @@ def _structure_text(tree: Tree, leaves: Iterator[str]) -> str:
     return f"{{{named}}}" if tree.kind is dict else f"{tree.kind.__name__}({named})"
 
 
-def bytes_text(n: int) -> str:
+def bytes_text(n: float) -> str:
     """A number of bytes in the largest fitting unit."""
     amount, unit = float(n), 0
     while amount >= 1024 and unit < len(_LARGE) - 1:
         amount, unit = amount / 1024, unit + 1
-    return f"{amount:.1f} {_LARGE[unit]}" if unit else f"{n} B"
+    return f"{amount:.1f} {_LARGE[unit]}" if unit else f"{n:.0f} B"
 
 
 def notes(node: Node) -> list[str]:
@@ -156,8 +159,7 @@ def notes(node: Node) -> list[str]:
     note = getattr(node, "note", "")
     if note:
         said.append(note)
-    held = _held(node)
-    return [*said, held] if held else said
+    return [*said, *filter(None, (_held(node), _saved(node)))]
 
 
 def _function_note(function: Function) -> str:
@@ -175,6 +177,23 @@ def _held(node: Node) -> str:
         return "holds all elements"
     row = _row_bytes(spec_of(node))
     return f"holds up to {n:,} elements" + (f", {bytes_text(n * row)}" if row is not None else "")
+
+
+def _saved(node: Node) -> str:
+    """What a checkpoint holds of the elements that a step holds."""
+    size = getattr(node, "buffer_size", None)
+    if not node.heavy or size is None or node.inputs[0].indexable:
+        return ""
+    below = node.inputs[0]
+    if below.addressed:
+        about = f": about {bytes_text(size * PLACE_BYTES)}" if size > 0 else ""
+        return f"a checkpoint holds where they lie in their files{about}"
+    while (below.keeps_rows or getattr(below, "remakes", False)) and len(below.inputs) == 1:
+        below = below.inputs[0]
+    if below.perhaps_addressed:
+        return f"a checkpoint holds their places, if the datasets of {below.op} only read files, else the elements"
+    why = "cannot give them again" if not below.inputs else "is between them and their files"
+    return f"a checkpoint holds the elements themselves: {below.op} (step {below.position}) {why}"
 
 
 def _row_bytes(spec: Any) -> int | None:

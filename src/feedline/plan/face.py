@@ -39,6 +39,7 @@ class Face(Generic[T_co]):
 _default: list[Callable[[Node], Any]] = []
 _sampler: list[Callable[[Node, int], list[Block]]] = []
 _in_memory: list[Callable[[Block], Node]] = []
+_holding: list[Callable[[Node], Node]] = []
 _recipes: dict[str, Callable[..., Node]] = {}
 
 
@@ -57,6 +58,12 @@ def register_in_memory(make: Callable[[Block], Node]) -> None:
     _in_memory[:] = [make]
 
 
+def register_holding(make: Callable[[Node], Node]) -> Callable[[Node], Node]:
+    """Says how a plan becomes one that can hold some of its rows back."""
+    _holding[:] = [make]
+    return make
+
+
 def register_recipe(op: str, make: Callable[..., Node]) -> None:
     """Says how the plans of an operator are made again from the plain values that their `recipe` gives."""
     _recipes[op] = make
@@ -70,6 +77,13 @@ def from_recipe(op: str, values: tuple[Any, ...]) -> Node:
 def in_memory(block: Block) -> Node:
     """A plan whose elements are the rows of a block."""
     return _in_memory[0](block.frozen())
+
+
+def holding(plan: Node) -> Node:
+    """A plan with the same rows that has a state in which rows can wait: where a checkpoint has some at a place at
+    which the plan it is loaded into keeps none.
+    """
+    return _holding[0](plan)
 
 
 def dataset(plan: Node) -> Any:

@@ -2,6 +2,9 @@
 
 What counts is what a plan would do: operators, arguments, data by content, functions by their code and by the values
 they use. Where a function stands in a file, and what a step was called, does not count.
+
+`marks` tell the arguments of one step apart, for checkpoints: they hold in another process too, and are the same before
+and after a function has run.
 """
 
 from __future__ import annotations
@@ -14,18 +17,23 @@ import hashlib
 import pickle
 import types
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline.plan.explain import argument_text
 from feedline.plan.function import Function
 from feedline.plan.node import Node
 from feedline.random.seeds import M, SeedGenerator
-from feedline.structure.block import Block, Bytes, Objects
-from feedline.structure.nest import Tree
+from feedline.structure.block import Array, Block, Bytes, Objects
+from feedline.structure.nest import LEAF, Tree
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.types import DType
+
+LARGE = 1 << 20
+SAMPLES = 4096
+SHOWN = 80
 
 
 def fingerprint(plan: Node, drawn_seeds: bool = True) -> np.uint64:
@@ -120,6 +128,110 @@ class _Digests:
             counts = value.co_argcount, value.co_kwonlyargcount, value.co_posonlyargcount, value.co_flags
             return "code", (value.co_code, value.co_names, value.co_consts, counts)
         return _function_parts(value) if callable(value) else _object_parts(value)
+
+
+class Mark(NamedTuple):
+    """An argument: as a reader would see it, and its digest."""
+
+    text: str
+    digest: str
+
+
+def marks(node: Node) -> tuple[dict[str, Mark], dict[str, Mark]]:
+    """The arguments of a step that decide what it gives, and its functions. Kept, since large data are looked at."""
+    kept: tuple[dict[str, Mark], dict[str, Mark]] | None = node.__dict__.get("_marks")
+    if kept is None:
+        kept = node.__dict__["_marks"] = _marks(node)
+    return kept
+
+
+def own_digest(node: Node) -> str:
+    """Tells nodes apart that make different rows of the same ones."""
+    arguments, functions = marks(node)
+    whole = [f"{name}={mark.digest}" for name, mark in sorted({**arguments, **functions}.items())]
+    return hashlib.blake2b(" ".join([node.written or node.op, *whole]).encode(), digest_size=6).hexdigest()
+
+
+def _marks(node: Node) -> tuple[dict[str, Mark], dict[str, Mark]]:
+    arguments, functions = {}, {}
+    inputs = {name for name, _ in node._input_fields()}
+    for f in dataclasses.fields(node):
+        if f.name in inputs or f.name in node.manner or not f.compare:
+            continue
+        value = getattr(node, f.name)
+        text = argument_text(f.name, value, True)
+        mark = Mark(text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…", _Outlines().of(value)[:6].hex())
+        if isinstance(value, Function) or _holds_functions(value):
+            functions[f.name] = mark._replace(text=value.where if isinstance(value, Function) else "")
+        else:
+            arguments[f.name] = mark
+    return arguments, functions
+
+
+def _holds_functions(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(isinstance(v, (Function, Node)) or _holds_functions(v) for v in value)
+    return isinstance(value, Node) or (callable(value) and not isinstance(value, (type, DType)))
+
+
+class _Outlines(_Digests):
+    """Digests of what stays the same while a plan runs, and in another process: of functions the code and plain
+    constants, of other objects the class, of large data samples.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(drawn_seeds=False)
+
+    def of(self, value: Any) -> bytes:
+        if isinstance(value, np.ndarray) and value.dtype != object and value.nbytes > LARGE:
+            rows = np.ascontiguousarray(value.reshape(-1)[_samples(value.size)])
+            return _digest(f"array {value.dtype.name} {value.shape}", rows.view(np.uint8).data)
+        return super().of(value)
+
+    def _parts(self, value: Any) -> tuple[str, Iterable[Any]]:
+        kind = type(value).__name__
+        if isinstance(value, types.FunctionType):
+            return "function", self._code(value)
+        if isinstance(value, Bytes):
+            return "strings", _sampled(Block([value], len(value), LEAF))
+        if isinstance(value, Objects):
+            return "objects", (len(value), *map(type, value.items[:1]))
+        if isinstance(value, np.ndarray):
+            return f"strings {value.shape}", value.ravel()[_samples(value.size)].tolist()
+        if isinstance(value, (functools.partial, types.MethodType)) or not callable(value):
+            held = super()._parts(value)
+            return (kind, (type(value),)) if held[0] == "object" else held
+        call: Any = type(value).__call__
+        return "callable", (type(value), *(self._code(call) if isinstance(call, types.FunctionType) else ()))
+
+    def _code(self, function: types.FunctionType) -> Iterable[Any]:
+        code = function.__code__
+        changed = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_GLOBAL", "STORE_DEREF")}
+        names = dict(zip(code.co_freevars, map(_contents, function.__closure__ or ()), strict=True))
+        names |= {name: function.__globals__[name] for name in _names(code) if name in function.__globals__}
+        used = {k: v for k, v in sorted(names.items()) if k not in changed and _lasting(v)}
+        defaults = [d for d in function.__defaults__ or () if _lasting(d)]
+        return code, defaults, used
+
+
+def _lasting(value: Any) -> bool:
+    """True for what no function can change: numbers, strings, types, functions."""
+    if isinstance(value, tuple):
+        return all(map(_lasting, value))
+    plain = (bool, int, float, complex, str, bytes, np.generic, np.dtype, DType, type, types.FunctionType)
+    return value is None or isinstance(value, plain)
+
+
+def _samples(n: int) -> Array:
+    """Numbers of rows, of all where there are few."""
+    if n <= 4 * SAMPLES:
+        return np.arange(n)
+    edges = np.arange(SAMPLES)
+    return np.concatenate([edges, np.linspace(SAMPLES, n - SAMPLES - 1, SAMPLES).astype(np.int64), n - 1 - edges])
+
+
+def _sampled(block: Block) -> list[Any]:
+    return [block.n, *block.take(_samples(block.n)).rows()] if block.n else [0]
 
 
 def _digest(kind: str, *parts: bytes | memoryview) -> bytes:

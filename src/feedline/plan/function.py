@@ -92,6 +92,19 @@ class Function:
         """True once it is known what all results must look like. Until then calls must come in order."""
         return self._signature is not None
 
+    @property
+    def results(self) -> Block | None:
+        """A block of no rows like all its results; None where it has given none, or none that are arrays."""
+        tree, keys = self._signature if self._signature is not None else (None, [None])
+        if tree is None or not all(isinstance(key, np.dtype) for key in keys):
+            return None
+        return Block([np.empty(0, key) for key in keys], 0, tree)
+
+    @results.setter
+    def results(self, like: Block) -> None:
+        if self._signature is None:
+            self._signature = like.tree, [column.dtype for column in like.columns]
+
     def on_row(self, row: Any, index: int | None = None) -> Any:
         """The function's result for one element, which is row `index` of the block at hand."""
         with function_scope(None if index is None else range(index)):

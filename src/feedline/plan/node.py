@@ -8,73 +8,22 @@ pulls and the user's function.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
+from feedline.plan.dealing import dealt_rows, error_waits, undealt
+from feedline.plan.likeness import brief, same
+from feedline.plan.pull import Child as Child
+from feedline.plan.pull import Pull as Pull
+from feedline.plan.tally import Tally
 from feedline.random.element import Draws, Epochs, place
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 
 C = TypeVar("C")
-
-
-class Pull(Protocol):
-    """An input as a node sees it while it runs."""
-
-    def __call__(self, want: int) -> Block | None:
-        """At most `want` more rows (0 rows: nothing yet), or None at the end. Raises what the input raises."""
-
-    def start(self) -> None:
-        """Starts the input anew, as making a new iterator over it would (a shuffle below draws its next seeds)."""
-
-    def open(self, plan: Node, key: Block | None = None) -> Child:
-        """A run of another plan inside this one; `key` is what the node makes that plan from again on restore."""
-
-
-class Child(Protocol):
-    """A run of a nested plan, kept in the state of the node that opened it."""
-
-    def __call__(self, want: int) -> Block | None:
-        """As `Pull`."""
-
-    def ask(self, want: int, calls: int) -> Any:
-        """Lets the next `want` rows be read in the background, where that pays; else gives None. What it gives has
-        `finished`, `wait()` for the block, and `drop(child)`, which closes the child when it is done.
-        """
-
-    def calls(self, wanted: int | None, most: int) -> int:
-        """How many children may be asked at once, of at most `most`; 0 where everything runs in the caller's thread."""
-
-    def ordered(self, wanted: bool | None) -> bool:
-        """Whether the order of elements must be kept, given what the user said about this step."""
-
-    def close(self) -> None:
-        """Frees what the run holds."""
-
-
-class Tally(Protocol):
-    """Counts the rows of a source, no further than it has to."""
-
-    @property
-    def low(self) -> int:
-        """At least so many rows there are."""
-
-    @property
-    def high(self) -> int:
-        """At most so many rows there are."""
-
-    @property
-    def count(self) -> int:
-        """The number of rows: counts all of them."""
-
-    def more(self) -> None:
-        """Counts on a little."""
-
-    def changed(self) -> bool:
-        """True when what was counted is not what is there now."""
 
 
 class NoState(NamedTuple):
@@ -105,8 +54,24 @@ class Node:
     """`pull` is a tuple, one per input; otherwise the only input's pull, or None for a source."""
     opaque: ClassVar[bool] = False
     """The spec can only be known by running the user's function."""
+    keeps_rows: ClassVar[bool] = False
+    """Its rows are rows of its inputs, as they came."""
+    one_to_one: ClassVar[bool] = False
+    """Each row of its input becomes one row."""
+    transparent: ClassVar[bool] = False
+    """It only says how the plan is run: a checkpoint fits the plan with it and without it."""
+    manner: ClassVar[frozenset[str]] = frozenset({"num_parallel_calls", "deterministic", "workers"})
+    """The arguments that only say how the step is run."""
+    adaptable: ClassVar[frozenset[str]] = frozenset()
+    """The arguments, whole numbers, that may be others when the step goes on from a checkpoint: its state does not
+    depend on them.
+    """
+    shares: ClassVar[frozenset[str]] = frozenset()
+    """The arguments, whole numbers, that say which part of its input it gives, where several share it out."""
     op: ClassVar[str] = ""
     """The method's name, for messages and pictures."""
+    written: ClassVar[str] = ""
+    """The step that it stands for, where that has another name and a state that fits both."""
 
     _fields: ClassVar[tuple[dataclasses.Field[Any], ...]] = ()
 
@@ -210,6 +175,56 @@ class Node:
         """How many rows may be made ready before they are asked for, AUTOTUNE for as many as pay; None for none."""
         return None
 
+    # What a checkpoint holds of it.
+
+    @property
+    def addressed(self) -> bool:
+        """True when its rows say where they come from and can be had from there again, so that no checkpoint has to
+        hold them.
+        """
+        return self.keeps_rows and bool(self.inputs) and all(n.addressed for n in self.inputs)
+
+    @property
+    def perhaps_addressed(self) -> bool:
+        """True unless it is certain, before it runs, that it is not `addressed`."""
+        below = self.keeps_rows and bool(self.inputs) and all(n.perhaps_addressed for n in self.inputs)
+        return below or self.addressed
+
+    @property
+    def copies(self) -> bool:
+        """True when a state, though heavy, can be copied at little cost, as a rule."""
+        return False
+
+    def copied(self, state: Any) -> Any:
+        """A copy of a heavy state, which stays as it is and can be saved; the state itself where that cannot be had."""
+        raise TypeError(f"{self.op} does not copy its state")
+
+    def taken(self, state: Any) -> list[tuple[Any, int]]:
+        """The generators of seeds that the node draws from, and how often it has so far in this iterator."""
+        return []
+
+    def loaded(self, state: Any) -> Any:
+        """A state that comes from a checkpoint, ready to go on. Raises where that is not possible any more."""
+        return state
+
+    def division(self, arguments: Sequence[int]) -> tuple[int, int]:
+        """What the arguments in `shares`, in the order of their names, say: into how many parts, and which this is."""
+        raise TypeError(f"{self.op} shares nothing out")
+
+    def as_part(self, part: int, parts: int) -> Node:
+        """The node as it is in a plan whose step with `shares` gives another part."""
+        return self
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The state with which this node, in iterator `part` of `parts`, goes on when all these together go on where
+        `others` stood with their `states`, each in its own part.
+        """
+        if all(s is None for s in states):
+            return None
+        if all(s is None or s == self.State() for s in states):
+            return self.State()
+        raise undealt(self, len(states), parts)
+
     # What a plan looks like from outside.
 
     @property
@@ -301,13 +316,13 @@ class Node:
             return True
         if type(self) is not type(other):
             return False
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in dataclasses.fields(self) if f.compare)
+        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in dataclasses.fields(self) if f.compare)
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.position))
 
     def __repr__(self) -> str:
-        parts = [repr(n) for n in self.inputs] + [f"{k}={_brief(v)}" for k, v in self.arguments().items()]
+        parts = [repr(n) for n in self.inputs] + [f"{k}={brief(v)}" for k, v in self.arguments().items()]
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -354,8 +369,6 @@ class RowWise(Node):
     """
 
     State: ClassVar[Any] = RowWiseState
-    one_each: ClassVar[bool] = False
-    """True when each row gives one."""
     input: Node
 
     def apply(self, block: Block) -> Block:
@@ -381,10 +394,27 @@ class RowWise(Node):
         pull.start()
         return RowWiseState() if self.epochs is None else RowWiseState(draws=self.epochs.next())
 
+    @property
+    def remakes(self) -> bool:
+        """True when it makes one row of each, the same whenever it does so, and nothing else."""
+        return self.one_to_one and not self.user_code and self.epochs is None
+
+    @property
+    def addressed(self) -> bool:
+        """Where rows can be made again of those that can be had again."""
+        return self.input.addressed and (self.keeps_rows or self.remakes)
+
+    def remade(self, block: Block) -> Block:
+        """`apply`; the rows say where they come from if they can be made again of what is there."""
+        made = self.apply(block)
+        if block.origin is None or not self.remakes or made.n != block.n:
+            return made
+        return Block(made.columns, made.n, made.tree, block.origin.through(self))
+
     def applied(self, block: Block, number: int, draws: Draws | None) -> Block:
         """`apply` to rows whose first is the iteration's row `number`."""
         if draws is None:
-            return self.apply(block)
+            return self.remade(block)
         outer = place.draws, place.first, place.epochs  # of a function in which this dataset is iterated
         place.draws, place.first, place.epochs = draws, number, self.epochs
         try:
@@ -424,6 +454,18 @@ class RowWise(Node):
             todo = after if after is not None else rest
             return finished, RowWiseState(seen + failed.index + 1, todo, (blamed,), draws=draws, late=late)
 
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows that wait are dealt out; random numbers are drawn from what one of the iterators has drawn from."""
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        ready = [r for s in begun for r in s.ready]
+        if any(isinstance(r, Exception) for r in ready) or any(s.late is not None for s in begun):
+            raise error_waits(self)
+        rest, done = dealt_rows([s.rest for s in begun], part, parts), dealt_rows(ready, part, parts)
+        drawn = begun[part % len(begun)].draws
+        return RowWiseState(max(s.seen for s in begun), rest, () if done is None else (done,), draws=drawn)
+
     def after_error(self, state: RowWiseState) -> RowWiseState:
         """The error has been raised; the rows after it are still to do."""
         if state.ready:
@@ -437,21 +479,3 @@ EMPTY = Block([np.empty(0, np.int64)], 0, LEAF)
 
 def _sampled(value: Any) -> Any:
     return tuple(n.sampled() for n in value) if isinstance(value, tuple) else value.sampled()
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return (
-            isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
-        )
-    if isinstance(a, (tuple, list)) and type(a) is type(b) and not hasattr(a, "_fields"):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, Block):
-        return isinstance(b, Block) and a.tree == b.tree and a.n == b.n and all(map(_same, a.rows(), b.rows()))
-    return bool(a == b)
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-

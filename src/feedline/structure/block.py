@@ -5,6 +5,10 @@ A column is an `ndarray[n, …]` where all rows have one shape and dtype, `Bytes
 
 Who may write: an array in a block is writeable only if nobody else holds its memory. Memory that is shared (a source, a
 cache, a window) is marked read-only, and so are the rows handed out of it.
+
+Rows that were read from a file may say where they lie there: the block's `origin`. Who only chooses and orders rows
+keeps it; who makes other rows of them, and would make the same again, adds itself to it; all others lose it. A
+checkpoint holds it in place of the rows.
 """
 
 from __future__ import annotations
@@ -81,13 +85,40 @@ class Objects:
         return len(self.items)
 
 
+class Origin:
+    """Where rows come from: row i has the number `base + offsets[i]`, to which `io.places` gives a meaning. `makers`
+    are the nodes that have made it of the row that is there, one after the other.
+    """
+
+    __slots__ = ("base", "makers", "offsets")
+
+    def __init__(self, base: int, offsets: Array, makers: tuple[Any, ...] = ()) -> None:
+        self.base, self.offsets, self.makers = base, offsets, makers
+
+    def numbers(self) -> Array:
+        """A number per row."""
+        return self.offsets + self.base if self.base else self.offsets
+
+    def slice(self, start: int, stop: int) -> Origin:
+        """That of the rows start to stop."""
+        return Origin(self.base, self.offsets[start:stop], self.makers)
+
+    def take(self, index: Array) -> Origin:
+        """That of the rows with these numbers."""
+        return Origin(self.base, self.offsets.take(index), self.makers)
+
+    def through(self, maker: Any) -> Origin:
+        """That of what a node makes of the rows, one of each."""
+        return Origin(self.base, self.offsets, (*self.makers, maker))
+
+
 class Block:
     """`n` elements: one column per leaf of `tree`."""
 
-    __slots__ = ("columns", "n", "tree")
+    __slots__ = ("columns", "n", "origin", "tree")
 
-    def __init__(self, columns: list[Column], n: int, tree: Tree) -> None:
-        self.columns, self.n, self.tree = columns, n, tree
+    def __init__(self, columns: list[Column], n: int, tree: Tree, origin: Origin | None = None) -> None:
+        self.columns, self.n, self.tree, self.origin = columns, n, tree, origin
 
     @staticmethod
     def of_elements(elements: Sequence[Any]) -> Block:
@@ -107,11 +138,13 @@ class Block:
         if start == 0 and stop >= self.n:
             return self
         stop = min(stop, self.n)
-        return Block([slice_column(c, start, stop) for c in self.columns], stop - start, self.tree)
+        origin = None if self.origin is None else self.origin.slice(start, stop)
+        return Block([slice_column(c, start, stop) for c in self.columns], stop - start, self.tree, origin)
 
     def take(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory."""
-        return Block([take_rows(c, index) for c in self.columns], len(index), self.tree)
+        origin = None if self.origin is None else self.origin.take(index)
+        return Block([take_rows(c, index) for c in self.columns], len(index), self.tree, origin)
 
     def rows(self) -> list[Any]:
         """The elements, as users see them."""
@@ -153,7 +186,7 @@ class Block:
         order = tree.order_of(self.tree)
         if order is None:
             raise TypeError(f"elements of structure {self.tree!r} where {tree!r} was expected")
-        return Block([self.columns[i] for i in order], self.n, tree)
+        return Block([self.columns[i] for i in order], self.n, tree, self.origin)
 
     def __len__(self) -> int:
         return self.n
@@ -169,7 +202,20 @@ def concat(blocks: Sequence[Block]) -> Block:
     tree = blocks[0].tree
     blocks = [b.reordered(tree) for b in blocks]
     columns = [concat_columns(list(parts)) for parts in zip(*(b.columns for b in blocks), strict=True)]
-    return Block(columns, sum(b.n for b in blocks), tree)
+    return Block(columns, sum(b.n for b in blocks), tree, _joined([b for b in blocks if b.n]))
+
+
+def _joined(blocks: list[Block]) -> Origin | None:
+    """Where the rows of all blocks come from; None where those of one do not say."""
+    first = blocks[0].origin if blocks else None
+    if first is None:
+        return None
+    found: list[Array] = []
+    for block in blocks:
+        if block.origin is None or block.origin.makers != first.makers:
+            return None
+        found.append(block.origin.numbers())
+    return Origin(0, np.concatenate(found), first.makers)
 
 
 def pack(values: Sequence[Any]) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import tempfile
@@ -10,7 +11,7 @@ from typing import Any
 
 from feedline.errors import DataLossError, FailedPreconditionError, NotFoundError
 
-VERSION = 1
+VERSION = 2
 
 
 class Checkpoint:
@@ -27,8 +28,9 @@ class Checkpoint:
     >>> next(other)
     np.int64(2)
 
-    Anything with `save() -> bytes` and `restore(bytes)` can be given, under any names. The file is JSON, and is
-    complete or not there: it is written beside its place and then moved.
+    Anything with `save() -> bytes` of JSON and `restore(bytes)` can be given, under any names. The file is JSON, and
+    after a crash, of the process or of the machine, it is the new one or the old one, whole: it is written beside its
+    place, brought to the disk and then moved. A checksum tells whether it was damaged later.
     """
 
     def __init__(self, **objects: Any) -> None:
@@ -44,14 +46,16 @@ class Checkpoint:
         """Saves everything to the file with exactly this name, which is returned."""
         path = os.fspath(file_prefix)
         saved = {name: json.loads(thing.save()) for name, thing in self._objects.items()}
+        text = json.dumps({"feedline_checkpoint": VERSION, "objects": saved, "checksum": _checksum(saved)})
         folder = os.path.dirname(os.path.abspath(path))
         handle, draft = tempfile.mkstemp(prefix=os.path.basename(path) + ".", suffix=".part", dir=folder)
         try:
             with os.fdopen(handle, "w") as f:
-                json.dump({"feedline_checkpoint": VERSION, "objects": saved}, f)
+                f.write(text)
                 f.flush()
                 os.fsync(f.fileno())
             os.replace(draft, path)
+            _sync_folder(folder)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(draft)
@@ -69,14 +73,19 @@ class Checkpoint:
         try:
             with open(path) as f:
                 found = json.load(f)
-            objects = found["objects"]
-            version = found["feedline_checkpoint"]
+            version, objects = found["feedline_checkpoint"], found["objects"]
+            stored = found.get("checksum")
         except FileNotFoundError:
             raise NotFoundError(f"Checkpoint: there is no file {path}") from None
-        except (ValueError, TypeError, KeyError) as e:
+        except (ValueError, TypeError, KeyError, AttributeError) as e:
             raise DataLossError(f"Checkpoint: {path} is no checkpoint, or it is damaged: {e}") from None
         if version != VERSION:
-            raise FailedPreconditionError(f"Checkpoint: {path} has version {version}, this feedline reads {VERSION}")
+            raise FailedPreconditionError(
+                f"Checkpoint: {path} has version {version}, this feedline reads version {VERSION}; use the feedline "
+                "that wrote it"
+            )
+        if not isinstance(objects, dict) or stored != _checksum(objects):
+            raise DataLossError(f"Checkpoint: {path} is damaged: its checksum does not fit what it holds")
         for name in self._objects:
             if name not in objects:
                 raise FailedPreconditionError(
@@ -86,3 +95,17 @@ class Checkpoint:
             thing.restore(json.dumps(objects[name]).encode())
 
     restore = read
+
+
+def _checksum(objects: Any) -> str:
+    return hashlib.blake2b(json.dumps(objects, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def _sync_folder(folder: str) -> None:
+    """Brings the name of a file that was moved here to the disk; some systems cannot, and need not."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

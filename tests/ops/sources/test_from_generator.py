@@ -299,3 +299,88 @@ def test_a_restored_iterator_runs_the_generator_again() -> None:
         it.restore(state)
         assert list(it) == [2, 3, 4]
     assert runs == [0, 1]
+
+
+class Walk:
+    """An iterator that can say where it is."""
+
+    starts = 0
+
+    def __init__(self, n: int) -> None:
+        self.n, self.at = n, 0
+        Walk.starts += 1
+
+    def __iter__(self) -> Walk:
+        return self
+
+    def __next__(self) -> int:
+        if self.at >= self.n:
+            raise StopIteration
+        self.at += 1
+        return self.at - 1
+
+
+class Torch(Walk):
+    def state_dict(self) -> dict[str, Any]:
+        return {"at": [self.at], "n": (1, None)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        assert state["n"] == (1, None)
+        (self.at,) = state["at"]
+
+
+class Grain(Walk):
+    def get_state(self) -> int:
+        return self.at
+
+    def set_state(self, state: int) -> None:
+        self.at = state
+
+
+@pytest.mark.parametrize("kind", [Torch, Grain])
+def test_a_generator_that_says_where_it_is_goes_there(kind: type[Walk]) -> None:
+    def make() -> Any:
+        return fl.Dataset.from_generator(lambda: kind(9), output_signature=fl.TensorSpec([], fl.int64))
+
+    check(make, np.arange(9))
+    asked: list[int] = []
+
+    class Told(kind):  # type: ignore[misc, valid-type]
+        def __next__(self) -> int:
+            asked.append(self.at)
+            return int(super().__next__())
+
+    def told() -> Any:
+        return fl.Dataset.from_generator(lambda: Told(9), output_signature=fl.TensorSpec([], fl.int64))
+
+    it, other = iter(told()), iter(told())
+    for _ in range(4):
+        next(it)
+    state = it.save()
+    del asked[:]
+    other.restore(state)
+    assert next(other) == 4 and asked == [4]
+
+
+def test_a_generator_that_gives_less_than_before_is_told() -> None:
+    length = [9]
+
+    def make() -> Any:
+        signature = fl.TensorSpec([], fl.int64)
+        return fl.Dataset.from_generator(lambda: iter(range(length[0])), output_signature=signature)
+
+    it = iter(make())
+    for _ in range(5):
+        next(it)
+    state = it.save()
+    length[0] = 3
+    other = iter(make())
+    other.restore(state)
+    with pytest.raises(fl.errors.FailedPreconditionError, match=r"gave 5 values before .* now it ends after 3"):
+        next(other)
+    said = iter(fl.Dataset.from_generator(lambda: Grain(9), output_signature=fl.TensorSpec([], fl.int64)))
+    next(said)
+    other = iter(make())
+    other.load_state_dict(said.state_dict(), strict=False)
+    with pytest.raises(fl.errors.FailedPreconditionError, match="has no load_state_dict"):
+        next(other)

@@ -13,6 +13,7 @@ from feedline.io.files import shown
 from feedline.io.reader import END, Place, Read, Reader
 from feedline.structure.block import Block, read_only
 from feedline.structure.nest import flat
+from feedline.structure.types import DType, as_dtype
 
 AHEAD = 256
 """How many records are read at once, where fewer are wanted: rows that lie ready cost a tenth of a call for each."""
@@ -37,6 +38,30 @@ class Format(NamedTuple):
     exclude: tuple[int, ...] = ()
     """The numbers of those that are not wanted."""
 
+    def plain(self) -> tuple[Any, ...]:
+        """The same in what JSON has."""
+        columns = tuple((c.dtype.name, _plain(c.default)) for c in self.columns)
+        texts = self.delimiter.decode("latin-1"), self.na_value.decode("latin-1")
+        return columns, self.header, texts[0], self.quotes, texts[1], self.select, self.exclude
+
+    @classmethod
+    def of_plain(cls, plain: Any) -> Format:
+        """The format that `plain` described."""
+        columns, header, delimiter, quotes, na_value, select, exclude = plain
+        made = tuple(Column(as_dtype(name), _typed(as_dtype(name), default)) for name, default in columns)
+        texts = delimiter.encode("latin-1"), na_value.encode("latin-1")
+        return cls(made, header, texts[0], quotes, texts[1], tuple(select), tuple(exclude))
+
+
+def _plain(default: Any) -> Any:
+    return default.decode("latin-1") if isinstance(default, bytes) else None if default is None else default.item()
+
+
+def _typed(dtype: DType, default: Any) -> Any:
+    if default is None:
+        return None
+    return default.encode("latin-1") if isinstance(default, str) else dtype.dtype.type(default)
+
 
 class _Held(NamedTuple):
     """Rows that have been read, the place of the first, and where in the file each ends."""
@@ -58,14 +83,18 @@ class CsvReader(Reader):
     """An open CSV file. `\\n`, `\\r` and `\\r\\n` end a record; in quotes they are part of a field."""
 
     def __init__(self, name: bytes, form: Format, compression: str = "", buffer_size: int | None = None) -> None:
-        super().__init__(name, compression, buffer_size)
         self._form = form
+        super().__init__(name, compression, buffer_size)
         self._table = table(form.columns, form.delimiter, form.quotes, form.na_value, form.select, form.exclude)
         # A header is a record of which no field is wanted.
         self._header = self._table._replace(
             kinds=np.empty(0, np.uint8), defaults=[], wanted=np.empty(0, np.uint8), rest=False
         )
         self._held = _Held(0, 0, Block([], 0, flat(0)), None)
+
+    def recipe(self) -> tuple[Any, ...]:
+        """The format, and how it is compressed."""
+        return "csv", self._form.plain(), self._stream.compression
 
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead, up to one that cannot be read."""
@@ -86,7 +115,8 @@ class CsvReader(Reader):
             if not n:
                 return Read(None, Place(after, number + 1), self._error(place, self._problem(stop, at, text)))
             # Read-only, since who goes back to an earlier place gets the same rows again.
-            rows = Block([read_only(c) for c in columns], n, flat(len(columns)))
+            starts = np.concatenate([[offset], ends[:-1]])
+            rows = Block([read_only(c) for c in columns], n, flat(len(columns)), self.origin(0, starts))
             self._held, i = _Held(offset, number, rows, ends), 0
         held = self._held
         stop = min(i + want, held.rows.n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class TFRecordReader(Reader):
         self._usual, self._large = 0, False  # the size of the last records, and whether that is large
         self._bad: tuple[Place, Read] | None = None
 
+    def recipe(self) -> tuple[Any, ...]:
+        """Nothing but how it is compressed."""
+        return "tfrecord", self._stream.compression
+
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead. They stay in the memory they were read into."""
         if self._bad is not None and self._bad[0] == place:
@@ -61,7 +65,11 @@ class TFRecordReader(Reader):
         """Large records, each in memory of its own; None where none follow."""
         rows, after = self._stream.large_records(place.offset, want, LARGE // 2, MOST_AT_ONCE)
         self._large = len(rows) > 0
-        return Read(Block([rows], len(rows), LEAF), Place(after, place.number + len(rows))) if self._large else None
+        if not self._large:
+            return None
+        sizes = np.fromiter((len(row) + AROUND for row in rows), np.int64, len(rows))
+        origin = self.origin(place.offset, np.cumsum(sizes) - sizes)
+        return Read(Block([rows], len(rows), LEAF, origin), Place(after, place.number + len(rows)))
 
     def _read_ahead(self, place: Place, want: int) -> Read:
         # A little that is left of the last piece is not worth a block of its own.
@@ -87,7 +95,8 @@ class TFRecordReader(Reader):
             after = Place(place.offset + int(offsets[-1]) - HEADER.size - start, place.number + n)
             self._usual = (after.offset - place.offset) // n
             self._large = self._usual >= LARGE and self._stream.on_disk
-            return Read(Block([Bytes(np.frombuffer(data, np.uint8), offsets, AROUND)], n, LEAF), after)
+            origin = self.origin(place.offset - HEADER.size - start, offsets[:n])
+            return Read(Block([Bytes(np.frombuffer(data, np.uint8), offsets, AROUND)], n, LEAF, origin), after)
         cut = stop in (Stop.HEADER_CUT, Stop.DATA_CUT)
         if cut and self._stream.failure is not None:
             return Read(None, None, self._stream.failure)

@@ -12,12 +12,14 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import FailedPreconditionError
+from feedline.io import places
 from feedline.io.files import as_op_error, shown
+from feedline.io.places import File
 from feedline.io.tfrecord import index as indexing
 from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
 from feedline.io.tfrecord.index import Index, OpenFile
 from feedline.io.tfrecord.sidecar import Array, Stamp
-from feedline.structure.block import Block, Bytes, concat
+from feedline.structure.block import Block, Bytes, Origin, concat
 from feedline.structure.nest import LEAF
 
 MOST_OPEN = 128
@@ -44,6 +46,7 @@ class RecordFiles:
         self._open: OrderedDict[int, OpenFile] = OrderedDict()
         self._starts: Array | None = None
         self._firsts: Array = np.zeros(1, np.int64)
+        self._bases: Array | None = None
 
     @classmethod
     def found(cls, names: Sequence[bytes]) -> RecordFiles | None:
@@ -90,6 +93,9 @@ class RecordFiles:
                 parts = [index.starts for index in self._indexes]
                 self._starts = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
                 self._firsts = np.cumsum([0, *map(len, self._indexes)])
+                stamped = zip(self.names, self._indexes, strict=True)
+                bases = [places.base_of(File(("tfrecord", ""), name, *index.stamp)) for name, index in stamped]
+                self._bases = None if None in bases else np.array(bases, np.int64)
         return self
 
     @property
@@ -140,9 +146,10 @@ class RecordFiles:
             fds[i] = file.fd
         starts = starts_[at].astype(np.int64)
         ends = starts_[at + 1].astype(np.int64)
-        places = np.zeros(n + 1, np.int64)
-        np.cumsum(ends - starts, out=places[1:])
-        return self._read(index, fds[in_file], starts, ends - starts, places)
+        begins = np.zeros(n + 1, np.int64)
+        np.cumsum(ends - starts, out=begins[1:])
+        origin = Origin(0, self._bases[in_file] + starts) if self._bases is not None else None
+        return self._read(index, fds[in_file], starts, ends - starts, begins, origin)
 
     def _span(self, first: int, last: int) -> Block:
         """Records that are neighbours, as far as they are in one file in one piece."""
@@ -150,24 +157,27 @@ class RecordFiles:
         i = int(self._firsts.searchsorted(first, "right")) - 1
         stop = min(last, int(self._firsts[i + 1]))
         file = self._opened(i)
-        places = self._starts[first + i : stop + i + 1].astype(np.int64)
-        start, end = int(places[0]), int(places[-1])
-        places -= start
-        block = self._read(first, np.array([file.fd]), np.array([start]), np.array([end - start]), places)
+        begins = self._starts[first + i : stop + i + 1].astype(np.int64)
+        start, end = int(begins[0]), int(begins[-1])
+        begins -= start
+        origin = Origin(int(self._bases[i]) + start, begins[:-1]) if self._bases is not None else None
+        block = self._read(first, np.array([file.fd]), np.array([start]), np.array([end - start]), begins, origin)
         return block if stop == last else concat([block, self._span(stop, last)])
 
-    def _read(self, index: int | Array, fds: Array, starts: Array, sizes: Array, places: Array) -> Block:
+    def _read(
+        self, index: int | Array, fds: Array, starts: Array, sizes: Array, begins: Array, origin: Origin | None
+    ) -> Block:
         """What lies at these places of files, if it is the records with these numbers, or those from this one on, and
-        whole. In memory one begins, with what is around it, at each of `places`.
+        whole. In memory one begins, with what is around it, at each of `begins`.
         """
-        n = len(places) - 1
+        n = len(begins) - 1
         data, whole, failure = kernels.read_spans(fds, starts, sizes)
         good, stop, length = 0 if isinstance(index, int) else whole, int(Stop.DATA_CUT), 0
         if whole == len(sizes):
-            offsets = places + HEADER.size
+            offsets = begins + HEADER.size
             there, stop, length = kernels.tfrecord_frames(data, 0, n)
             if len(there) == n + 1 and bool((there == offsets).all()):
-                return Block([Bytes(data, offsets, AROUND)], n, LEAF)
+                return Block([Bytes(data, offsets, AROUND)], n, LEAF, origin)
             good = int((there == offsets[: len(there)]).argmin() or len(there)) - 1
         raise self._wrong(index + good if isinstance(index, int) else int(index[good]), stop, length, failure)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError, OpError, PermissionDeniedError
 from feedline.io.files import as_paths
+from feedline.io.places import Expected
 from feedline.io.reader import Place, Read, Reader
 from feedline.plan.arguments import AUTOTUNE, integer
 from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.dealing import error_waits
 from feedline.plan.face import Face, in_memory
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Block, concat, object_array
@@ -19,21 +22,28 @@ from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
 
 Slot = tuple[bytes, int, int, Any]
-"""A file that is being read: its name, the place in it (offset and number), and its reader, None until it is open."""
+"""A file that is being read: its name, the place in it (offset and number), and its reader. Until it is open that is
+None, or, after a restore, what the file must be like.
+"""
 
 GIVEN_UP = -1
 """The offset in a file of which no more can be read. It ends when its turn comes, not earlier."""
+
+ADDRESSED = ("CsvDataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset")
 
 STRING = TensorSpec((), string)
 
 
 class Reading(NamedTuple):
-    """The files that are being read, whose turn it is, whether all have been named, and an error that is due next."""
+    """The files that are being read, whose turn it is, whether all have been named, and an error that is due next; and
+    files that others have begun to read, which come before those that are named next.
+    """
 
     slots: tuple[Slot | None, ...] = ()
     turn: int = 0
     named_all: bool = False
     error: Exception | None = None
+    begun: tuple[Slot, ...] = ()
 
 
 @node
@@ -45,6 +55,7 @@ class Files(Node):
     """
 
     State: ClassVar[Any] = Reading
+    manner: ClassVar[frozenset[str]] = frozenset({"buffer_size"})
     input: Node
     cycle: int
 
@@ -61,6 +72,11 @@ class Files(Node):
         """The error to raise for the record at which `file` stands; None where it is left out."""
         return None if self.forgiving else got.error
 
+    @property
+    def addressed(self) -> bool:
+        """True where every row says in which file it is, and where: `places` can make such readers."""
+        return self.op in ADDRESSED
+
     def spec(self) -> Any:
         """Strings."""
         return STRING
@@ -74,26 +90,28 @@ class Files(Node):
         if state.error is not None:
             raise state.error
         slots = list(state.slots) or [None] * self.cycle
-        turn, named_all = state.turn, state.named_all
+        turn, named_all, begun = state.turn, state.named_all, state.begun
         while True:
+            if slots[turn] is None and begun:
+                slots[turn], begun = begun[0], begun[1:]
             if slots[turn] is None and not named_all:
                 try:
                     named = pull(1)
                 except Exception as e:
-                    return EMPTY, Reading(tuple(slots), turn, named_all, e)
+                    return EMPTY, Reading(tuple(slots), turn, named_all, e, begun)
                 if named is not None and not named.n:
-                    return EMPTY, Reading(tuple(slots), turn, named_all)
+                    return EMPTY, Reading(tuple(slots), turn, named_all, None, begun)
                 named_all = named is None
                 slots[turn] = None if named is None else (named.rows()[0], 0, 0, None)
-            if named_all and not any(slots):
+            if named_all and not begun and not any(slots):
                 return None, Reading(tuple(slots), turn, named_all)
-            if named_all or all(slots):
+            if (named_all and not begun) or all(slots):
                 rows = self._rounds(slots, turn, want)
                 if rows is not None:
-                    return rows, Reading(tuple(slots), turn, named_all)
+                    return rows, Reading(tuple(slots), turn, named_all, None, begun)
             rows, turn, error = self._turn(slots, turn)
             if rows is not None or error is not None:
-                return rows or EMPTY, Reading(tuple(slots), turn, named_all, error)
+                return rows or EMPTY, Reading(tuple(slots), turn, named_all, error, begun)
 
     def _rounds(self, slots: list[Slot | None], turn: int, want: int) -> Block | None:
         """Whole rounds, as many as all open files have rows for; None where the next turn must be taken by itself."""
@@ -138,7 +156,7 @@ class Files(Node):
         name, offset, number, reader = slot
         if offset == GIVEN_UP:
             return Read(None)
-        if reader is None:
+        if reader is None or isinstance(reader, Expected):
             try:
                 reader = self.open_file(name)
             except (NotFoundError, PermissionDeniedError) as e:
@@ -162,6 +180,16 @@ class Files(Node):
         if reader is not None:
             reader.close()
         slots[i] = None if got.error is None else (name, GIVEN_UP, number, None)
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The files that have been begun are dealt out; each is read on by one alone."""
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        if any(s.error is not None for s in begun):
+            raise error_waits(self)
+        files = [f for s in begun for f in (*s.slots, *s.begun) if f is not None and f[1] != GIVEN_UP]
+        return Reading(begun=tuple((name, *at, None) for name, *at, _ in files[part::parts]))
 
     def after_error(self, state: Reading) -> Reading:
         """The error has been raised."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import dataset
@@ -22,6 +22,10 @@ from feedline.structure.values import array_of, leaf_of
 OP = "from_generator"
 
 
+SAYS = (("state_dict", "load_state_dict"), ("get_state", "set_state"))
+"""The methods of an iterator that can say where it is, and go there."""
+
+
 class Live:
     """A running generator; `next` gives its next value and raises StopIteration at the end."""
 
@@ -31,6 +35,25 @@ class Live:
         self._values = values
         self.next: Callable[[], Any] = values.__next__
 
+    def told(self) -> dict[str, Any] | None:
+        """Where the generator says that it is, as a value that can be saved; None where it cannot."""
+        says = self._says()
+        return says and {"at": getattr(self._values, says[0])()}
+
+    def go_to(self, told: dict[str, Any]) -> None:
+        """Puts it where another one was."""
+        says = self._says()
+        if says is None:
+            raise FailedPreconditionError(
+                f"the state was saved from a generator that could say where it was; this one, a "
+                f"{type(self._values).__name__}, has no load_state_dict or set_state"
+            )
+        getattr(self._values, says[1])(told["at"])
+
+    def _says(self) -> tuple[str, str] | None:
+        found = (names for names in SAYS if all(callable(getattr(self._values, name, None)) for name in names))
+        return next(found, None)
+
     def close(self) -> None:
         """Lets a generator run its `finally`."""
         close = getattr(self._values, "close", None)
@@ -39,11 +62,11 @@ class Live:
 
 
 class Yielded(NamedTuple):
-    """The running generator, None where it has to be started (again); how many values it has been asked for; whether it
-    has ended; and an error that is due next.
+    """The running generator; None where it has to be started (again), or where it said that it was. How many values it
+    has been asked for; whether it has ended; and an error that is due next.
     """
 
-    live: Live | None = None
+    live: Live | dict[str, Any] | None = None
     asked: int = 0
     ended: bool = False
     error: Exception | None = None
@@ -75,7 +98,8 @@ class Generator(Node):
 
     def step(self, state: Yielded, pull: Any, want: int) -> tuple[Block | None, Yielded]:
         """Takes values as long as they fit. Errors wait in the state, since a generator cannot be asked again."""
-        live, asked, ended, error = state
+        said, asked, ended, error = state
+        live = said if isinstance(said, Live) else None
         if error is not None:
             raise error
         if ended:
@@ -85,7 +109,7 @@ class Generator(Node):
         fit = leaves[0].fit if tree.is_leaf else lambda value: _fitted(leaves, tree, value)
         try:
             if live is None:
-                live = self._started(asked)
+                live = self._started(asked, said)
             advance, add = live.next, rows.append
             for _ in range(want):
                 asked += 1
@@ -106,14 +130,20 @@ class Generator(Node):
             return Block(made, len(rows), tree), state
         return (None if ended and error is None else EMPTY), state
 
-    def _started(self, asked: int) -> Live:
-        """The generator after it has been asked for so many values."""
+    def _started(self, asked: int, said: Any) -> Live:
+        """The generator where it said that it was, or after it has been asked for so many values."""
         live = Live(iter(self.generator_func.call(*self.args)))
-        for _ in range(asked):
+        if said is not None:
+            live.go_to(said)
+            return live
+        for i in range(asked):
             try:
                 live.next()
             except StopIteration:
-                break
+                raise FailedPreconditionError(
+                    f"the generator gave {asked} values before the state was saved, and now it ends after {i}; it must "
+                    "give the same values each time, or say where it is (state_dict and load_state_dict)"
+                ) from None
             except Exception:  # told when it happened first
                 continue
         return live
@@ -303,6 +333,10 @@ def from_generator(
     stops early the generator is closed. Values are converted to the dtypes of `output_signature`; one that does not
     fit, such as 1.5 for an int32, raises `InvalidArgumentError`, and iteration can go on after it. `output_types`, and
     `output_shapes` with it, are an older way to give the signature.
+
+    An iterator that is restored asks the generator for all values again up to its place, so it must give the same ones.
+    Where the function returns an iterator with `state_dict` and `load_state_dict`, or `get_state` and `set_state`, that
+    goes to its place by itself.
     """
     if not callable(generator):
         got = type(generator).__name__

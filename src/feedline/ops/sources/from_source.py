@@ -161,7 +161,12 @@ class Reader(Node):
             most = self.source.rows_at_once
             # After a restore, rows that were handed out already are read again and left out.
             asked = taken + want if most is None else max(1, min(taken + want, most))
-            chunk = self._read(position, asked)
+            try:
+                chunk = self._read(position, asked)
+            except Exception:
+                if state.lease is None:  # claimed just now, after a restore: no state will have it
+                    lease.close()
+                raise
             if chunk is None:
                 return None, Reading(position, 0, None, True, lease)
         block = chunk.block

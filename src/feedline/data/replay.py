@@ -1,0 +1,251 @@
+"""`replay`: which samples were in a step of training.
+
+The plan is run once more, on the places of records instead of the records: what comes out of the files, as far as steps
+choose and order rows, becomes numbers; maps do nothing then, and batches are batches of numbers. Every step keeps its
+state, so that it can begin at a checkpoint, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feedline.data.dataset import Dataset
+from feedline.engine import checkpoint
+from feedline.engine.encoding import Decoder
+from feedline.engine.run import Cursor, Run
+from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError, OutOfRangeError
+from feedline.io import places
+from feedline.io.places import Sample
+from feedline.ops.batch import Batch, Grouped
+from feedline.ops.nested import Flattened
+from feedline.ops.pick import Pick
+from feedline.ops.sources.files import Files
+from feedline.ops.sources.indexed import Indexed
+from feedline.ops.view import View
+from feedline.plan.arguments import integer
+from feedline.plan.explain import functions
+from feedline.plan.node import Node, NoState, Pull, RowWise, node
+from feedline.plan.rewrite import standing_for, with_inputs
+from feedline.random.element import uncounted
+from feedline.random.seeds import SeedGenerator
+from feedline.structure.block import Array, Block
+from feedline.structure.nest import LEAF
+
+ROWS = 1024
+
+__all__ = ["Sample", "replay"]
+
+
+def replay(dataset: Any, step: int, state: Any = None) -> list[Sample]:
+    """Which samples element number `step` of a dataset was made from: the file and the record of each of its rows.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/words.tfrecord"
+    >>> with fl.io.TFRecordWriter(path) as writer:
+    ...     for word in ("one", "two", "three", "four"):
+    ...         writer.write(word)
+    >>> ds = fl.TFRecordDataset(path).shuffle(4, seed=1).batch(2)
+    >>> next(iter(ds))
+    array([b'one', b'four'], dtype=object)
+    >>> [sample.record for sample in fl.replay(ds, 0)]
+    [0, 3]
+
+    A sample has `file`, `record`, its number in the file, and `offset`, the byte at which it begins; for data in memory
+    `file` is None and `record` the number of the row. Elements are counted from 0, from the start of the first
+    iteration over the dataset or, with `state`, from where that was saved. The maps of the dataset do not run, unless a
+    filter needs what they give, so many steps take little time: files are read, not decoded. Seeds of the dataset stay
+    as they are. It works through shuffle, batch, repeat, take, skip, shard, filter, map, prefetch, interleave and the
+    like; where a step hides what its elements come from (zip, window, a generator) an error names it.
+    """
+    if not isinstance(dataset, Dataset):
+        raise InvalidTypeError(f"replay: takes a Dataset, got a {type(dataset).__name__}; give a state as state=...")
+    number = integer(step, "step", "replay")
+    if number < 0:
+        raise InvalidArgumentError(f"replay: step must be zero or more, got {number}")
+    plan, prepare, _ = dataset._prepared
+    traced = _traced(_apart(plan, {}))
+    run = Run(traced, prepare)
+    try:
+        with uncounted:
+            return places.samples(_numbers(run, number, state))
+    finally:
+        run.close()
+
+
+def _numbers(run: Run, step: int, state: Any) -> Array:
+    """The numbers of the samples in an element."""
+    if state is None:
+        run.start()
+        cursor = Cursor(run)
+    else:
+        cursor = checkpoint.loaded(checkpoint.checked(state), run, False, _Places(run))
+    left = step
+    while True:
+        block = cursor.next_block(min(left + 1, ROWS))
+        if block is None:
+            raise OutOfRangeError(f"replay: the dataset has {step - left} elements, there is no element {step}")
+        if block.n > left:
+            return np.asarray(block.element(left)).ravel()
+        left -= block.n
+
+
+class _Places(Decoder):
+    """Gives the steps that work on numbers numbers, and the others records."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(strict=True)
+        self._records = {id(n) for o in run.nodes if isinstance(o, Origins) for n in o.input.walk()}
+
+    def rows(self, numbers: Array, node: Node) -> Block:
+        return super().rows(numbers, node) if id(node) in self._records else Block([numbers], len(numbers), LEAF)
+
+    def made(self, numbers: Array, makers: list[Any], node: Node) -> Block:
+        return super().made(numbers, makers, node) if id(node) in self._records else self.rows(numbers, node)
+
+    def value(self, value: Any, node: Node, run: Run) -> Any:
+        if isinstance(value, dict) and "block" in value and id(node) not in self._records and value["block"][1]:
+            raise FailedPreconditionError(
+                f"replay: the state holds elements themselves ({node.written or node.op}, step {node.position}), not "
+                "where they come from; begin at an earlier state, or at the start"
+            )
+        return super().value(value, node, run)
+
+
+# The plan that gives numbers.
+
+
+def _apart(plan: Node, seen: dict[int, SeedGenerator]) -> Node:
+    """The plan with generators of its own, at their beginning."""
+    made = with_inputs(plan, tuple([_apart(n, seen) for n in plan.inputs]))
+    g = getattr(made, "generator", None)
+    if not isinstance(g, SeedGenerator):
+        return made
+    alone = seen.setdefault(id(g), SeedGenerator(g.seed, g.seed2, g.reshuffle))
+    changed: Node = made.replace(generator=alone)
+    return changed
+
+
+def _traced(plan: Node) -> Node:
+    """The plan with a number in place of each row."""
+    if isinstance(plan, RowWise) and plan.one_to_one:
+        return standing_for(plan, Passing(input=_traced(plan.input), written=plan.op))
+    if plan.addressed or isinstance(plan, (Files, Flattened)):
+        return Origins(plan)
+    if isinstance(plan, View):
+        return with_inputs(plan, (_traced(plan.source),))
+    if isinstance(plan, Indexed):
+        return standing_for(plan, RowNumbers(count=plan.cardinality(), written=plan.op))
+    if isinstance(plan, Pick):
+        return standing_for(plan, Picked(source=_traced(plan.source), index=plan.index, written=plan.op))
+    if isinstance(plan, Grouped):
+        below = _traced(plan.input)
+        size, drop, name = plan.batch_size, plan.drop_remainder, plan.written or plan.op
+        return standing_for(plan, Grouping(input=below, batch_size=size, drop_remainder=drop, written=name))
+    if plan.keeps_rows and len(plan.inputs) == 1 and _needs_rows(plan):
+        return Origins(_carried(plan))
+    if plan.keeps_rows or plan.transparent:
+        return with_inputs(plan, tuple([_traced(n) for n in plan.inputs]))
+    raise _hidden(plan)
+
+
+def _needs_rows(plan: Node) -> bool:
+    return bool(functions(plan)) or plan.op in ("ignore_errors", "unique")
+
+
+def _carried(plan: Node) -> Node:
+    """The plan with maps that keep where their rows come from."""
+    if plan.addressed or isinstance(plan, (Files, Flattened)):
+        return plan
+    if isinstance(plan, RowWise) and plan.one_to_one:
+        return standing_for(plan, Carrying(input=_carried(plan.input), made=[plan], written=plan.op))
+    if plan.keeps_rows or plan.transparent:
+        return with_inputs(plan, tuple([_carried(n) for n in plan.inputs]))
+    raise _hidden(plan)
+
+
+def _hidden(plan: Node) -> Exception:
+    return FailedPreconditionError(
+        f"replay: {plan.op} (step {plan.position}) gives elements of which nobody knows the record they come from"
+    )
+
+
+@node
+class Origins(Node):
+    """The number of each row of `input`."""
+
+    op: ClassVar[str] = "origins"
+    transparent: ClassVar[bool] = True
+    input: Node
+
+    def step(self, state: NoState, pull: Pull, want: int) -> tuple[Block | None, NoState]:
+        """Where the next rows come from."""
+        block = pull(want)
+        if block is None or not block.n:
+            return block, state
+        if block.origin is None:
+            raise _hidden(self.input)
+        return Block([block.origin.numbers()], block.n, LEAF), state
+
+
+@node
+class RowNumbers(Indexed):
+    """Numbers of rows in memory, below zero."""
+
+    op: ClassVar[str] = "row_numbers"
+    count: int
+    written: str = ""  # type: ignore[misc]
+
+    def cardinality(self) -> int:
+        """As many as there are rows."""
+        return self.count
+
+    def span(self, start: int, stop: int) -> Block:
+        """The numbers of the rows start to stop."""
+        return self.rows(np.arange(start, stop, dtype=np.int64))
+
+    def rows(self, index: Array) -> Block:
+        """The numbers of these rows."""
+        return Block([-1 - index], len(index), LEAF)
+
+
+@node
+class Picked(Pick):
+    """Numbers of the rows whose numbers come in."""
+
+    written: str = ""  # type: ignore[misc]
+
+
+@node
+class Passing(RowWise):
+    """Stands for a map, which changes no number."""
+
+    op: ClassVar[str] = "passing"
+    written: str = ""  # type: ignore[misc]
+
+    def apply(self, block: Block) -> Block:
+        """The same rows."""
+        return block
+
+
+@node
+class Carrying(RowWise):
+    """A map whose rows come from where those it was made from do."""
+
+    op: ClassVar[str] = "carrying"
+    made: list[RowWise]
+    """It alone; in a list, since it is no input."""
+    written: str = ""  # type: ignore[misc]
+
+    def apply(self, block: Block) -> Block:
+        """What the map gives."""
+        rows = self.made[0].apply(block)
+        return Block(rows.columns, rows.n, rows.tree, block.origin) if rows.n == block.n else rows
+
+
+@node
+class Grouping(Batch):
+    """Batches of numbers."""
+
+    written: str = ""  # type: ignore[misc]

@@ -1,0 +1,133 @@
+"""Several checkpoints at once: what N iterators have left, shared out among M.
+
+Each of the N had a shard of the same elements. Every one of the M loads all N states and takes its own part of what is
+left: of the elements that no shard has come to, of those that wait in shuffles and batches, of files that are half
+read. The steps below the shard go on from the state of the one that has come least far; the shard leaves out what
+others have had. Steps above it say by `Node.dealt` how their states are shared out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from feedline.engine import checkpoint
+from feedline.engine.encoding import Decoder, count
+from feedline.engine.run import Cursor, Run
+from feedline.errors import FailedPreconditionError
+from feedline.plan.dealing import dealt_rows
+from feedline.plan.node import Node
+from feedline.plan.rewrite import with_inputs
+
+
+def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
+    """A cursor over a run like `run`, which has not been started, at its share of what these states have left."""
+    plains = [checkpoint.checked(state) for state in states]
+    if not plains:
+        raise FailedPreconditionError("there is no state in the list; give the states of all shards")
+    number, shard = _shard(run.plan)
+    plains.sort(key=lambda plain: shard.division(_arguments(plain, number, shard))[1])
+    part, parts = _part(shard, [_arguments(plain, number, shard) for plain in plains])
+    run = checkpoint.with_room(run, plains)
+    shard_slot = next(slot for slot, node in enumerate(run.nodes) if node.shares)
+    decoder = Decoder(strict)
+    olds: list[Run] = []
+    rests = []
+    for i, plain in enumerate(plains):
+        changes = {number: dict(zip(sorted(shard.shares), _arguments(plain, number, shard), strict=True))}
+        old = Run(_as_part(checkpoint.as_saved(run, changes).plan, i, len(plains)), run.prepare)
+        sizes = checkpoint.compared(plain, old.plan, strict)
+        if sizes:
+            checkpoint.nothing_ready(plain, sizes)
+            old = checkpoint.as_saved(old, sizes)
+        old, rest = checkpoint.settled(plain, old, decoder)
+        olds.append(old)
+        rests.append(rest)
+    _check_seeds(run.nodes[shard_slot], plains)
+    _start(olds, shard_slot)
+    first = run.first_below(shard_slot)
+    lowest = min(olds, key=lambda old: getattr(old.states[shard_slot], "seen", 0))
+    for slot, node in enumerate(run.nodes):
+        if first <= slot < shard_slot:
+            run.states[slot] = lowest.states[slot]
+        else:
+            others = [old.nodes[slot] for old in olds]
+            run.states[slot] = node.dealt(others, [old.states[slot] for old in olds], part, parts)
+    lowest.states[first:shard_slot] = [None] * (shard_slot - first)
+    for old in olds:
+        old.close()
+    count(run.plan, plains[part % len(plains)]["counts"])
+    cursor = Cursor(run)
+    rows = dealt_rows(rests, part, parts)
+    if rows is not None:
+        cursor.block, cursor.rows = rows, iter(rows.rows())
+    cursor.ended = all(plain["ended"] for plain in plains)
+    return cursor
+
+
+def _shard(plan: Node) -> tuple[int, Node]:
+    """The step that gives a part of its input, and its number."""
+    found = [(i, n) for i, n in enumerate(n for n in plan.walk() if not n.transparent) if n.shares]
+    if len(found) != 1:
+        what = "has no shard" if not found else f"has {len(found)} of them"
+        raise FailedPreconditionError(
+            "several states at once are what shards have left, to be shared out anew; for that the dataset needs one "
+            f"shard step, and this one {what}. With one worker, too, write shard(1, 0), directly over files or names"
+        )
+    shard = found[0][1]
+    for n in plan.walk():
+        if n.many and any(below is shard for below in n.inputs[0].walk()) and getattr(n, "source", None) is n.inputs[0]:
+            raise FailedPreconditionError(
+                f"step {shard.position}: rows in memory that are shuffled after the shard cannot be shared out anew, "
+                "since their numbers are shuffled in their place; shuffle before the shard, with a seed, or set "
+                "options.experimental_optimization.apply_default_optimizations to False for saving and restoring"
+            )
+    return found[0]
+
+
+def _arguments(plain: dict[str, Any], number: int, shard: Node) -> list[int]:
+    """What a state says of the part it is of, the arguments in the order of their names."""
+    steps = plain["steps"]
+    step = steps[number]["arguments"] if number < len(steps) else {}
+    if not shard.shares <= step.keys():
+        raise FailedPreconditionError(
+            f"the state belongs to another dataset: where this one has {shard.op} it has "
+            f"{steps[number]['op'] if number < len(steps) else 'nothing'}"
+        )
+    return [int(step[name][0]) for name in sorted(shard.shares)]
+
+
+def _part(shard: Node, saved: list[list[int]]) -> tuple[int, int]:
+    """Which part of how many the iterator is; checks that the states are all parts of one whole."""
+    n = len(saved)
+    by, index = shard.division([getattr(shard, name) for name in sorted(shard.shares)])
+    parts = [shard.division(arguments) for arguments in saved]
+    if any(k != n for k, _ in parts) or sorted(i for _, i in parts) != list(range(n)):
+        told = ", ".join(f"{i} of {k}" for k, i in parts)
+        raise FailedPreconditionError(f"the states of all shards are needed, each once; there are those of {told}")
+    return index, by
+
+
+def _as_part(plan: Node, part: int, parts: int) -> Node:
+    made = with_inputs(plan, tuple([_as_part(n, part, parts) for n in plan.inputs]))
+    return made.as_part(part, parts)
+
+
+def _check_seeds(shard: Node, plains: list[dict[str, Any]]) -> None:
+    """Shards share one sequence only if all had the same seeds below."""
+    seeds = sum(getattr(n, "generator", None) is not None for n in shard.walk())
+    for counts in zip(*(plain["counts"][:seeds] for plain in plains), strict=True):
+        if len({tuple(c[1:]) for c in counts}) > 1:
+            raise FailedPreconditionError(
+                "the elements below the shard are in another order for each iterator, since a shuffle there has no "
+                "seed: what others have had cannot be told; give it a seed, or shuffle after the shard"
+            )
+
+
+def _start(olds: list[Run], slot: int) -> None:
+    """Where some iterators have begun to read, all have."""
+    for old in olds:
+        above = range(slot, len(old.nodes))
+        late = [i for i in above if old.states[i] is None and any(o.states[i] is not None for o in olds)]
+        if late:  # the highest starts those below it
+            old.input_at(late[-1]).start()

@@ -1,0 +1,346 @@
+"""States as plain values, and back.
+
+A state is a NamedTuple of values, or a class with `save` and `load`. Values are what JSON has, plus bytes, arrays,
+blocks, exceptions and nested runs. What is live (an open generator) is left out: its node opens it again from the rest.
+Of rows that say where they come from only that is kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from feedline import errors
+from feedline.engine.run import Moment, Run
+from feedline.errors import DataLossError, FailedPreconditionError, OpError
+from feedline.io import places
+from feedline.plan.face import dataset, from_recipe, in_memory
+from feedline.plan.fingerprint import own_digest
+from feedline.plan.node import Node, RowFailed, RowWise
+from feedline.random.seeds import M, SeedGenerator
+from feedline.structure.block import Array, Block, Bytes, Objects, merged_spec, object_array
+from feedline.structure.nest import LEAF, Tree
+from feedline.structure.optional import Optional
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import RaggedTensorSpec
+from feedline.structure.types import as_dtype
+
+
+def outline(plan: Node) -> list[str]:
+    """The operators of a plan, inputs first."""
+    return [n.op for n in plan.walk()]
+
+
+def generators(plan: Node) -> list[Any]:
+    """The seed generators of a plan, each once."""
+    return _each_once(getattr(n, "generator", None) for n in plan.walk())
+
+
+def counters(plan: Node) -> list[Any]:
+    """What counts the iterations of a plan, each once: seed generators, and the epochs of users' functions."""
+    return [*generators(plan), *_each_once(getattr(n, "epochs", None) for n in plan.walk())]
+
+
+def _each_once(found: Iterable[Any]) -> list[Any]:
+    return list({id(g): g for g in found if g is not None and hasattr(g, "count")}.values())
+
+
+def counts(run: Run, states: list[Any]) -> list[Any]:
+    """The counts that go with `states`: without what the run has counted since."""
+    later: dict[int, int] = {}
+    for node, now, then in zip(run.nodes, run.states, states, strict=True):
+        if now is None or now is then:
+            continue
+        earlier = {} if then is None else {id(g): n for g, n in node.taken(then)}
+        for generator, n in node.taken(now):
+            seeds = (n - earlier.get(id(generator), 0)) * (2 if generator.reshuffle else 1)
+            later[id(generator)] = later.get(id(generator), 0) + seeds
+        epochs = getattr(node, "epochs", None)
+        if epochs is not None and now.draws is not None and (then is None or then.draws is not None):
+            later[id(epochs)] = 1 if then is None else now.draws[1] - then.draws[1]
+    found = []
+    for counter in counters(run.plan):
+        count = counter.count - later.get(id(counter), 0)
+        drawn = isinstance(counter, SeedGenerator) and max(counter.seed, counter.seed2) > M
+        found.append([count, counter.seed, counter.seed2] if drawn else [count])
+    return found
+
+
+def count(plan: Node, counts: list[Any]) -> None:
+    """Sets what counts the iterations of a plan."""
+    for counter, (number, *seeds) in zip(counters(plan), counts, strict=False):
+        counter.count = number
+        if seeds:  # drawn from the operating system by the process that saved: later epochs go on with them
+            counter.seed, counter.seed2 = seeds
+
+
+def encode(value: Any) -> Any:
+    """`value` as JSON; what JSON has no form for becomes a dict with one key that says what it is."""
+    if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, np.generic)):
+        return value
+    if isinstance(value, bytes):
+        return {"b": base64.b64encode(value).decode()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _encode_array(np.asarray(value), isinstance(value, np.generic))
+    if isinstance(value, Block):
+        return _encode_block(value)
+    if isinstance(value, places.Expected):
+        return {"file": [base64.b64encode(value.name).decode(), value.mark]}
+    if isinstance(value, Moment):
+        return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states], []]}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        usual = getattr(value, "_field_defaults", {})
+        fields = zip(value._fields, value, strict=True)
+        return {"state": {k: encode(v) for k, v in fields if k not in usual or not _is(v, usual[k])}}
+    if isinstance(value, tuple):
+        return {"tuple": [encode(v) for v in value]}
+    if isinstance(value, list):
+        return [encode(v) for v in value]
+    if isinstance(value, dict):
+        return {"dict": [[encode(k), encode(v)] for k, v in value.items()]}
+    if isinstance(value, Exception):
+        text = str(value) if isinstance(value, OpError) else f"{type(value).__name__}: {value}"
+        return {"error": [_op_error(type(value)), text]}
+    if isinstance(value, Run):
+        with value.held() as states:
+            coded = [encode(s) for s in states]
+            return {"run": [encode(value.key), outline(value.plan), coded, counts(value, states)]}
+    if isinstance(value, RaggedTensor):
+        return {"ragged": [encode(value.values), encode(value.row_splits)]}
+    if isinstance(value, SparseTensor):
+        return {"sparse": [encode(value.indices), encode(value.values), encode(value.dense_shape)]}
+    if isinstance(value, Optional):
+        if value.has_value():
+            return {"optional": encode(Block.of_elements([value.get_value()]))}
+        raise FailedPreconditionError("an empty optional in a shuffle or window buffer cannot be saved")
+    plan = getattr(value, "_plan", None)
+    if plan is not None:
+        return {"dataset": _encode_dataset(plan)}
+    if hasattr(value, "save") and hasattr(type(value), "load"):
+        return {"saved": encode(value.save())}
+    file = getattr(value, "file", None)
+    if isinstance(file, places.File):
+        return {"file": [base64.b64encode(file.name).decode(), places.mark_of(file)]}
+    if hasattr(value, "told"):  # live, and may know where it is
+        return encode(value.told())
+    if hasattr(value, "close"):
+        return None  # live: opened again from what the state says beside it
+    raise FailedPreconditionError(f"a {type(value).__name__} cannot be part of a saved iterator state")
+
+
+def _op_error(kind: type[Exception]) -> str:
+    """The name of TensorFlow's class for an exception; that of a function of the user's may have a class of its own."""
+    known: list[type] = [c for c in errors.op_class(kind).__mro__ if getattr(errors, c.__name__, None) is c]
+    return known[0].__name__
+
+
+def _is(value: Any, usual: Any) -> bool:
+    return value is usual or (type(value) is type(usual) and isinstance(value, (int, str, tuple)) and value == usual)
+
+
+def _encode_block(block: Block) -> Any:
+    """Where the rows come from, if they say so and the files are as they were; else the rows."""
+    if block.origin is not None and block.n:
+        plain = places.packed(block.origin.numbers())
+        if not block.columns or not places.any_changed(plain):
+            makers = [[n.written or n.op, n.position, own_digest(n)] for n in block.origin.makers]
+            return {"made": [plain, makers]} if makers else {"places": plain}
+    return {"block": [_encode_tree(block.tree), block.n, [_encode_column(c) for c in block.columns]]}
+
+
+def _encode_dataset(plan: Node) -> Any:
+    block = getattr(plan, "block", None)
+    if isinstance(block, Block):
+        return encode(block)
+    recipe = plan.recipe() if hasattr(plan, "recipe") else None
+    if recipe is not None:
+        return {"recipe": [plan.op, encode(recipe)]}
+    raise FailedPreconditionError(
+        f"a dataset made by a function ({plan.op}) is waiting in a buffer and cannot be saved; "
+        "save before it gets there, or flatten it with flat_map first"
+    )
+
+
+def _encode_array(array: np.ndarray[Any, Any], scalar: bool) -> Any:
+    if array.dtype.kind == "O":
+        items = [base64.b64encode(v).decode() for v in array.ravel().tolist()]
+        return {"strings": [list(array.shape), items]}
+    narrow = _narrowest(array)
+    raw = base64.b64encode(np.ascontiguousarray(array, narrow).tobytes()).decode()
+    return {"array": [as_dtype(array.dtype).name, list(array.shape), raw, scalar, as_dtype(narrow).name]}
+
+
+def _narrowest(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
+    """The smallest type that holds the values: row numbers are int64 but seldom need it."""
+    given: np.dtype[Any] = array.dtype
+    if given != np.int64 or not array.size:
+        return given
+    low, high = int(array.min()), int(array.max())
+    fitting = (np.dtype(t) for t in (np.uint8, np.uint16, np.uint32) if low >= 0 and high <= np.iinfo(t).max)
+    return next(fitting, given)
+
+
+def _encode_column(column: Any) -> Any:
+    if isinstance(column, Bytes):
+        column = column.objects()
+    if not isinstance(column, Objects):
+        return encode(column)
+    ragged = None
+    if isinstance(column.spec, RaggedTensorSpec):  # rows of ragged tensors are plain arrays that batch as ragged ones
+        dims = column.spec.shape.dims
+        spec = column.spec
+        ragged = [dims and list(dims), spec.dtype.name, spec.ragged_rank, spec.row_splits_dtype.name]
+    return {"objects": [[encode(v) for v in column.items], ragged]}
+
+
+def _encode_tree(tree: Tree) -> Any:
+    if tree.kind is None:
+        return None
+    name = f"{tree.kind.__module__}:{tree.kind.__qualname__}"
+    return [name, [encode(k) for k in tree.keys], [_encode_tree(c) for c in tree.children]]
+
+
+class Decoder:
+    """Makes of plain values what `encode` made them from. If `strict`, files must be what they were."""
+
+    def __init__(self, strict: bool = True) -> None:
+        self.strict = strict
+        self.makers: list[Node] = []
+
+    def rows(self, numbers: Array, node: Node) -> Block:
+        """The rows in a state of `node` that come from these places."""
+        return places.rows_at(numbers)
+
+    def made(self, numbers: Array, makers: list[Any], node: Node) -> Block:
+        """The rows in a state of `node` that were made, by nodes of the plan, of those that come from these places."""
+        rows = places.rows_at(numbers)
+        for maker in makers:
+            found = self._maker(*maker)
+            try:
+                rows = found.remade(rows)
+            except RowFailed as failed:
+                raise FailedPreconditionError(
+                    f"{found.op} (step {found.position}) cannot make the rows again that it had made when the state "
+                    f"was saved: {failed.error}"
+                ) from failed.error
+        return rows
+
+    def _maker(self, name: str, position: int, digest: str) -> RowWise:
+        """The node that has made rows; where it has changed since, the one in its place."""
+        named = [n for n in self.makers if isinstance(n, RowWise) and (n.written or n.op) == name]
+        same = [n for n in named if own_digest(n) == digest] or [n for n in named if n.position == position]
+        if not same:
+            raise FailedPreconditionError(f"the state holds rows that {name} (step {position}) made, and it is gone")
+        return same[0]
+
+    def state(self, value: Any, node: Node, run: Run) -> Any:
+        """The state of `node` that `encode` described."""
+        if isinstance(value, dict) and "state" in value:
+            fields = {k: self.value(v, node, run) for k, v in value["state"].items()}
+            if not fields.keys() <= set(node.State._fields):
+                raise FailedPreconditionError(
+                    f"step {node.position}, {node.op}: the state was saved in the middle of something that the step "
+                    "does not do as it runs here; restore it with the options it was saved with"
+                )
+            return node.loaded(node.State(**fields))
+        if isinstance(value, dict) and "saved" in value:
+            return node.loaded(node.State.load(self.value(value["saved"], node, run)))
+        return self.value(value, node, run)
+
+    def value(self, value: Any, node: Node, run: Run) -> Any:
+        """The inverse of `encode`, for a value in the state of `node`."""
+        if isinstance(value, list):
+            return [self.value(v, node, run) for v in value]
+        if not isinstance(value, dict):
+            return value
+        ((kind, got),) = value.items()
+        if kind == "b":
+            return base64.b64decode(got)
+        if kind == "array":
+            dtype, shape, raw, scalar, narrow = got
+            stored = np.frombuffer(base64.b64decode(raw), as_dtype(narrow).dtype)
+            array = stored.astype(as_dtype(dtype).dtype).reshape(shape)
+            return array[()] if scalar else array
+        if kind == "strings":
+            shape, items = got
+            return object_array([base64.b64decode(v) for v in items]).reshape(shape)
+        if kind == "block":
+            tree, n, columns = got
+            leaves = [self._column(c, node, run) for c in columns]
+            return Block(leaves, n, self._tree(tree, node, run))
+        if kind == "places":
+            return self.rows(places.unpacked(got, self.strict), node)
+        if kind == "made":
+            return self.made(places.unpacked(got[0], self.strict), got[1], node)
+        if kind == "file":
+            name = base64.b64decode(got[0])
+            if self.strict:
+                places.must_be_same(name, got[1])
+            return places.Expected(name, got[1])
+        if kind == "tuple":
+            return tuple(self.value(v, node, run) for v in got)
+        if kind == "dict":
+            return {self.value(k, node, run): self.value(v, node, run) for k, v in got}
+        if kind == "error":
+            return getattr(errors, got[0], errors.UnknownError)(got[1])
+        if kind == "ragged":
+            return RaggedTensor.from_row_splits(self.value(got[0], node, run), self.value(got[1], node, run))
+        if kind == "sparse":
+            return SparseTensor(*(self.value(v, node, run) for v in got))
+        if kind == "optional":
+            return Optional.from_value(self.value(got, node, run).element(0))
+        if kind == "dataset":
+            if "recipe" in got:
+                op, values = got["recipe"]
+                return dataset(from_recipe(op, self.value(values, node, run)))
+            return dataset(in_memory(self.value(got, node, run)))
+        if kind == "run":
+            return self._run(got, node, run)
+        raise DataLossError(f"the iterator state holds {kind!r}, which this version does not know")
+
+    def _run(self, got: Any, node: Node, run: Run) -> Run:
+        key = self.value(got[0], node, run)
+        child = run.nested(node.child(key), key)
+        if outline(child.plan) != got[1]:
+            raise FailedPreconditionError(
+                f"the function of {node.op} makes another dataset than when the state was saved: "
+                f"{' → '.join(outline(child.plan))} instead of {' → '.join(got[1])}"
+            )
+        count(child.plan, got[3])
+        self.makers += child.nodes
+        child.states[:] = [self.state(s, n, child) for s, n in zip(got[2], child.nodes, strict=True)]
+        return child
+
+    def _column(self, value: Any, node: Node, run: Run) -> Any:
+        if isinstance(value, dict) and "objects" in value:
+            coded, ragged = value["objects"]
+            items = [self.value(v, node, run) for v in coded]
+            return Objects(items, RaggedTensorSpec(*ragged) if ragged else merged_spec(items) if items else None)
+        return self.value(value, node, run)
+
+    def _tree(self, value: Any, node: Node, run: Run) -> Tree:
+        if value is None:
+            return LEAF
+        name, keys, children = value
+        kind = _class_of(name)
+        below = tuple(self._tree(child, node, run) for child in children)
+        return Tree(kind, tuple(self.value(k, node, run) for k in keys), below)
+
+
+def _class_of(name: str) -> type:
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    # Nothing but what elements are made of: putting an element together calls the class.
+    fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
+    if not isinstance(found, type) or not (fields or issubclass(found, (tuple, Mapping))):
+        raise FailedPreconditionError(
+            f"the iterator state needs the class {name}, which is not imported here, or no structure"
+        )
+    return found

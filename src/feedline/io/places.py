@@ -1,0 +1,352 @@
+"""Where records lie in files, as numbers, and the records for such numbers again.
+
+A number stands for a file, as it was when it was opened, and a byte in it (after decompression). Numbers mean something
+in this process alone; `packed` makes of them what a checkpoint can hold, `unpacked` takes it back.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import os
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from feedline import kernels
+from feedline.errors import FailedPreconditionError
+from feedline.io.files import shown
+from feedline.structure.block import Array, Block, Origin, concat
+
+if TYPE_CHECKING:
+    from feedline.io.reader import Reader
+
+SHIFT = 42
+"""Bits for the place in a file: 4 TiB, which leaves room for two million files."""
+
+PIECE = 4096
+PIECES = 16
+"""A file that was written since is the same if it is as long and the same in so many pieces, spread over all of it."""
+ROWS = 4096
+SPARSE = 1 << 18
+"""Records that are further apart than this on average are read in small pieces, without what is between them."""
+
+_READERS = {
+    "tfrecord": ("feedline.io.tfrecord.reader", "TFRecordReader"),
+    "text": ("feedline.io.text", "TextLineReader"),
+    "fixed": ("feedline.io.fixed", "FixedLengthReader"),
+    "csv": ("feedline.io.csv.records", "CsvReader"),
+}
+
+
+class File(NamedTuple):
+    """A file as it was when it was opened, and how to read it."""
+
+    recipe: tuple[Any, ...]
+    name: bytes
+    size: int
+    mtime: int
+
+
+class _Known:
+    """All files that numbers stand for."""
+
+    def __init__(self) -> None:
+        self.files: list[File] = []
+        self.numbers: dict[File, int] = {}
+        self.lock = threading.Lock()
+
+    def number(self, file: File) -> int:
+        with self.lock:
+            number = self.numbers.setdefault(file, len(self.files))
+            if number == len(self.files):
+                self.files.append(file)
+            return number
+
+
+_known = _Known()
+
+
+def base_of(file: File) -> int | None:
+    """The number of the first byte of a file; None where numbers do not reach."""
+    number = _known.number(file)
+    return number << SHIFT if number < 1 << (62 - SHIFT) and file.size < 1 << SHIFT else None
+
+
+def file_of(number: int) -> File:
+    """The file in which a number is."""
+    return _known.files[number >> SHIFT]
+
+
+def by_file(ordered: Array) -> Iterator[tuple[File, int, int, int]]:
+    """For numbers in rising order: each file with the number of its first byte, and where its numbers start and stop
+    among them.
+    """
+    which = ordered >> SHIFT
+    starts = np.flatnonzero(np.diff(which, prepend=-1)).tolist()
+    for start, stop in pairwise([*starts, len(ordered)]):
+        number = int(which[start])
+        yield _known.files[number], number << SHIFT, start, stop
+
+
+# Records for numbers.
+
+
+def rows_at(numbers: Array) -> Block:
+    """The records that begin at these numbers, in their order. Each file is read once, forwards."""
+    ordered, back = np.unique(numbers, return_inverse=True)
+    parts = [(file, base, ordered[start:stop] - base) for file, base, start, stop in by_file(ordered)]
+    if len(parts) > 1 and any(file.recipe[-1] for file, _, _ in parts):  # compressed: each up to its last place
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1), "feedline-restore") as pool:
+            blocks = list(pool.map(lambda part: _rows_of(*part), parts))
+    else:
+        blocks = [_rows_of(*part) for part in parts]
+    return concat(blocks).take(back)
+
+
+def _rows_of(file: File, base: int, offsets: Array) -> Block:
+    gap = int(offsets[-1] - offsets[0]) // len(offsets)
+    reader = opened(file, 1 << 16 if gap > SPARSE and not file.recipe[-1] else None)
+    found: list[Block] = []
+    at = 0
+    try:
+        while at < len(offsets):
+            block = _block_at(reader, file, int(offsets[at]))
+            if block.origin is None or reader.base is None:
+                raise no_record(file, int(offsets[at]))
+            starts = block.origin.numbers() - reader.base
+            wanted = offsets[at : at + int(np.searchsorted(offsets[at:], starts[-1], "right"))]
+            index = np.searchsorted(starts, wanted)
+            wrong = np.flatnonzero(starts[index] != wanted)
+            if len(wrong):
+                raise no_record(file, int(wanted[wrong[0]]))
+            found.append(block.take(index))
+            at += len(wanted)
+    finally:
+        reader.close()
+    rows = concat(found)
+    rows.origin = Origin(base, offsets)
+    return rows
+
+
+def _block_at(reader: Reader, file: File, offset: int) -> Block:
+    from feedline.io.reader import Place
+
+    got = reader.read(Place(offset, 0), ROWS)
+    if got.rows is None:
+        raise no_record(file, offset) from got.error
+    return got.rows
+
+
+def opened(file: File, buffer_size: int | None = None) -> Reader:
+    """A reader of the file as it is now."""
+    kind, *arguments = file.recipe
+    module, name = _READERS[kind]
+    if kind == "csv":
+        from feedline.io.csv.records import Format
+
+        arguments[0] = Format.of_plain(arguments[0])
+    reader: Reader = getattr(importlib.import_module(module), name)(file.name, *arguments, buffer_size=buffer_size)
+    return reader
+
+
+def no_record(file: File, offset: int) -> FailedPreconditionError:
+    """There is none where one was."""
+    return FailedPreconditionError(
+        f"{shown(file.name)} has no record at byte {offset}, where there was one when it was read first: the file has "
+        "changed; put the file back, or start the epoch anew"
+    )
+
+
+class Sample(NamedTuple):
+    """Where a row comes from: the file, the number of the record in it, and the byte at which it begins, after
+    decompression. For rows in memory there is no file, and the record is the number of the row.
+    """
+
+    file: str | None
+    record: int
+    offset: int | None = None
+
+
+def samples(numbers: Array) -> list[Sample]:
+    """What numbers stand for; those below zero for rows in memory. Files are read up to the last place in them, since
+    records are counted.
+    """
+    found = [Sample(None, -1 - n) for n in numbers.tolist()]
+    ordered, back = np.unique(numbers[numbers >= 0], return_inverse=True)
+    named: list[Sample] = []
+    for file, base, start, stop in by_file(ordered):
+        offsets = ordered[start:stop] - base
+        records = _record_numbers(file, offsets)
+        named += [Sample(shown(file.name), *pair) for pair in zip(records, offsets.tolist(), strict=True)]
+    for i, k in zip(np.flatnonzero(numbers >= 0).tolist(), back.tolist(), strict=True):
+        found[i] = named[k]
+    return found
+
+
+def _record_numbers(file: File, offsets: Array) -> list[int]:
+    """The numbers of the records that begin at these places."""
+    from feedline.io.reader import Place
+
+    reader, place, starts = opened(file), Place(), []
+    try:
+        while True:
+            got = reader.read(place, ROWS)
+            if got.place is None:
+                break
+            if got.rows is not None and got.rows.origin is not None:
+                starts.append(got.rows.origin.numbers() - (reader.base or 0))
+            place = got.place
+            if place.offset > offsets[-1]:
+                break
+    finally:
+        reader.close()
+    begins = np.concatenate([np.empty(0, np.int64), *starts])
+    at = np.searchsorted(begins, offsets)
+    wrong = np.flatnonzero(begins[np.minimum(at, len(begins) - 1)] != offsets) if len(begins) else np.arange(1)
+    if len(wrong):
+        raise no_record(file, int(offsets[wrong[0]]))
+    return [int(i) for i in at]
+
+
+# Whether a file is still what it was.
+
+
+def mark_of(file: File) -> list[int]:
+    """What tells later whether a file has changed: size, time, and a checksum of pieces of it."""
+    return [file.size, file.mtime, _pieces(file.name, file.size, file.mtime)]
+
+
+@lru_cache(4096)
+def _pieces(name: bytes, size: int, mtime: int) -> int:
+    """A checksum of pieces, the beginning and the end among them; -1 where the file is not there or is another one."""
+    try:
+        with open(name, "rb") as f:
+            status = os.fstat(f.fileno())
+            if (status.st_size, status.st_mtime_ns) != (size, mtime):
+                return -1
+            if size <= PIECES * PIECE:
+                return kernels.crc32c(f.read())
+            last = size - PIECE
+            found = [os.pread(f.fileno(), PIECE, last * i // (PIECES - 1)) for i in range(PIECES)]
+            return kernels.crc32c(b"".join(found))
+    except OSError:
+        return -1
+
+
+def changed(name: bytes, mark: Sequence[int]) -> str:
+    """What is different about a file, in words; empty where it is the one that `mark` was made of, or a copy of it."""
+    size, mtime, pieces = mark
+    try:
+        status = os.stat(name)
+    except OSError as e:
+        return f"it cannot be opened any more ({e.strerror})"
+    if status.st_size != size:
+        return f"it had {size} bytes and has {status.st_size}"
+    if status.st_mtime_ns != mtime and _pieces(name, size, status.st_mtime_ns) != pieces:
+        return "it was written since, and what it holds is different"
+    return ""
+
+
+def must_be_same(name: bytes, mark: Sequence[int]) -> None:
+    """Raises where a file has changed."""
+    what = changed(name, mark)
+    if what:
+        raise FailedPreconditionError(
+            f"the state belongs to {shown(name)} as it was, and the file has changed: {what}; put the file back, start "
+            "the epoch anew, or go on with the file as it is with load_state_dict(state, strict=False)"
+        )
+
+
+class Expected(NamedTuple):
+    """Stands for a file that was open when a checkpoint was made, until it is opened again."""
+
+    name: bytes
+    mark: list[int]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+# Numbers as plain values.
+
+
+def packed(numbers: Array) -> list[Any]:
+    """Numbers as plain values: the files with their first places, the steps from each place to the next in rising
+    order, and the order that the numbers had.
+    """
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    files = []
+    steps = np.zeros(len(ordered), np.int64)
+    steps[1:] = np.diff(ordered)
+    for file, base, start, stop in by_file(ordered):
+        steps[start] = 0
+        name = base64.b64encode(file.name).decode()
+        files.append([list(file.recipe), name, mark_of(file), stop - start, int(ordered[start]) - base])
+    width = max(1, (int(steps.max(initial=0)).bit_length() + 7) // 8)
+    # A plane per byte: the high ones are nearly all zero, and cost next to nothing once they are compressed.
+    planes = steps.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :width].T
+    places = np.empty(len(order), np.uint32)
+    places[order] = np.arange(len(order), dtype=np.uint32)
+    rising = bool((order[1:] > order[:-1]).all())
+    columns = [((places >> b) & 1).astype(np.uint8) for b in range(0 if rising else _bits(len(order)))]
+    ranks = np.packbits(np.stack(columns, axis=1)).tobytes() if columns else b""
+    data = zlib.compress(planes.tobytes(), 1)
+    return [len(order), files, width, base64.b64encode(data).decode(), base64.b64encode(ranks).decode()]
+
+
+def any_changed(plain: Any) -> bool:
+    """True when a file that packed numbers stand for is no longer what it was."""
+    return any(mark[2] < 0 or _pieces(base64.b64decode(name), mark[0], mark[1]) < 0 for _, name, mark, *_ in plain[1])
+
+
+def unpacked(plain: Any, strict: bool = True) -> Array:
+    """The numbers that `packed` described, in the order they had. Files must be what they were, if `strict`."""
+    n, files, width, data, ranks = plain
+    raw = np.frombuffer(zlib.decompress(base64.b64decode(data)), np.uint8)
+    wide = np.zeros((n, 8), np.uint8)
+    wide[:, :width] = raw[: n * width].reshape(width, n).T
+    steps = wide.ravel().view("<i8").astype(np.int64)
+    if ranks:
+        places, bits = np.zeros(n, np.int64), _bits(n)
+        ones = np.unpackbits(np.frombuffer(base64.b64decode(ranks), np.uint8))[: n * bits].reshape(n, bits)
+        for b in range(bits):
+            places |= ones[:, b].astype(np.int64) << b
+    else:
+        places = np.arange(n)
+    ordered = np.empty(n, np.int64)
+    at = 0
+    for recipe, name_, mark, count, first in files:
+        name = base64.b64decode(name_)
+        if strict:
+            must_be_same(name, mark)
+        base = base_of(_as_now(_tuples(recipe), name, mark))
+        assert base is not None
+        ordered[at : at + count] = base + first + np.cumsum(steps[at : at + count])
+        at += count
+    return ordered[places]
+
+
+def _as_now(recipe: tuple[Any, ...], name: bytes, mark: Sequence[int]) -> File:
+    """The file as it is now; as it was, where it is not there."""
+    try:
+        status = os.stat(name)
+    except OSError:
+        return File(recipe, name, mark[0], mark[1])
+    return File(recipe, name, status.st_size, status.st_mtime_ns)
+
+
+def _bits(n: int) -> int:
+    return max(0, n - 1).bit_length()
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,38 @@
+"""States of several iterators shared out among others: what nodes have in common there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from feedline.errors import FailedPreconditionError
+from feedline.structure.block import Block, concat
+
+if TYPE_CHECKING:
+    from feedline.plan.node import Node
+
+
+def dealt_rows(blocks: Sequence[Block | None], part: int, parts: int) -> Block | None:
+    """The rows of one of `parts` who share the rows of all these blocks."""
+    found = [b for b in blocks if b is not None and b.n]
+    rows = concat(found) if found else None
+    if rows is None or rows.n <= part:
+        return None
+    return rows.take(np.arange(part, rows.n, parts))
+
+
+def error_waits(node: Node) -> FailedPreconditionError:
+    """A state cannot be dealt out while an error is due."""
+    return FailedPreconditionError(
+        f"{node.op} (step {node.position}): an error is due next in one of the states; save after it has been raised"
+    )
+
+
+def undealt(node: Node, saved: int, parts: int) -> FailedPreconditionError:
+    """A step whose state cannot be shared out."""
+    return FailedPreconditionError(
+        f"{node.op} (step {node.position}) cannot go on in {parts} iterators where {saved} were saved; put it before "
+        "the shard, or go on with as many as there were"
+    )

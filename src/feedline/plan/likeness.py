@@ -1,0 +1,29 @@
+"""Arguments of nodes: whether two are the same, and how one is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from feedline.structure.block import Block
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two plans have the same there: arrays and blocks by what they hold."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return (
+            isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
+        )
+    if isinstance(a, (tuple, list)) and type(a) is type(b) and not hasattr(a, "_fields"):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Block):
+        return isinstance(b, Block) and a.tree == b.tree and a.n == b.n and all(map(same, a.rows(), b.rows()))
+    return bool(a == b)
+
+
+def brief(value: Any) -> str:
+    """A value in a line that shows a plan."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+

@@ -1,0 +1,153 @@
+"""io/places.py: where records lie, as numbers, and the records for them again."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import feedline as fl
+from feedline.engine.run import Run
+from feedline.io import places
+from feedline.structure.block import Block, concat
+
+
+def blocks_of(dataset: Any) -> Block:
+    """All rows of a dataset, with where they come from."""
+    run = Run(dataset._plan)
+    run.start()
+    found = []
+    while (block := run.pull(7)) is not None:
+        if block.n:
+            found.append(block)
+    run.close()
+    return concat(found)
+
+
+def tfrecords(path: Path, n: int, compression: str = "") -> str:
+    with fl.io.TFRecordWriter(str(path), compression) as writer:
+        for i in range(n):
+            writer.write(b"%d" % i * (1 + i % 40))
+    return str(path)
+
+
+def lines(path: Path, n: int, end: bytes = b"\n") -> str:
+    path.write_bytes(end.join(b"line %d" % i for i in range(n)))
+    return str(path)
+
+
+SOURCES: dict[str, Callable[[Path], Any]] = {
+    "tfrecord": lambda p: fl.TFRecordDataset([tfrecords(p / "a", 50), tfrecords(p / "b", 33)]),
+    "tfrecord in turn": lambda p: fl.TFRecordDataset(
+        [tfrecords(p / "a", 50), tfrecords(p / "b", 33)], num_parallel_reads=2
+    ),
+    "tfrecord gzip": lambda p: fl.TFRecordDataset(tfrecords(p / "a", 50, "GZIP"), "GZIP"),
+    "tfrecord zlib": lambda p: fl.TFRecordDataset(tfrecords(p / "a", 50, "ZLIB"), "ZLIB"),
+    "text": lambda p: fl.TextLineDataset([lines(p / "a", 50), lines(p / "b", 9)]),
+    "text with returns": lambda p: fl.TextLineDataset(lines(p / "a", 50, b"\r\n")),
+    "fixed": lambda p: (
+        (p / "f").write_bytes(b"head" + bytes(range(200)) + b"foot"),
+        fl.FixedLengthRecordDataset(str(p / "f"), 4, 4, 4),
+    )[1],
+    "csv": lambda p: (
+        (p / "c").write_text("x,y\n" + "".join(f'{i},"a{i}\n"\n' for i in range(60))),
+        fl.experimental.CsvDataset(str(p / "c"), [fl.int64, [b"none"]], header=True),
+    )[1],
+    "csv of floats": lambda p: (
+        (p / "c").write_text("".join(f"{i / 3},,{i}\n" for i in range(60))),
+        fl.experimental.CsvDataset(str(p / "c"), [[0.5], [1.25], fl.float64], select_cols=[0, 1, 2]),
+    )[1],
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_rows_are_found_again(kind: str, tmp_path: Path) -> None:
+    block = blocks_of(SOURCES[kind](tmp_path))
+    assert block.origin is not None
+    numbers = block.origin.numbers()
+    rng = np.random.default_rng(1)
+    for index in (np.arange(block.n), rng.permutation(block.n), rng.integers(0, block.n, 20), np.array([block.n - 1])):
+        plain = json.loads(json.dumps(places.packed(numbers[index])))
+        found = places.rows_at(places.unpacked(plain))
+        assert found.rows() == block.take(index).rows()
+        assert found.origin is not None and (found.origin.numbers() == numbers[index]).all()
+
+
+def test_ten_thousand_places_take_less_than_fifty_kilobytes() -> None:
+    base = places.base_of(places.File(("tfrecord", ""), b"somewhere", 1 << 30, 1))
+    assert base is not None
+    rng = np.random.default_rng(1)
+    offsets = np.cumsum(rng.integers(700, 900, 40_000))[np.sort(rng.choice(40_000, 10_000, replace=False))]
+    plain = places.packed(base + rng.permutation(offsets))
+    assert len(json.dumps(plain)) < 50_000
+
+
+def test_records_far_apart_are_read_without_what_is_between(tmp_path: Path) -> None:
+    with fl.io.TFRecordWriter(str(tmp_path / "large")) as writer:
+        for i in range(12):
+            writer.write(bytes([i]) * 400_000)
+    block = blocks_of(fl.TFRecordDataset(str(tmp_path / "large")))
+    assert block.origin is not None
+    found = places.rows_at(block.origin.numbers()[[11, 0, 5]])
+    assert [r[0] for r in found.rows()] == [11, 0, 5]
+
+
+def test_who_makes_other_rows_loses_where_they_come_from(tmp_path: Path) -> None:
+    ds = fl.TFRecordDataset(tfrecords(tmp_path / "a", 20))
+    for kept in (ds.take(5), ds.skip(3), ds.shard(2, 1), ds.filter(lambda x: len(x) > 4), ds.repeat(2), ds.shuffle(4)):
+        assert blocks_of(kept).origin is not None and kept._plan.addressed
+    for made in (ds.map(lambda x: x + b"!"), ds.map(lambda x: x).shuffle(3)):
+        origin = blocks_of(made).origin
+        assert origin is not None and [n.op for n in origin.makers] == ["map"] and made._plan.addressed
+    for lost in (ds.map(lambda x: print(end="") or x), ds.batch(2), ds.enumerate()):
+        assert blocks_of(lost).origin is None and not lost._plan.addressed
+
+
+def test_a_file_that_was_copied_is_the_same_and_one_that_was_changed_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    tfrecords(path, 20)
+    block = blocks_of(fl.TFRecordDataset(str(path)))
+    assert block.origin is not None
+    plain = places.packed(block.origin.numbers())
+    os.utime(path, ns=(5, 5))
+    assert places.rows_at(places.unpacked(plain)).rows() == block.rows()
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(fl.errors.FailedPreconditionError, match=r"a as it was.*is different.*strict=False"):
+        places.unpacked(plain)
+    path.write_bytes(data[:100] + b"!" + data[101:])
+    with pytest.raises(fl.errors.FailedPreconditionError, match="is different"):
+        places.unpacked(plain)
+    path.write_bytes(data[:-1])
+    with pytest.raises(fl.errors.FailedPreconditionError, match=rf"it had {len(data)} bytes and has {len(data) - 1}"):
+        places.unpacked(plain)
+    path.unlink()
+    with pytest.raises(fl.errors.FailedPreconditionError, match="cannot be opened any more"):
+        places.unpacked(plain)
+
+
+def test_a_place_without_a_record_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    tfrecords(path, 20)
+    block = blocks_of(fl.TFRecordDataset(str(path)))
+    assert block.origin is not None
+    plain = places.packed(block.origin.numbers())
+    tfrecords(path, 7)
+    with pytest.raises(fl.errors.FailedPreconditionError, match="a has no record at byte"):
+        places.rows_at(places.unpacked(plain, strict=False))
+
+
+def test_what_cannot_be_read_twice_says_no_place(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(b"one\ntwo\n"))
+    writer.start()
+    block = blocks_of(fl.TextLineDataset(str(pipe)))
+    writer.join()
+    assert block.rows() == [b"one", b"two"] and block.origin is None
