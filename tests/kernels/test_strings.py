@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from feedline import kernels
-from feedline.kernels import reference, reference_strings
+from feedline.kernels import reference
 
 BOTH = pytest.mark.parametrize("kernel", [kernels, reference], ids=["kernels", "reference"])
 
@@ -66,55 +66,3 @@ def test_what_is_refused(kernel: ModuleType) -> None:
         kernel.bytes_rows(b"", np.array([0], np.int32))
     with pytest.raises(TypeError):
         kernel.bytes_rows("text", np.array([0]))
-
-
-KEPT = pytest.mark.parametrize("kernel", [kernels, reference_strings], ids=["kernels", "reference"])
-STRINGS = [b"", b"a", b"seven77", b"x" * 40, b"", b"yz"]
-
-
-def _kept(kernel: ModuleType, numbers: list[int], room: int = 40, gap: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    places, sizes = np.full((9, room), 255, np.uint8), np.zeros(9, np.int64)
-    data = b"--" + b"".join(s + bytes(gap) for s in STRINGS)
-    offsets = np.cumsum([2, *(len(s) + gap for s in STRINGS)])
-    kernel.strings_put(data, offsets, gap, places, sizes, np.array(numbers))
-    return places, sizes
-
-
-@KEPT
-def test_strings_come_back_from_their_places(kernel: ModuleType) -> None:
-    numbers = [8, 0, 3, 2, 5, 7]
-    places, sizes = _kept(kernel, numbers)
-    assert [places[n, : sizes[n]].tobytes() for n in numbers] == STRINGS
-    order = [2, 8, 3, 3, 5, 0]
-    data, offsets = kernel.strings_get(places, sizes, np.array(order))
-    want = [STRINGS[numbers.index(n)] for n in order]
-    assert kernels.bytes_rows(data, offsets).tolist() == want
-    assert data.flags.writeable and data.dtype == np.uint8
-    data, offsets = kernel.strings_get(places, sizes, np.array([], np.int64))
-    assert len(data) == 0 and offsets.tolist() == [0]
-
-
-@KEPT
-def test_places_that_are_none_are_refused(kernel: ModuleType) -> None:
-    for numbers in ([9, 0, 1, 2, 3, 4], [-1, 0, 1, 2, 3, 4]):
-        with pytest.raises(IndexError, match="row 0"):
-            _kept(kernel, numbers)
-    with pytest.raises(IndexError, match="row 3"):
-        _kept(kernel, [0, 1, 2, 3, 4, 5], room=39)
-    places, sizes = _kept(kernel, [0, 1, 2, 3, 4, 5])
-    for bad in (-1, 9, 2**62):
-        with pytest.raises(IndexError, match="no place"):
-            kernel.strings_get(places, sizes, np.array([0, bad]))
-    sizes[2] = 41
-    with pytest.raises(IndexError, match="no place 2"):
-        kernel.strings_get(places, sizes, np.array([2]))
-    sizes[2] = -1
-    with pytest.raises(IndexError, match="no place 2"):
-        kernel.strings_get(places, sizes, np.array([2]))
-    with pytest.raises(ValueError, match="one size per place"):
-        kernel.strings_get(places, sizes[:3].copy(), np.array([0]))
-    with pytest.raises(ValueError, match="one offset more"):
-        kernel.strings_put(b"abc", np.array([0, 1, 2, 3]), 0, places, sizes, np.array([0]))
-    for offsets in ([0, 4], [2, 1], [-1, 2]):
-        with pytest.raises(IndexError, match="row 0"):
-            kernel.strings_put(b"abc", np.array(offsets), 0, places, sizes, np.array([0]))

@@ -33,7 +33,6 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_example import framed_examples
     from feedline.kernels.reference_image import gif_pixels, png_rows, resize_bilinear
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
-    from feedline.kernels.reference_strings import strings_get, strings_put
     from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large
 else:
     from feedline.kernels._native import (
@@ -54,8 +53,6 @@ else:
         read_spans,
         resize_bilinear,
         ring_draw,
-        strings_get,
-        strings_put,
         tfrecord_framed,
         tfrecord_frames,
         tfrecord_header,
@@ -92,8 +89,6 @@ __all__ = [
     "read_spans",
     "resize_bilinear",
     "ring_draw",
-    "strings_get",
-    "strings_put",
     "tfrecord_framed",
     "tfrecord_frames",
     "tfrecord_header",

@@ -21,17 +21,6 @@ def crc32c(data: bytes | bytearray | memoryview | NDArray[Any], crc: int = 0) ->
 def bytes_rows(
     data: bytes | bytearray | memoryview | NDArray[Any], offsets: NDArray[np.int64], gap: int = 0
 ) -> NDArray[Any]: ...
-def strings_get(
-    places: NDArray[np.uint8], sizes: NDArray[np.int64], numbers: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...
-def strings_put(
-    data: bytes | bytearray | memoryview | NDArray[Any],
-    offsets: NDArray[np.int64],
-    gap: int,
-    places: NDArray[np.uint8],
-    sizes: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-) -> None: ...
 def tfrecord_frames(
     data: bytes | bytearray | memoryview | NDArray[Any], start: int, want: int
 ) -> tuple[NDArray[np.int64], int, int]: ...
