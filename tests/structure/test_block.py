@@ -115,3 +115,12 @@ def test_reordered() -> None:
     assert list(concat([block, other]).rows()[1].items()) == [("a", np.int32(6)), ("b", np.float32(5))]
     with pytest.raises(TypeError, match="structure"):
         other.reordered(LEAF)
+
+
+def test_the_size_of_many_strings_is_told_by_some() -> None:
+    few = Block.of_elements([b"x" * i for i in range(10)])
+    assert few.nbytes == sum(range(10)) + 8 * 10
+    many = Block.of_elements([b"x" * (i % 100) for i in range(10_000)])
+    assert many.nbytes == pytest.approx(10_000 * (49.5 + 8), rel=0.1)
+    batches = Block([object_array([b"abc"] * 4096).reshape(4, 1024)], 4, LEAF)
+    assert batches.nbytes == 4096 * (3 + 8)
