@@ -1,4 +1,4 @@
-"""A first pipeline, end to end: noisy points, shuffled and batched, fit a line. Run it with `make demo`."""
+"""A first pipeline, end to end: noisy points, shuffled and batched, fit a line."""
 
 from __future__ import annotations
 
