@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+LEAN := $(VENV)/.installed-lean
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels/*.h)
 
 .PHONY: venv demo test fuzz interop bench clean
@@ -26,8 +27,15 @@ $(INSTALLED): $(SOURCES)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-demo: venv
-	@$(BIN)/python examples/first_pipeline.py
+# The demo needs no tools and no frameworks: where they are not installed yet, it does not wait for them.
+$(LEAN): $(SOURCES)
+	@echo "== venv: installing feedline into $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+demo: $(if $(wildcard $(INSTALLED)),$(INSTALLED),$(LEAN))
+	@$(BIN)/feedline demo
 
 test: venv
 	@echo "== ruff check" && $(BIN)/ruff check

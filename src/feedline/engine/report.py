@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from feedline.errors import InvalidArgumentError, NotFoundError
 
 VERSION = 1
+BUSY = 0.8
+"""A thread that works for less than this share of the time is not what holds up the consumer."""
 
 
 class Stage(NamedTuple):
@@ -101,13 +103,20 @@ def _advice(stages: list[Stage], seconds: float, waited: float) -> str:
     busy = max(stages, key=lambda s: s.worked / max(1, s.calls or 1), default=None)
     if busy is None or busy.worked < 0.3 * waited:
         return f"{told}; most of it for steps without threads of their own: prefetch(fl.AUTOTUNE) at the end helps"
-    remedy = {
+    return f"{told}; step {busy.key} works the most: {_remedy(busy, seconds)}"
+
+
+def _remedy(busy: Stage, seconds: float) -> str:
+    if busy.how == "alone" and busy.buffer is not None:
+        return "its blocks are made too quickly for a thread to pay"
+    if busy.how == "thread" and busy.worked < BUSY * seconds:
+        return "it keeps up on the whole, but not at the start or in bursts, where a longer buffer may help"
+    return {
         "alone": "give it num_parallel_calls=fl.AUTOTUNE, or a prefetch after it",
         "threads": "more calls at once may help (num_parallel_calls), or other processes (workers=\"process\")",
         "processes": "more calls at once may help (num_parallel_calls)",
         "thread": "what comes before it is slower than the consumer; make that parallel",
     }[busy.how]
-    return f"{told}; step {busy.key} works the most: {remedy}"
 
 
 def read_choices(path: str) -> dict[str, Any]:

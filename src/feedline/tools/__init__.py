@@ -1,0 +1,1 @@
+"""What the command `feedline` does: one module per sub-command, and the parts they share."""

@@ -1,0 +1,148 @@
+"""Output for people: headings, pictures and progress bars on a terminal, plain lines where it goes elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+import time
+from itertools import zip_longest
+from typing import Any, TextIO
+
+EVERY_S = 0.05
+WIDTH = 80
+"""How wide lines are where there is no terminal to ask."""
+BAR, TAIL = 24, 52
+"""How wide a bar is at most, and what stands behind it at least: bars below one another are alike."""
+SHADES = " .:-=+*#%@"
+GREYS = 232
+"""The number of the darkest of a terminal's 24 greys."""
+BOLD, DIM, GREEN, CYAN = "1", "2", "32", "36"
+
+
+class Screen:
+    """Where a tool prints. Colours and bars appear on a terminal only; NO_COLOR and TERM=dumb are honoured.
+
+    >>> from feedline.tools.screen import Screen
+    >>> screen = Screen()
+    >>> screen.say("reading")
+    reading
+    >>> with screen.bar("epoch 1/2", 100) as bar:
+    ...     bar.to(100, "loss 0.10")
+    epoch 1/2  100/100  loss 0.10
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = sys.stdout if stream is None else stream
+        dumb = os.environ.get("TERM") == "dumb"
+        self.live = self.stream.isatty() and not dumb
+        self.coloured = self.live and not os.environ.get("NO_COLOR")
+        encoding = getattr(self.stream, "encoding", None) or "utf-8"
+        self.ascii = not encoding.lower().startswith("utf")
+
+    @property
+    def width(self) -> int:
+        """How many characters go into a line."""
+        return shutil.get_terminal_size((WIDTH, 24)).columns if self.live else WIDTH
+
+    def say(self, text: str = "") -> None:
+        """Prints lines."""
+        print(self._encodable(text), file=self.stream, flush=True)
+
+    def wrapped(self, text: str, indent: str = "  ") -> None:
+        """Prints lines, further in; what is too wide for a terminal goes on below."""
+        for line in text.splitlines():
+            wide = self.live and len(indent + line) > self.width
+            pieces = textwrap.wrap(line, self.width, initial_indent=indent, subsequent_indent=indent)
+            self.say("\n".join(pieces) if wide else indent + line)
+
+    def table(self, text: str, indent: str = "  ") -> None:
+        """Prints lines, further in; what is too wide for a terminal is cut off, so that columns stay columns."""
+        for line in text.splitlines():
+            wide = self.live and len(indent + line) > self.width
+            self.say((indent + line)[: self.width - 1] + "…" if wide else (indent + line).rstrip())
+
+    def styled(self, text: str, *codes: str) -> str:
+        """The text in bold, or in a colour, where the terminal can show that."""
+        return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.coloured and text else text
+
+    def heading(self, text: str) -> None:
+        """The title of a part."""
+        self.say()
+        self.say(self.styled(text, BOLD, CYAN))
+        self.say()
+
+    def images(self, images: Any, captions: Any, indent: str = "  ") -> None:
+        """Small grey pictures, side by side, as many as fit: an array of bytes [n, height, width], and their names."""
+        grey = self.coloured and not self.ascii
+        across = images.shape[2] * (1 if grey else 2)
+        count = max(1, (self.width - len(indent)) // (across + 2))
+        drawn = [_in_grey(image) if grey else _in_characters(image) for image in images[:count]]
+        named = [str(caption).center(across) for caption in captions[:count]]
+        for line in [*zip(*drawn, strict=True), named]:
+            self.say((indent + "  ".join(line)).rstrip())
+
+    def bar(self, what: str, total: int, indent: str = "") -> Bar:
+        """A progress bar."""
+        return Bar(self, what, total, indent)
+
+    def _encodable(self, text: str) -> str:
+        return text.encode("ascii", "replace").decode() if self.ascii else text
+
+
+class Bar:
+    """How far work is: one line of a terminal that is written again and again, elsewhere a line at the end of it."""
+
+    def __init__(self, screen: Screen, what: str, total: int, indent: str) -> None:
+        self._screen, self._what, self._total, self._indent = screen, what, total, indent
+        self._done, self._more, self._next = 0, "", 0.0
+
+    def to(self, done: int, more: str = "") -> None:
+        """So many are done; `more` is shown behind it."""
+        self._done, self._more = done, more
+        now = time.monotonic()
+        if self._screen.live and now >= self._next:
+            self._next = now + EVERY_S
+            self._write()
+
+    def _write(self, end: str = "") -> None:
+        screen, total = self._screen, f"{self._total:,}"
+        text = f"{self._done:,}".rjust(len(total)) + f"/{total}"
+        tail = f"{text}  {self._more}".rstrip()
+        if not screen.live:
+            screen.say(f"{self._indent}{self._what}  {tail}")
+            return
+        head = f"{self._indent}{self._what}  "
+        room = min(BAR, screen.width - len(head) - max(len(tail), TAIL) - 3)
+        if room >= 4:
+            line = f"{head}{_drawn(screen, self._done / max(1, self._total), room)}  {tail}"
+        else:
+            line = (head + tail)[: screen.width - 1]
+        print("\r\x1b[2K" + line, end=end, file=screen.stream, flush=True)
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        self._write(end="\n")
+
+
+def _drawn(screen: Screen, share: float, width: int) -> str:
+    full = min(width, int(share * width))
+    if screen.ascii:
+        return "#" * full + "-" * (width - full)
+    return screen.styled("━" * full, GREEN if full == width else CYAN) + screen.styled("─" * (width - full), DIM)
+
+
+def _in_grey(image: Any) -> list[str]:
+    """Lines of characters that show two pixels each, in the colours of their upper and lower halves."""
+    tones = [[GREYS + int(v) * 23 // 255 for v in row] for row in image]
+    pairs = zip_longest(tones[::2], tones[1::2], fillvalue=[GREYS] * len(tones[0]))
+    halves = ("".join(f"\x1b[38;5;{u};48;5;{v}m▀" for u, v in zip(*pair, strict=True)) for pair in pairs)
+    return [line + "\x1b[0m" for line in halves]
+
+
+def _in_characters(image: Any) -> list[str]:
+    """A line per row, two characters per pixel: that is about as wide as high."""
+    return ["".join(SHADES[int(v) * len(SHADES) // 256] * 2 for v in row) for row in image]
