@@ -1,4 +1,4 @@
-# make venv | demo | test | fuzz | interop | bench | clean. Needs python3, make and, for the fast kernels, a C++17 compiler.
+# make venv | demo | test | docs | fuzz | interop | bench | clean. Needs python3, make and, for the fast kernels, a C++17 compiler.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 LEAN := $(VENV)/.installed-lean
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels/*.h)
 
-.PHONY: venv demo test fuzz interop bench clean
+.PHONY: venv demo test docs fuzz interop bench clean
 .DELETE_ON_ERROR:
 
 # FUZZ_SECONDS=60 make fuzz; FUZZ_FLAGS='--seed 7 --only parse_' for other inputs, or some of the targets.
@@ -42,6 +42,11 @@ test: venv
 	@echo "== mypy" && $(BIN)/mypy
 	@echo "== lint-imports" && $(BIN)/lint-imports
 	@echo "== pytest" && $(BIN)/python -m pytest -q -n auto
+
+# The site into build/docs; the table of names and the picture are kept in the repository, and made anew here.
+docs: venv
+	@$(BIN)/python docs/make/names.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict && echo "open build/docs/index.html"
 
 # The kernels once more, with the sanitizers in them; `tests/fuzz/driver.py` takes these instead of the installed ones.
 $(ASAN)/.installed: $(SOURCES) | venv

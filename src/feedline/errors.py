@@ -21,8 +21,7 @@ Each class carries TensorFlow's name and code and is also the Python class peopl
     └── UnknownError
 
 `InvalidTypeError` is an InvalidArgumentError that is a `TypeError` too, for values of a type that cannot be used. An
-exception raised inside a user's function comes back as a class that is both the original one and its TensorFlow class
-(see `in_function`).
+exception raised inside a user's function comes back as a class that is both the original one and its TensorFlow class.
 """
 
 from __future__ import annotations

@@ -77,14 +77,27 @@ class Iterator(Generic[T]):
     next = __next__
 
     def get_next(self) -> T:
-        """The next element; `OutOfRangeError` at the end."""
+        """The next element; `OutOfRangeError` at the end.
+
+        >>> it = iter(fl.Dataset.range(1))
+        >>> it.get_next()
+        np.int64(0)
+        >>> it.get_next()
+        Traceback (most recent call last):
+        feedline.errors.OutOfRangeError: end of sequence: the dataset has no more elements
+        """
         try:
             return self.__next__()
         except StopIteration:
             raise OutOfRangeError("end of sequence: the dataset has no more elements") from None
 
     def get_next_as_optional(self) -> Optional:
-        """The next element as an `Optional`, which is empty at the end."""
+        """The next element as an `Optional`, which is empty at the end.
+
+        >>> it = iter(fl.Dataset.range(1))
+        >>> [it.get_next_as_optional().has_value() for _ in range(2)]
+        [True, False]
+        """
         try:
             value = self.__next__()
         except StopIteration:
@@ -225,6 +238,12 @@ class Iterator(Generic[T]):
     def close(self) -> None:
         """Frees everything the iterator holds: files, buffers, threads, processes. Going on after it raises
         `FailedPreconditionError`; so does a `next` that waits in another thread.
+
+        >>> it = iter(fl.Dataset.range(5))
+        >>> it.close()
+        >>> next(it)
+        Traceback (most recent call last):
+        feedline.errors.FailedPreconditionError: the iterator is closed; make a new one with iter(dataset)
         """
         if self._closed:
             return

@@ -44,7 +44,16 @@ class Report:
         self.advice = advice
 
     def freeze(self, path: str | os.PathLike[str]) -> None:
-        """Writes what was chosen to a file. `options.autotune.frozen` takes it from there for later runs."""
+        """Writes what was chosen to a file. `options.autotune.frozen` takes it from there for later runs.
+
+        >>> import tempfile
+        >>> path = f"{tempfile.mkdtemp()}/tuned.json"
+        >>> ds = fl.Dataset.range(3).map(str, num_parallel_calls=fl.AUTOTUNE)
+        >>> iter(ds).report().freeze(path)
+        >>> options = fl.Options()
+        >>> options.autotune.frozen = path
+        >>> ds = ds.with_options(options)
+        """
         chosen = {s.key: {"calls": s.calls, "buffer": s.buffer} for s in self.stages}
         folder, name = os.path.split(os.fspath(path))
         handle, draft = tempfile.mkstemp(prefix=name, dir=folder or ".")

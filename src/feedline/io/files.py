@@ -143,7 +143,14 @@ def read_file(filename: Any, name: str | None = None) -> bytes:
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
-    """Writes a file anew. Folders on the way that are not there are made. See `read_file`."""
+    """Writes a file anew. Folders on the way that are not there are made.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/notes/today.txt"
+    >>> fl.io.write_file(path, "a line")
+    >>> fl.io.read_file(path)
+    b'a line'
+    """
     path = as_path(filename)
     data = contents.encode() if isinstance(contents, str) else bytes(contents)
     here = system_path(path)

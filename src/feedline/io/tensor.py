@@ -61,7 +61,13 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
-    """The array that `serialize_tensor` made bytes of; `out_type` must be its dtype. See there."""
+    """The array that `serialize_tensor` made bytes of; `out_type` must be its dtype.
+
+    >>> data = fl.io.serialize_tensor([[1, 2], [3, 4]])
+    >>> fl.io.parse_tensor(data, fl.int32)
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
     strings = dense(serialized)
     if strings.ndim or strings.dtype.kind != "O":
         raise InvalidArgumentError(f"parse_tensor: takes one string, got {serialized!r}")

@@ -145,7 +145,13 @@ def _dimension(d: Any) -> int | None:
 
 
 class TypeSpec:
-    """What the leaf specs share."""
+    """What the leaf specs share.
+
+    >>> fl.TensorSpec([None, 2], fl.int32).is_compatible_with(fl.TensorSpec([5, 2], fl.int32))
+    True
+    >>> fl.TensorSpec([3], fl.int32).most_specific_common_supertype([fl.TensorSpec([4], fl.int32)])
+    TensorSpec(shape=(None,), dtype=int32)
+    """
 
     __slots__ = ()
 

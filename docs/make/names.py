@@ -1,0 +1,78 @@
+"""Writes docs/names.md: every name of tf.data in TensorFlow 2.21, and what it is here.
+
+    python docs/make/names.py
+
+The list of names is tests/data/tensorflow_api.json; reasons for what is not here stand in docs/differences.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests import test_api as api  # noqa: E402
+
+PAGE = ROOT / "docs" / "names.md"
+
+HEAD = """# All names of tf.data
+
+Made by `python docs/make/names.py` from the list of names of TensorFlow 2.21; the tests check that it is up to date.
+
+- **same**: the same name, arguments and defaults. Arguments that feedline adds are by keyword only, and named.
+- **own signature**: it is there, and takes its arguments in another way.
+- **not here**: with the reason, which also stands in [Differences](differences.md).
+
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts, count = [], Counter[str]()
+    for module, names in api.LISTED.items():
+        rows = []
+        for name, shown in names.items():
+            status, told = _status(module, name, shown)
+            count[status] += 1
+            rows.append(f"| `{module}.{name}` | {status} | {told} |")
+        head = f"## `{module}`" + ("" if module.endswith("service") else f" → `{_here(module)}`")
+        parts.append("\n".join([head, "", "| Name | Status | Here |", "|---|---|---|", *rows]))
+    total = f"{count.total()} names: {', '.join(f'{n} {status}' for status, n in count.most_common())}."
+    return HEAD + total + "\n\n" + "\n\n".join(parts) + "\n"
+
+
+def _here(module: str) -> str:
+    return api.MODULES[module].replace("feedline", "fl", 1).replace("fl.data.", "fl.", 1)
+
+
+def _status(module: str, name: str, shown: str) -> tuple[str, str]:
+    full = f"{module}.{name}"
+    found = api.find(module, name)
+    if found is None:
+        return "not here", next(why for pattern, why in api.absent().items() if fnmatchcase(full, pattern))
+    here = f"`{_here(module)}.{name}`"
+    other = [why for pattern, why in api.OTHER_SIGNATURES.items() if fnmatchcase(full, pattern)]
+    if other and shown.startswith("("):
+        return "own signature", f"{here}: {other[0]}"
+    added = _added(found, shown)
+    return "same", f"{here}, also {added}" if added else here
+
+
+def _added(found: object, shown: str) -> str:
+    """Arguments by keyword only that TensorFlow does not have."""
+    if not shown.startswith("(") or api.ENUMS.match(shown):
+        return ""
+    try:
+        parameters = api.inspect.signature(getattr(found, "__func__", found)).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    theirs = {item.strip().partition("=")[0] for item in shown[1:-1].split(",")}
+    return ", ".join(f"`{p.name}`" for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in theirs)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

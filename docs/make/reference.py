@@ -1,0 +1,312 @@
+"""Makes the pages of the API reference from the docstrings, and turns names of the API in all pages into links to them.
+
+MkDocs calls the functions that begin with `on_`; `pages()` gives the pages to others.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import posixpath
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import feedline as fl
+from feedline.compat import v1
+from feedline.engine.report import Report
+from feedline.io.places import Sample
+from feedline.structure.spec import TypeSpec
+from feedline.structure.types import DType
+from feedline.train.message import Message
+
+WIDTH = 88
+CONSTANT = (DType, int, str)  # told in a table, not one by one
+
+
+class Page(NamedTuple):
+    """One page of the reference: what it is called, what stands on top, and the names on it."""
+
+    title: str
+    intro: str
+    names: list[tuple[str, Any]]
+
+
+FILES = [
+    "TFRecordDataset",
+    "TextLineDataset",
+    "FixedLengthRecordDataset",
+    "ParquetDataset",
+    "ArrowDataset",
+    "TarDataset",
+    "ArrayRecordDataset",
+    "Source",
+]
+ITERATORS = ["Iterator", "NumpyIterator", "replay"]
+OPTIONS = ["Options", "ThreadingOptions"]
+OTHER_OPTIONS = [
+    "AutotuneOptions",
+    "AutotuneAlgorithm",
+    "OptimizationOptions",
+    "DistributeOptions",
+    "AutoShardPolicy",
+    "ExternalStatePolicy",
+    "ServiceOptions",
+]
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """Every page under its path."""
+    top = {name: getattr(fl, name) for name in fl.__all__ if not inspect.ismodule(getattr(fl, name))}
+    placed = {"Dataset", *FILES, *ITERATORS, *OPTIONS}
+    values = [name for name in top if name not in placed]
+
+    def of(names: list[str]) -> list[tuple[str, Any]]:
+        return [(f"fl.{name}", top[name]) for name in names if name in top]
+
+    def module(path: str, value: Any, names: list[str] | None = None) -> list[tuple[str, Any]]:
+        found = value.__all__ if names is None else names
+        return [(f"{path}.{n}", getattr(value, n)) for n in found if not inspect.ismodule(getattr(value, n))]
+
+    old = [name for name in v1.__all__ if getattr(v1, name) is not getattr(fl, name, None)]
+    raised = [n for n, v in vars(fl.errors).items() if inspect.isclass(v) and issubclass(v, Exception)]
+    structures = [n for s in (fl.ragged, fl.sparse) for n in _functions(s)]
+    made = {
+        "dataset": Page("fl.Dataset", "", of(["Dataset"])),
+        "files": Page(
+            "Datasets of files",
+            "Each of these is a `fl.Dataset`. CSV files and databases are in [fl.experimental](experimental.md).",
+            of(FILES),
+        ),
+        "iterators": Page("Iterators", "", [*of(ITERATORS), ("Sample", Sample), ("Report", Report)]),
+        "options": Page("Options", "", of(OPTIONS) + module("fl.experimental", fl.experimental, OTHER_OPTIONS)),
+        "values": Page("Types and values", "", [*of(values), *structures, ("TypeSpec", TypeSpec)]),
+        "experimental": Page(
+            "fl.experimental",
+            "The names of `tf.data.experimental`. Its options are on [their own page](options.md).",
+            module("fl.experimental", fl.experimental),
+        ),
+        "io": Page("fl.io", "", module("fl.io", fl.io)),
+        "gfile": Page("fl.io.gfile", "", module("fl.io.gfile", fl.io.gfile)),
+        "train": Page("fl.train", "", [*module("fl.train", fl.train), ("Message", Message)]),
+        "image": Page("fl.image", "", module("fl.image", fl.image)),
+        "random": Page("fl.random", "", module("fl.random", fl.random)),
+        "errors": Page("fl.errors", inspect.getdoc(fl.errors) or "", module("fl.errors", fl.errors, raised)),
+        "compat_v1": Page(
+            "fl.compat.v1",
+            (inspect.getdoc(v1) or "") + "\n\nDtypes, specs, errors and `train` are those of `fl`; names of"
+            " `fl.compat.v1.data.experimental` are those of `fl.experimental`.",
+            module("fl.compat.v1", v1, old) + module("fl.compat.v1.data", v1.data),
+        ),
+    }
+    return {f"reference/{name}.md": page for name, page in made.items()}
+
+
+def _functions(module: Any) -> list[tuple[str, Any]]:
+    """The functions of `fl.ragged` and `fl.sparse` that have an example: the others are feedline's own tools."""
+    short = module.__name__.rpartition(".")[2]
+    return [
+        (f"fl.{short}.{name}", value)
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and ">>> " in (value.__doc__ or "")
+    ]
+
+
+@cache
+def anchors() -> dict[str, str]:
+    """Every name in the reference, and its page."""
+    return {path: page for page, made in pages().items() for path, _ in _entries(made)}
+
+
+def _entries(page: Page) -> Iterator[tuple[str, Any]]:
+    for path, value in page.names:
+        if isinstance(value, CONSTANT):
+            continue
+        yield path, value
+        if inspect.isclass(value) and _first(path, value):
+            for name, member in _members(value):
+                yield f"{path}.{name}", member
+
+
+@cache
+def _places() -> dict[int, str]:
+    """Where each object is documented: under the first of its names."""
+    found: dict[int, str] = {}
+    for page in pages().values():
+        for path, value in page.names:
+            if inspect.isclass(value) or inspect.isroutine(value):
+                found.setdefault(id(value), path)
+    return found
+
+
+def _first(path: str, value: Any) -> bool:
+    return _places().get(id(value), path) == path
+
+
+def _members(value: type[Any]) -> list[tuple[str, Any]]:
+    """Methods, properties and options of a class, with what it has from classes that are documented nowhere else."""
+    found: dict[str, Any] = {}
+    for owner in value.__mro__:
+        if not owner.__module__.startswith("feedline") or (owner is not value and id(owner) in _places()):
+            continue
+        for name, member in vars(owner).items():
+            documented = bool(inspect.getdoc(_plain(member))) and not isinstance(member, (enum.Enum, *CONSTANT))
+            if not name.startswith("_") and documented and _is_own(member):
+                found.setdefault(name, member)
+    return list(found.items())
+
+
+def _is_own(member: Any) -> bool:
+    plain = _plain(member)
+    where = getattr(plain, "__module__", None) or type(member).__module__
+    if isinstance(member, property):
+        where = member.fget.__module__ if member.fget else ""
+    return str(where).startswith("feedline") or isinstance(member, property)
+
+
+def _plain(member: Any) -> Any:
+    return member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
+
+
+# Markdown
+
+
+def written(page: Page) -> str:
+    """The page as Markdown."""
+    parts = [f"# {page.title}", prose(page.intro)]
+    top = {path for path, _ in page.names}
+    for path, value in _entries(page):
+        parts += _entry(path, value, "##" if path in top else "###")
+    rows = [f"| `{path}` | `{value!r}` |" for path, value in page.names if isinstance(value, CONSTANT)]
+    if rows:
+        parts += ["## Constants and dtypes", "\n".join(["| Name | Value |", "|---|---|", *rows])]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _entry(path: str, value: Any, level: str) -> list[str]:
+    label = path.rpartition(".")[2]
+    head = f"{level} `{path}` {{ #{path} data-toc-label='{label}' }}"
+    if not _first(path, value):
+        return [head, f"The same as `{_places()[id(value)]}`."]
+    return [head, signature(path, value), prose(inspect.getdoc(_plain(value)) or ""), _kind(value)]
+
+
+def _kind(value: Any) -> str:
+    """What the docstring of an exception or an enum does not say: its base classes, its values."""
+    if not inspect.isclass(value):
+        return ""
+    if issubclass(value, enum.Enum):
+        return "Values: " + ", ".join(f"`{each.name}` ({each.value!r})" for each in value) + "."
+    if issubclass(value, fl.errors.OpError):
+        bases = [f"`{b.__name__}`" for b in value.__bases__ if b is not Exception]
+        return f"Derived from {' and '.join(bases)}." if bases else ""
+    return ""
+
+
+def signature(path: str, value: Any) -> str:
+    """How it is called, without types; nothing for properties and options."""
+    plain = _plain(value)
+    if not (inspect.isroutine(plain) or inspect.isclass(plain)) or _takes_nothing(plain):
+        return ""
+    try:
+        parameters = list(inspect.signature(plain).parameters.values())
+    except (TypeError, ValueError):
+        return ""
+    member = not inspect.isclass(plain) and not isinstance(value, staticmethod)
+    if member and parameters and parameters[0].name in ("self", "cls"):
+        parameters = parameters[1:]
+    if path.startswith("fl.Dataset.") and parameters and parameters[0].name == "dataset" and path.endswith(".at"):
+        parameters = parameters[1:]
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
+    shown = str(inspect.Signature(bare))
+    name = path.removeprefix("fl.").removeprefix("compat.v1.") if path.startswith("fl.Dataset.") else path
+    one_line = f"{name}{shown}"
+    if len(one_line) > WIDTH:
+        items = textwrap.fill(", ".join(_items(bare)), WIDTH - 4, break_long_words=False, break_on_hyphens=False)
+        one_line = f"{name}(\n{textwrap.indent(items, '    ')}\n)"
+    return f"```python\n{one_line}\n```"
+
+
+def _takes_nothing(value: Any) -> bool:
+    """Classes that users do not make themselves, or whose constructor says nothing."""
+    families = (enum.Enum, fl.errors.OpError, Report, fl.Iterator)
+    return inspect.isclass(value) and (issubclass(value, families) or value in (fl.Dataset, TypeSpec, Message))
+
+
+def _items(parameters: list[inspect.Parameter]) -> list[str]:
+    """The parameters one by one, with the `*` and `/` between them."""
+    items: list[str] = []
+    for i, p in enumerate(parameters):
+        earlier = {q.kind for q in parameters[:i]}
+        if p.kind is p.KEYWORD_ONLY and not earlier & {p.KEYWORD_ONLY, p.VAR_POSITIONAL}:
+            items.append("*")
+        if p.kind is not p.POSITIONAL_ONLY and earlier == {p.POSITIONAL_ONLY}:
+            items.append("/")
+        items.append(str(p))
+    return items
+
+
+def prose(doc: str) -> str:
+    """A docstring as Markdown: examples become blocks of code."""
+    lines, example = [], False
+    for line in doc.splitlines():
+        if line.startswith(">>> ") and not example:
+            lines += ["", "```pycon"] if lines and lines[-1] else ["```pycon"]
+            example = True
+        elif example and not line.strip():
+            lines.append("```")
+            example = False
+        lines.append("" if line.strip() == "<BLANKLINE>" else line)
+    return "\n".join([*lines, "```"] if example else lines)
+
+
+# Links
+
+_NAMED = re.compile(r"(?<![\[`])`(fl(?:\.\w+)+|Dataset(?:\.\w+)+)(\([^`\n]*\))?`(?![\]`])")
+
+
+def linked(markdown: str, here: str) -> str:
+    """The page with names of the API as links, except in blocks of code and headings."""
+    folder = posixpath.dirname(here)
+
+    def link(found: re.Match[str]) -> str:
+        name = found[1] if found[1].startswith("fl.") else f"fl.{found[1]}"
+        page = anchors().get(name)
+        return f"[{found[0]}]({posixpath.relpath(page, folder or '.')}#{name})" if page else found[0]
+
+    return _outside_of_code(markdown, lambda line: line if line.startswith("#") else _NAMED.sub(link, line))
+
+
+def _outside_of_code(markdown: str, change: Callable[[str], str]) -> str:
+    lines, code = [], False
+    for line in markdown.split("\n"):
+        fence = line.lstrip().startswith("```")
+        code = code != fence
+        lines.append(line if code or fence else change(line))
+    return "\n".join(lines)
+
+
+def themed(markdown: str) -> str:
+    """The page with `x-light.svg` on light pages and `x-dark.svg` on dark ones, where the source shows the first."""
+    both = r"![\1](\2-light.svg#only-light)\n![\1](\2-dark.svg#only-dark)"
+    return re.sub(r"!\[([^]]*)\]\((\S+)-light\.svg\)", both, markdown)
+
+
+# What MkDocs calls
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the pages."""
+    from mkdocs.structure.files import File
+
+    for path, page in pages().items():
+        files.append(File.generated(config, path, content=written(page)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Adds the links, and to a picture for light pages the one for dark pages."""
+    return themed(linked(markdown, page.file.src_uri))
