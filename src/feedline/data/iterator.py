@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
 
 from feedline.engine import checkpoint, elastic
@@ -57,10 +57,11 @@ class Iterator(Generic[T]):
         self._crew.check()  # before the lock: in a child process nobody may be there to release it
         with self._lock:
             while True:
+                self._must_be_open()
                 for row in self._rows:  # another thread may have got the next block meanwhile
                     return row  # type: ignore[no-any-return]
-                self._must_be_open()
                 if not self._refill():
+                    self._must_be_open()
                     raise StopIteration
 
     def _refill(self) -> bool:
@@ -73,6 +74,8 @@ class Iterator(Generic[T]):
         finally:
             self._rows = self._handed_out()
             self._waited += perf_counter() - began
+            if self._closed:  # meanwhile, by a thread that did not wait any longer
+                self._free()
 
     next = __next__
 
@@ -184,6 +187,9 @@ class Iterator(Generic[T]):
             except Closing:
                 self._must_be_open()
                 raise SystemExit from None
+            finally:
+                if self._closed:
+                    self._free()
 
     def load_state_dict(self, state_dict: Any, strict: bool = True) -> None:
         """As `restore`. With `strict=False` it goes on from the same place with what is there now: other arguments and
@@ -251,10 +257,17 @@ class Iterator(Generic[T]):
         if self._crew.lost:
             return
         self._crew.tell_closing()
-        with self._lock:
-            self._rows = iter(())
-            self._run.close()
-            self._crew.close()
+        # A reader in another thread comes out now; one that is in a function of the user's frees all when that returns.
+        if self._lock.acquire(timeout=max(0.0, self._crew.until - monotonic())):
+            try:
+                self._free()
+            finally:
+                self._lock.release()
+
+    def _free(self) -> None:
+        self._rows = iter(())
+        self._run.close()
+        self._crew.close()
 
     def _handed_out(self) -> Any:
         """The rows of the cursor's block, as users get them."""

@@ -70,7 +70,7 @@ class Tuner:
         self._until = 0.0
         self._began = 0.0
         self._best: tuple[float, int] = (1.0, 0)
-        self._settled = False
+        self._settled = self._moved = False
         self._bad = 0
         chosen = (settings.chosen or {}).get(key)
         self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
@@ -81,6 +81,12 @@ class Tuner:
         self._fewest = settings.fewest_calls or 2
         self._first = max(settings.initial_calls or 2, self._fewest)
         self._tuned = settings.tuned
+
+    def moved(self, calls: int) -> None:
+        """Threads brought nothing: other processes make the calls."""
+        self.in_processes(calls)
+        self._moved = True
+        self.why = "moved to processes: the function holds the interpreter (options.autotune.allow_processes)"
 
     def in_processes(self, calls: int) -> None:
         """So many calls, come what may, by other processes."""
@@ -138,7 +144,8 @@ class Tuner:
         """Workers begin; gives their number."""
         if self.fixed is not None:
             self.calls = self.fixed
-            self.why = "as an earlier run had found out" if self.frozen else "as asked for"
+            if not self._moved:
+                self.why = "as an earlier run had found out" if self.frozen else "as asked for"
         elif self.asked != AUTOTUNE:
             self.calls, self.why = self.asked, "as asked for"
         else:

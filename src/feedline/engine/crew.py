@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import atexit
 import contextvars
+import functools
+import logging
 import os
+import sys
 import threading
 import time
 import weakref
@@ -22,6 +25,8 @@ from typing import Any, NamedTuple
 
 from feedline.errors import FailedPreconditionError
 from feedline.structure.memory import keeper
+
+_log = logging.getLogger("feedline")
 
 TRIED = 32
 """So many blocks are read in the background before it is decided whether that pays."""
@@ -75,6 +80,23 @@ class forced:
 def cores() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def may_start_processes() -> bool:
+    """False in a worker of a loader such as PyTorch's, which must not have children; that is told once."""
+    process = sys.modules.get("multiprocessing.process")
+    if process is None or not process.current_process().daemon:
+        return True
+    _tell_of_threads(os.getpid())
+    return False
+
+
+@functools.cache
+def _tell_of_threads(pid: int) -> None:
+    _log.warning(
+        'workers="process" has no effect here: this is a daemonic process (a worker of a DataLoader, for instance), '
+        "which must not start others; threads make the calls instead"
+    )
 
 
 def memory() -> int:

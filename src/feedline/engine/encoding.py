@@ -305,7 +305,7 @@ class Decoder:
 
     def _run(self, got: Any, node: Node, run: Run) -> Run:
         key = self.value(got[0], node, run)
-        child = run.nested(node.child(key), key)
+        child = run.nested(node.child(key), key, node)
         if outline(child.plan) != got[1]:
             raise FailedPreconditionError(
                 f"the function of {node.op} makes another dataset than when the state was saved: "

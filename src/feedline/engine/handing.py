@@ -9,7 +9,7 @@ from typing import Any
 
 from feedline.engine.autotune import Tuner
 from feedline.engine.call import Call, Threads, Timed
-from feedline.engine.crew import Closing, forced
+from feedline.engine.crew import Closing, forced, may_start_processes
 from feedline.engine.input import Input
 from feedline.engine.landing import Landing, Place
 from feedline.engine.prefetch import Ahead
@@ -49,7 +49,7 @@ class Handing(Input):
         self.workers: Any = None
         self.moved = False  # from threads to processes, since the function holds the interpreter
         self.light = self.ordered and run.is_light(inputs)
-        self.seeded = run.has_seeds(inputs.node)
+        self.seeded = inputs.node.takes_shared
         if self.seeded and isinstance(inputs, Ahead):
             inputs.eager = True
         self.tuner = Tuner(calls, settings, self.crew.cores, self.key)
@@ -92,9 +92,8 @@ class Handing(Input):
 
     def _in_processes(self) -> bool:
         parallel = self.node.parallel
-        if self.moved or forced.mode == "process":
-            return True
-        return parallel is not None and parallel.workers == "process"
+        wanted = self.moved or forced.mode == "process" or (parallel is not None and parallel.workers == "process")
+        return wanted and may_start_processes()
 
     def _go(self, state: RowWiseState) -> None:
         """Workers make the calls from now on."""
@@ -173,8 +172,7 @@ class Handing(Input):
             self.tuner.why += f"; {e}"
             return
         self.moved = True
-        self.tuner.in_processes(self.crew.cores)
-        self.tuner.why = "moved to processes: the function holds the interpreter (options.autotune.allow_processes)"
+        self.tuner.moved(self.crew.cores)
 
     def _fed(self) -> bool:
         """True when the input can be asked for more without taking seeds before their time."""
@@ -243,7 +241,7 @@ class Handing(Input):
             call.on_done = self._tell
         call.handed = True
         self.workers.submit(call)
-        if self.closing:
+        if self.closing or self.crew.closing:
             raise Closing  # who told so may not have seen this call, and it may never be made
 
     def _tell(self) -> None:

@@ -66,7 +66,8 @@ class Input:
 
     def open(self, plan: Node, key: Block | None = None) -> Run:
         """A run of a nested plan, with the same treatment as the plan around it had."""
-        child = self.run.nested(plan, key)
+        consumer = next(n for n in self.run.nodes[self.slot + 1 :] if any(below is self.node for below in n.inputs))
+        child = self.run.nested(plan, key, consumer)
         child.start()
         return child
 

@@ -21,7 +21,7 @@ from feedline.engine.shipping import CLOCK_SLOTS, NUMBER, own_prefix, pack, ship
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.node import RowFailed, RowWise
 
-IDLE_SECONDS = 0.6
+IDLE_SECONDS = 0.4
 """How long worker processes wait for the next iterator before they end."""
 
 _log = logging.getLogger("feedline")
@@ -49,8 +49,10 @@ class Hands:
 
     def submit(self, *arguments: Any) -> Any:
         """Has `work` done by a process."""
-        future = self.executor.submit(work, *arguments)
+        with _forks.lock:
+            future = self.executor.submit(work, *arguments)
         _end_before_loky()
+        _end_before_queues(self.pid)
         return future
 
     def end(self, at_once: bool = False) -> None:
@@ -81,6 +83,21 @@ def _end_before_loky() -> None:
         register(end_all)
 
 
+@functools.cache
+def _end_before_queues(pid: int) -> None:
+    """A child of multiprocessing's, when it ends, closes its queues and then waits for processes it has started. They
+    would never hear that they should end, so they are ended before that.
+    """
+    from multiprocessing.util import Finalize
+
+    Finalize(None, _end_now, exitpriority=1000)
+
+
+def _end_now() -> None:
+    end_all()
+    _idle.end(at_once=True)
+
+
 class _Idle:
     """The hands that wait for the next iterator."""
 
@@ -106,22 +123,45 @@ class _Idle:
             others, self.hands = self.hands, hands
             if self.timer is not None:
                 self.timer.cancel()
-            self.timer = threading.Timer(IDLE_SECONDS, self._end)
+            self.timer = threading.Timer(IDLE_SECONDS, self.end)
             self.timer.daemon = True
             self.timer.start()
         if others is not None:
             others.end()
 
-    def _end(self) -> None:
+    def end(self, at_once: bool = False) -> None:
+        """Nobody has come for them."""
         with self.lock:
             found, self.hands = self.hands, None
         if found is not None:
-            found.end()
+            found.end(at_once)
 
 
-_idle = _Idle()
+class _Forks:
+    """Keeps the program from forking while worker processes are being started: the child would inherit locks of
+    multiprocessing's that nobody releases there, and could not start any.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+    def before(self) -> None:
+        """A fork waits."""
+        self.lock.acquire()
+
+    def in_parent(self) -> None:
+        """It is over."""
+        self.lock.release()
+
+    def in_child(self) -> None:
+        """Nothing of the parent's is used here."""
+        self.lock = threading.RLock()
+        _idle.__init__()  # type: ignore[misc]
+
+
+_idle, _forks = _Idle(), _Forks()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _idle.__init__())  # type: ignore[misc]
+    os.register_at_fork(before=_forks.before, after_in_parent=_forks.in_parent, after_in_child=_forks.in_child)
 
 
 def _exit_code(why: str) -> str:

@@ -8,6 +8,7 @@ import tempfile
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from feedline.engine.crew import members
 from feedline.errors import InvalidArgumentError, NotFoundError
 
 VERSION = 1
@@ -93,7 +94,7 @@ class Report:
 
 def made(crew: Any, waited: float) -> Report:
     """The report of an iterator whose consumer has waited so many seconds for it."""
-    stages = sorted((stage.described() for stage in crew.stages), key=_order)
+    stages = sorted((stage.described() for stage in members(crew.stages)), key=_order)
     seconds = perf_counter() - crew.began
     budget = crew.budget
     return Report(stages, seconds, budget.held, budget.limit, budget.most, _advice(stages, seconds, waited))

@@ -115,9 +115,11 @@ class Run:
         self.crew.pool((self.level, "read"), calls, "read").submit(asked.run_it)
         return asked
 
-    def nested(self, plan: Node, key: Block | None) -> Run:
-        """A run of a plan inside this one."""
-        return Run(self.prepare(plan), self.prepare, key, self.crew, f"{self.path}{self.plan.position}/")
+    def nested(self, plan: Node, key: Block | None, within: Node | None = None) -> Run:
+        """A run of a plan that a node of this one has opened."""
+        if self.crew is not None and self.crew.closing:
+            raise Closing
+        return Run(self.prepare(plan), self.prepare, key, self.crew, f"{self.path}{(within or self.plan).position}/")
 
     def twin(self, plan: Node | None = None) -> Run:
         """Another run of the same plan, or of one like it, not started."""
@@ -340,6 +342,8 @@ class Cursor:
         """Gets the next block that has rows; False at the end."""
         run = self.run
         while not self.ended:
+            if run.crew is not None and run.crew.closing:
+                raise Closing
             if not run.heavy:
                 plain = not run.stages and not run.copied
                 # A block of one row is handed out whole, and what comes after it starts from the states of then.

@@ -118,12 +118,15 @@ class Nested:
             return None
 
     def _received(self) -> Block | None:
-        asked, self.asked = self.asked, None
+        asked = self.asked
         try:
             return asked.wait()  # type: ignore[no-any-return]
         except Exception as e:
             self.error = e
             return None
+        finally:
+            if asked.finished:  # else the waiting was interrupted, and what is being read still counts
+                self.asked = None
 
     @property
     def at_hand(self) -> bool:

@@ -27,6 +27,7 @@ class Repeat(Node):
     State: ClassVar[Any] = Epoch
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "repeat"
+    restarts: ClassVar[bool] = True
     input: Node
     count: int = -1
 

@@ -26,7 +26,7 @@ def seeds_before_calls(node: Node) -> Node | None:
     if node.parallel is None or len(node.inputs) != 1:
         return None
     below = node.inputs[0]
-    if isinstance(below, Prefetch) or not has_seeds(below):
+    if isinstance(below, Prefetch) or not below.takes_shared:
         return None
     return node.replace(input=standing_for(below, Prefetch(below, AUTOTUNE)))  # type: ignore[no-any-return]
 
@@ -53,7 +53,3 @@ def inject_prefetch(plan: Node) -> Node:
         return plan
     return standing_for(plan, Prefetch(plan, AUTOTUNE))
 
-
-def has_seeds(plan: Node) -> bool:
-    """True when a plan takes seeds that all iterators of a dataset share."""
-    return any(getattr(getattr(n, "generator", None), "reshuffle", False) for n in plan.walk())

@@ -52,6 +52,8 @@ class Node:
     """The state is reused in place (it holds many rows, or a running child)."""
     many: ClassVar[bool] = False
     """`pull` is a tuple, one per input; otherwise the only input's pull, or None for a source."""
+    restarts: ClassVar[bool] = False
+    """Starts its input more than once in one iteration."""
     opaque: ClassVar[bool] = False
     """The spec can only be known by running the user's function."""
     keeps_rows: ClassVar[bool] = False
@@ -268,6 +270,15 @@ class Node:
     def takes_seeds_ahead(self) -> bool:
         """True when asking for more rows than are needed now takes seeds early, which another iterator would miss."""
         return any(n.takes_seeds_ahead for n in self.inputs)
+
+    @cached_property
+    def takes_shared(self) -> bool:
+        """True when an iteration takes more, as it goes on, of what all iterators of a dataset share: seeds, or the
+        numbers of iterations that users' functions draw random numbers from.
+        """
+        if getattr(getattr(self, "generator", None), "reshuffle", False) or any(n.takes_shared for n in self.inputs):
+            return True
+        return self.restarts and any(getattr(n, "epochs", None) is not None for n in self.walk())
 
     @cached_property
     def position(self) -> int:
