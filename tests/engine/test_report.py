@@ -1,15 +1,155 @@
-"""What a report advises."""
+"""engine/report.py: what an iterator tells about itself, and choices that are kept for the next run."""
 
 from __future__ import annotations
 
-from time import perf_counter
+import json
+import threading
+import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine.report import Report, Stage, made
+from feedline.engine.crew import forced
+from feedline.engine.report import Report, Stage, made, read_choices
+
+
+def waiting(x: Any) -> Any:
+    time.sleep(0.004)
+    return np.int64(x)
+
+
+def frozen(path: Path) -> fl.Options:
+    options = fl.Options()
+    options.autotune.frozen = str(path)
+    return options
+
+
+def test_text_is_a_table_and_says_where_the_time_goes() -> None:
+    stages = [
+        Stage("3 prefetch", "thread", None, 4, 0.25, 0.1, 2_500, "1 of 9 times nothing was ready"),
+        Stage("2 map", "threads", 8, None, 12.0, 0.5, 1_000_000, "8 calls get 7.9 x as much done as one"),
+    ]
+    lines = repr(Report(stages, 2.0, 1_002_500, 4_000_000_000, 2_000_000, "do this")).splitlines()
+    assert lines[0].split("  ")[0] == "step" and lines[0].endswith("why")
+    columns = [[cell for cell in line.split("  ") if cell] for line in lines[1:3]]
+    assert [c.strip() for c in columns[0]] == [
+        "3 prefetch", "thread", "4", "0.25 s", "0.10 s", "2.5 KB", "1 of 9 times nothing was ready",
+    ]
+    assert [c.strip() for c in columns[1]][:5] == ["2 map", "threads", "8", "12.00 s", "0.50 s"]
+    assert lines[3] == (
+        "1.0 MB are waiting in buffers, 2.0 MB at most so far; 4.0 GB may (options.autotune.ram_budget)"
+    )
+    assert lines[4] == "do this"
+
+
+def test_a_plan_without_anything_in_the_background() -> None:
+    with iter(fl.Dataset.range(5)) as it:
+        list(it)
+        report = it.report()
+    assert report.stages == [] and repr(report).startswith("nothing of this plan runs in the background\n")
+
+
+def test_stages_from_the_consumer_down_nested_ones_too() -> None:
+    ds = fl.Dataset.range(4).interleave(lambda x: fl.Dataset.range(3).map(waiting, num_parallel_calls=2), 2)
+    with forced("thread"), iter(ds.map(waiting, num_parallel_calls=3).prefetch(2)) as it:
+        for _ in range(3):
+            next(it)
+        stages = it.report().stages
+    keys = [s.key for s in stages]
+    assert keys[:2] == ["4 prefetch", "3 map"] and set(keys[2:]) == {"2/2 map"}
+    assert all(s.how in ("thread", "threads", "alone") and s.why for s in stages)
+
+
+def test_who_works_and_who_waits() -> None:
+    with forced("thread"), iter(fl.Dataset.range(30).map(waiting, num_parallel_calls=2)) as it:
+        list(it)
+        report = it.report()
+    (stage,) = report.stages
+    assert stage.worked >= 0.1 and stage.calls == 2 and stage.held == 0
+    assert "the consumer has waited" in report.advice and "2 map" in report.advice
+
+
+def test_a_pipeline_that_keeps_up_says_so() -> None:
+    with iter(fl.Dataset.range(3).prefetch(2)) as it:
+        for _ in it:
+            time.sleep(0.05)
+        assert "keeps up" in it.report().advice
+
+
+def test_a_step_without_threads_is_named_as_the_slow_one() -> None:
+    with iter(fl.Dataset.range(20).map(waiting)) as it:
+        list(it)
+        assert "prefetch(fl.AUTOTUNE) at the end helps" in it.report().advice
+
+
+def test_reports_while_it_runs_in_another_thread() -> None:
+    ds = fl.Dataset.range(40).interleave(
+        lambda x: fl.Dataset.range(3).map(np.positive, num_parallel_calls=2).prefetch(1), 4, num_parallel_calls=4
+    )
+    with forced("thread"), iter(ds) as it:
+        reader = threading.Thread(target=lambda: list(it))
+        reader.start()
+        while reader.is_alive():
+            repr(it.report())
+        reader.join()
+
+
+def test_choices_are_kept_and_used(tmp_path: Path) -> None:
+    path = tmp_path / "choices.json"
+    ds = fl.Dataset.range(150).map(waiting, num_parallel_calls=fl.AUTOTUNE).prefetch(fl.AUTOTUNE)
+    with iter(ds) as it:
+        list(it)
+        report = it.report()
+    report.freeze(path)
+    chosen = read_choices(str(path))
+    assert chosen == {s.key: {"calls": s.calls, "buffer": s.buffer} for s in report.stages}
+    assert chosen["2 map"]["calls"] > 1
+    with iter(ds.with_options(frozen(path))) as it:
+        assert [int(x) for x in it] == list(range(150))
+        again = {s.key: s for s in it.report().stages}
+    assert again["2 map"].calls == chosen["2 map"]["calls"] and "earlier run" in again["2 map"].why
+    assert again["3 prefetch"].buffer == chosen["3 prefetch"]["buffer"]
+
+
+def test_choices_can_be_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "choices.json"
+    path.write_text(json.dumps({"version": 1, "stages": {"2 map": {"calls": 5, "buffer": None}}}))
+    ds = fl.Dataset.range(60).map(waiting, num_parallel_calls=fl.AUTOTUNE)
+    with iter(ds.with_options(frozen(path))) as it:
+        assert [int(x) for x in it] == list(range(60))
+        assert it.report().stages[0].calls == 5
+    path.write_text(json.dumps({"version": 1, "stages": {"2 map": {"calls": 0, "buffer": None}}}))
+    with iter(ds.map(np.positive).with_options(frozen(path))) as it:
+        next(it)
+        assert it.report().stages[-1].how == "alone"
+
+
+def test_writing_replaces_the_file_or_leaves_it(tmp_path: Path) -> None:
+    path = tmp_path / "choices.json"
+    report = Report([Stage("2 map", "threads", 4, None, 0.0, 0.0, 0, "")], 1.0, 0, 0, 0, "")
+    report.freeze(path)
+    before = path.read_text()
+    bad = Report([Stage("2 map", "threads", object(), None, 0.0, 0.0, 0, "")], 1.0, 0, 0, 0, "")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        bad.freeze(path)
+    assert path.read_text() == before and [p.name for p in tmp_path.iterdir()] == ["choices.json"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 9, "stages": {}}', '{"version": 1, "stages": 3}'])
+def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "choices.json"
+    path.write_text(text)
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"choices\.json was not written by Report\.freeze"):
+        iter(fl.Dataset.range(3).with_options(frozen(path)))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(fl.errors.NotFoundError, match=r"options\.autotune\.frozen.*nowhere\.json"):
+        iter(fl.Dataset.range(3).with_options(frozen(tmp_path / "nowhere.json")))
 
 
 def advice(waited: float, **stage: Any) -> str:
@@ -17,7 +157,7 @@ def advice(waited: float, **stage: Any) -> str:
     given = {"key": "2 map", "calls": None, "buffer": None, "waited": waited, "held": 0, "why": ""} | stage
     stages = [SimpleNamespace(described=lambda: Stage(**given))]
     budget = SimpleNamespace(held=0, limit=1, most=0)
-    report: Report = made(SimpleNamespace(stages=stages, began=perf_counter() - 1.0, budget=budget), waited)
+    report: Report = made(SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget), waited)
     return report.advice
 
 

@@ -1,0 +1,250 @@
+"""engine/autotune.py: what is chosen for functions that wait, work, hold the interpreter, or cost nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import feedline as fl
+from feedline.engine import autotune, parallel
+from feedline.engine.autotune import CHUNK_BYTES, CHUNK_ROWS, CHUNK_SECONDS, Mean, Tuner, seconds_of
+from feedline.engine.crew import Settings, forced
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(autotune, "perf_counter", made)
+    return made
+
+
+class Machine:
+    """A function on a made-up machine: `wall` seconds per row alone, of which it computes `cpu`, and `slower(n)` times
+    that when n calls run at once.
+    """
+
+    def __init__(self, clock: Clock, wall: float, cpu: float, slower: Any = lambda n: 1.0) -> None:
+        self.clock, self.wall, self.cpu, self.slower = clock, wall, cpu, slower
+
+    def alone(self, tuner: Tuner, times: int = 20) -> bool:
+        """The consumer makes calls until the tuner asks for workers."""
+        for _ in range(times):
+            self.clock.now += self.wall
+            if tuner.made_alone(1, self.wall, self.cpu):
+                return True
+        return False
+
+    def shared(self, tuner: Tuner, times: int) -> list[int]:
+        """Workers make calls; gives the numbers of calls at once that were chosen on the way."""
+        chosen = [tuner.calls]
+        for _ in range(times):
+            n = tuner.calls
+            if not n:
+                break
+            wall = self.wall * self.slower(n)
+            self.clock.now += wall / n
+            tuner.made_by_worker(1, wall, self.cpu)
+            if tuner.decide() != chosen[-1]:
+                chosen.append(tuner.calls)
+        return chosen
+
+
+def make(calls: int = fl.AUTOTUNE, cores: int = 4, **settings: Any) -> Tuner:
+    return Tuner(calls, Settings(**settings), cores, "2 map")
+
+
+def test_a_function_that_waits_climbs_as_long_as_it_pays(clock: Clock) -> None:
+    tuner, machine = make(cores=2), Machine(clock, wall=0.01, cpu=0.0001)
+    assert machine.alone(tuner)
+    assert tuner.go() == 16
+    assert machine.shared(tuner, 1000) == [16, 32, 64]
+    assert tuner.why == "64 calls get 64.0 x as much done as one"
+    assert [line.split(":")[0] for line in tuner.history] == ["16 calls", "32 calls", "64 calls"]
+
+
+def test_it_stops_climbing_where_more_calls_only_wait_for_each_other(clock: Clock) -> None:
+    tuner = make(cores=2)
+    machine = Machine(clock, 0.01, 0.0001, lambda n: max(1.0, n / 20))  # a disk that serves twenty at once
+    assert machine.alone(tuner)
+    tuner.go()
+    assert machine.shared(tuner, 1000) == [16, 32, 64, 32]
+    assert tuner.calls == 32 and tuner.speedup == pytest.approx(20)
+
+
+def test_a_function_that_leaves_the_interpreter_gets_the_processors(clock: Clock) -> None:
+    tuner, machine = make(cores=8), Machine(clock, 0.005, 0.005, lambda n: max(1.0, n / 8))
+    assert machine.alone(tuner)
+    assert tuner.go() == 2
+    assert machine.shared(tuner, 1000) == [2, 4, 8]
+    assert "8 calls get 8.0 x" in tuner.why
+
+
+def test_it_goes_back_where_more_calls_get_less_done(clock: Clock) -> None:
+    tuner, machine = make(cores=8), Machine(clock, 0.005, 0.005, lambda n: n / 2.4)  # two and a half at most
+    assert machine.alone(tuner)
+    tuner.go()
+    assert machine.shared(tuner, 1000) == [2, 4, 2]
+    assert "2 calls get 2.4 x" in tuner.why and tuner.history[-1] == "4 calls: 2.4 x one call"
+
+
+def test_a_function_that_holds_the_interpreter_is_given_up_and_told(clock: Clock) -> None:
+    tuner, machine = make(), Machine(clock, 0.005, 0.005, lambda n: float(n))
+    assert machine.alone(tuner)
+    tuner.go()
+    assert machine.shared(tuner, 1000)[-1] == 0
+    assert tuner.holds_gil and tuner.calls == 0
+    assert 'the function holds the interpreter (the GIL); workers="process" would help' in tuner.why
+
+
+def test_what_was_given_up_is_tried_again_later_and_later(clock: Clock) -> None:
+    tuner, machine = make(), Machine(clock, 0.005, 0.005, lambda n: float(n))
+    tried = []
+    for _ in range(4):
+        while not tuner.made_alone(1, 0.005, 0.005):
+            clock.now += 0.005
+        tried.append(clock.now)
+        tuner.go()
+        machine.shared(tuner, 1000)
+        assert tuner.calls == 0
+    rests = np.diff(tried)
+    assert rests[0] >= 1.0 and rests[1] > 1.5 * rests[0] and rests[2] > 1.5 * rests[1]
+
+
+def test_cheap_rows_stay_with_the_consumer(clock: Clock) -> None:
+    tuner, machine = make(), Machine(clock, 1e-9, 1e-9)
+    assert not machine.alone(tuner, 5000)
+    assert tuner.calls == 0 and "handing rows over would cost more" in tuner.why
+
+
+def test_on_one_processor_only_waiting_pays(clock: Clock) -> None:
+    tuner = make(cores=1)
+    assert not Machine(clock, 0.01, 0.01).alone(tuner)
+    tuner = make(cores=1)
+    assert Machine(clock, 0.01, 0.0001).alone(tuner)
+
+
+def test_a_number_that_was_asked_for_is_not_climbed_beyond(clock: Clock) -> None:
+    tuner, machine = make(calls=3), Machine(clock, 0.01, 0.0001)
+    assert machine.alone(tuner)
+    assert tuner.go() == 3
+    assert machine.shared(tuner, 500) == [3] and "as asked for; 3.0 x one call" in tuner.why
+
+
+def test_a_number_that_was_asked_for_is_given_up_where_it_harms(clock: Clock) -> None:
+    tuner, machine = make(calls=3), Machine(clock, 0.005, 0.005, lambda n: float(n))
+    assert machine.alone(tuner)
+    tuner.go()
+    assert machine.shared(tuner, 500)[-1] == 0 and "got only 1.0 x" in tuner.why
+
+
+def test_without_tuning_the_first_choice_stays(clock: Clock) -> None:
+    tuner, machine = make(tuned=False), Machine(clock, 0.005, 0.005, lambda n: float(n))
+    assert machine.alone(tuner)
+    tuner.go()
+    assert machine.shared(tuner, 500) == [2]
+
+
+def test_options_for_the_first_and_the_fewest(clock: Clock) -> None:
+    tuner = make(cores=16, initial_calls=6)
+    assert Machine(clock, 0.01, 0.01).alone(tuner) and tuner.go() == 6
+    tuner = make(cores=16, fewest_calls=5)
+    assert Machine(clock, 0.01, 0.01).alone(tuner) and tuner.go() == 5
+
+
+def test_frozen_choices_are_not_tuned(clock: Clock) -> None:
+    tuner, machine = make(chosen={"2 map": {"calls": 5, "buffer": None}}), Machine(clock, 1e-9, 1e-9, lambda n: 9.0)
+    assert machine.alone(tuner, 1) and tuner.go() == 5 and tuner.frozen
+    assert machine.shared(tuner, 500) == [5] and tuner.why == "as an earlier run had found out"
+    alone = make(chosen={"2 map": {"calls": 0, "buffer": None}})
+    assert not Machine(clock, 0.01, 0.0001).alone(alone, 100)
+    other = make(calls=3, chosen={"2 map": {"calls": 5, "buffer": None}})
+    assert not other.frozen  # the program names a number
+
+
+def test_chunks_take_a_few_milliseconds() -> None:
+    tuner = make()
+    assert tuner.chunk() == CHUNK_ROWS
+    tuner.alone.add(1e-4)
+    assert tuner.chunk() == round(CHUNK_SECONDS / 1e-4)
+    tuner.row_bytes.add(CHUNK_BYTES / 4)
+    assert tuner.chunk() == 4
+    slow = make()
+    slow.alone.add(1.0)
+    assert slow.chunk() == 1
+
+
+def test_forced_modes_use_workers_whatever_it_costs() -> None:
+    for mode, chunk in (("thread", 1), ("loose", 3)):
+        with forced(mode):
+            tuner = make()
+            assert tuner.fixed == 3 and tuner.chunk() == chunk and tuner.made_alone(1, 1e-9, 0.0)
+
+
+def test_a_mean_forgets() -> None:
+    mean = Mean()
+    for _ in range(100):
+        mean.add(1.0)
+    for _ in range(100):
+        mean.add(5.0)
+    assert 4.9 < mean.value <= 5.0 and mean.count == 200
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.5, "2.5 s"), (0.0125, "12.5 ms"), (3e-6, "3 µs"), (4.2e-8, "42 ns"), (0.0, "0 ns")]
+)
+def test_durations_in_words(value: float, text: str) -> None:
+    assert seconds_of(value) == text
+
+
+# With real threads and processes. What is chosen depends on the machine; that it is told does not.
+
+
+def busy(x: Any) -> Any:
+    total = 0
+    for i in range(60_000):
+        total += i
+    return np.int64(x) + total * 0
+
+
+def test_a_function_that_holds_the_interpreter_may_be_moved_to_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autotune, "GAIN", 1e9)  # as if threads brought nothing, whatever the machine does besides
+    monkeypatch.setattr(parallel, "thread_time", time.perf_counter)
+    options = fl.Options()
+    options.autotune.allow_processes = True
+    options.autotune.cpu_budget = 2
+    ds = fl.Dataset.range(400).map(busy, num_parallel_calls=fl.AUTOTUNE).with_options(options)
+    with iter(ds) as it:
+        assert [int(x) for x in it] == list(range(400))
+        (stage,) = it.report().stages
+    assert stage.how == "processes" and "moved to processes" in stage.why
+
+
+def test_it_stays_where_the_function_cannot_travel() -> None:
+    lock = threading.Lock()
+
+    def locked(x: Any) -> Any:
+        with lock:
+            return busy(x)
+
+    options = fl.Options()
+    options.autotune.allow_processes = True
+    options.autotune.cpu_budget = 2
+    ds = fl.Dataset.range(200).map(locked, num_parallel_calls=fl.AUTOTUNE).with_options(options)
+    with iter(ds) as it:
+        assert [int(x) for x in it] == list(range(200))
+        (stage,) = it.report().stages
+    assert stage.how != "processes"
