@@ -12,6 +12,7 @@ from feedline.engine.crew import Closing, Crew
 from feedline.engine.report import Report
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, OutOfRangeError
+from feedline.kernels.threads import most as kernel_threads
 from feedline.plan.face import Face
 from feedline.structure.block import Objects
 from feedline.structure.nest import flatten, map_structure
@@ -66,6 +67,8 @@ class Iterator(Generic[T]):
 
     def _refill(self) -> bool:
         began = perf_counter()
+        limit = self._crew.settings.kernel_threads
+        token = None if limit is None else kernel_threads.set(limit)
         try:
             return self._cursor.refill()
         except Closing:
@@ -74,6 +77,8 @@ class Iterator(Generic[T]):
         finally:
             self._rows = self._handed_out()
             self._waited += perf_counter() - began
+            if token is not None:
+                kernel_threads.reset(token)
             if self._closed:  # meanwhile, by a thread that did not wait any longer
                 self._free()
 

@@ -10,6 +10,7 @@ import enum
 import logging
 from collections.abc import Callable
 from numbers import Real
+from operator import attrgetter
 from typing import Any, Generic, NoReturn, Self, TypeVar, overload
 
 from feedline.engine.crew import Settings, cores
@@ -237,7 +238,7 @@ class AutotuneOptions(_OptionsBase):
     cpu_budget = _option(int, "How many cores tuning may plan for, None means all.")
     ram_budget = _option(int, "How many bytes of waiting elements tuning may plan for.")
     autotune_algorithm = _option(
-        AutotuneAlgorithm, "How tuning looks for better settings."
+        AutotuneAlgorithm, "How tuning looks for better settings; without effect, there is one way, which climbs."
     )
     initial_parallelism = _option(
         int, "How many calls run at once before tuning has begun."
@@ -281,7 +282,7 @@ class OptimizationOptions(_OptionsBase):
     filter_parallelization = _option(bool, "Whether filters may run in several threads.")
     inject_prefetch = _option(bool, "Whether a prefetch is put at the end of the plan.")
     seq_interleave_prefetch = _option(
-        bool, "Whether a parallel interleave is one that only prefetches its inputs."
+        bool, "Whether a parallel interleave only prefetches its inputs; without effect, nothing gets faster by it."
     )
     map_and_batch_fusion = _option(bool, "Whether a map followed by a batch runs as one.")
     map_and_filter_fusion = _option(bool, "Whether a map followed by a filter runs as one.")
@@ -315,7 +316,11 @@ class ThreadingOptions(_OptionsBase):
     Options(threading=ThreadingOptions(private_threadpool_size=8))
     """
 
-    max_intra_op_parallelism = _option(int, "How many threads one operation may use.")
+    max_intra_op_parallelism = _option(
+        int,
+        "The most threads one call of a kernel may use (those that parse Examples use several), 0 for its own choice. "
+        "NumPy's own threads are set with OMP_NUM_THREADS.",
+    )
     private_threadpool_size = _option(
         int, "The most threads for the calls of one step, 0 for one per core; None means as many as calls."
     )
@@ -344,11 +349,15 @@ class Options(_OptionsBase):
     experimental_deterministic = _Renamed(deterministic, warn=False)
     experimental_distribute = _group(DistributeOptions, "How it is divided among workers, see `DistributeOptions`.")
     experimental_external_state_policy = _option(
-        ExternalStatePolicy, "What to do when a checkpoint cannot hold the state of a user's function."
+        ExternalStatePolicy,
+        "What to do when a checkpoint cannot hold the state of a user's function; without effect, since nothing tells "
+        "which functions keep one.",
     )
     experimental_optimization = _group(OptimizationOptions, "Which rewrites are made, see `OptimizationOptions`.")
     experimental_slack = _option(
-        bool, "Whether the last prefetch pauses before it refills."
+        bool,
+        "Whether the thread of the last prefetch, once its buffer was full, leaves the consumer alone for a moment "
+        "before it goes on: a fifth of the time that elements have to spare, and at most 0.1 s.",
     )
     experimental_symbolic_checkpoint = _option(
         bool, "Whether checkpoints hold positions in the sources instead of buffers; feedline chooses that by itself."
@@ -358,7 +367,7 @@ class Options(_OptionsBase):
         bool,
         "Whether background work starts with the iterator, not with its first element.",
     )
-    dataset_name = _option(str, "A name that messages and traces show.")
+    dataset_name = _option(str, "A name that its threads carry, for profilers and stack dumps.")
     framework_type = _Field[list[str] | None](
         list, "Names of the frameworks that made the dataset; kept with the options.", lambda: None
     )
@@ -389,20 +398,14 @@ class Options(_OptionsBase):
 
 
 def engine_settings(options: Options | None) -> Settings:
-    """What options say about how a plan is run, as the engine takes it."""
+    """What options say about how a plan is run, as the engine takes it. Those without effect are told."""
     if options is None:
         return Settings()
     tune, threads = options.autotune, options.threading
-    if options.experimental_slack:
-        _log.warning(
-            "options.experimental_slack has no effect: the thread of a prefetch sleeps while its buffer is full, and "
-            "does not compete with the consumer"
-        )
-    if threads.max_intra_op_parallelism is not None:
-        _log.warning(
-            "options.threading.max_intra_op_parallelism has no effect: NumPy's own threads are set with "
-            "threadpoolctl or OMP_NUM_THREADS"
-        )
+    for name, field in WITHOUT_EFFECT.items():
+        group = attrgetter(name.rpartition(".")[0])(options) if "." in name else options
+        if field.name in group._set_values():
+            _log.warning("options.%s has no effect: see fl.%s.%s", name, type(group).__name__, field.name)
     size = threads.private_threadpool_size
     return Settings(
         threads=None if size is None else size or cores(),
@@ -415,8 +418,22 @@ def engine_settings(options: Options | None) -> Settings:
         timeout=None if threads.call_timeout is None else float(threads.call_timeout),
         processes=bool(tune.allow_processes),
         warm=bool(options.experimental_warm_start),
+        slack=bool(options.experimental_slack),
+        name=options.dataset_name or "",
+        kernel_threads=_budget(threads.max_intra_op_parallelism, "threading.max_intra_op_parallelism") or None,
         chosen=None if tune.frozen is None else read_choices(tune.frozen),
     )
+
+
+WITHOUT_EFFECT: dict[str, _Field[Any]] = {
+    "autotune.autotune_algorithm": AutotuneOptions.autotune_algorithm,
+    "experimental_external_state_policy": Options.experimental_external_state_policy,
+    "experimental_optimization.seq_interleave_prefetch": OptimizationOptions.seq_interleave_prefetch,
+    "experimental_symbolic_checkpoint": Options.experimental_symbolic_checkpoint,
+    "experimental_distribute.num_devices": DistributeOptions.num_devices,
+    "experimental_service.pinned": ServiceOptions.pinned,
+}
+"""What tf.data has and a program may set; their docstrings say why nothing depends on them here."""
 
 
 def _budget(value: int | None, name: str) -> int:

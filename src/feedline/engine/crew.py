@@ -24,6 +24,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from feedline.errors import FailedPreconditionError
+from feedline.kernels.threads import most as kernel_threads
 from feedline.structure.memory import keeper
 
 _log = logging.getLogger("feedline")
@@ -51,6 +52,9 @@ class Settings(NamedTuple):
     timeout: float | None = None
     processes: bool = False
     warm: bool = False
+    slack: bool = False
+    name: str = ""
+    kernel_threads: int | None = None
     chosen: dict[str, Any] | None = None
     """Values of an earlier run, by `Report.key`: what is found here is not tuned."""
 
@@ -235,6 +239,8 @@ class Crew:
         self._threads: list[threading.Thread] = []
         self._lock = threading.RLock()
         self._context = contextvars.copy_context()
+        if self.settings.kernel_threads is not None:
+            self._context.run(kernel_threads.set, self.settings.kernel_threads)
 
     @property
     def cores(self) -> int:
@@ -247,7 +253,8 @@ class Crew:
         if self.closing:
             raise Closing
         context = self._context.copy()
-        made = threading.Thread(target=context.run, args=(target,), name=f"feedline-{name}", daemon=True)
+        name = f"feedline-{name} of {self.settings.name}" if self.settings.name else f"feedline-{name}"
+        made = threading.Thread(target=context.run, args=(target,), name=name, daemon=True)
         with self._lock:
             made.start()
             self._threads = [made, *(t for t in self._threads if t.is_alive())]

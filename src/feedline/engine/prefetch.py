@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from queue import SimpleQueue
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, sleep
 from typing import Any
 
 from feedline.engine.autotune import seconds_of
@@ -35,17 +35,21 @@ SLOW = 5e-3
 LARGEST_ROWS = 8192
 LARGEST_BYTES = 1 << 20
 DEEPEST = 64
+SLACK = 0.2
+"""The share of the time that elements wait in a full buffer which a thread with slack lets pass before it goes on."""
+LONGEST_SLACK = 0.1
 
 
 class Item:
     """One block, or an error, or the end (neither), with the states it was made from where they are cheap to keep."""
 
-    __slots__ = ("before", "block", "error", "size", "switch")
+    __slots__ = ("before", "block", "error", "made", "size", "switch")
 
     def __init__(self, block: Block | None, error: BaseException | None, before: list[Any] | None) -> None:
         self.block, self.error, self.before = block, error, before
         self.size = 0 if block is None else block.nbytes
         self.switch = False
+        self.made = perf_counter()
 
     @classmethod
     def switching(cls, before: list[Any] | None) -> Item:
@@ -96,6 +100,8 @@ class Ahead(Input):
         "room",
         "rows",
         "running",
+        "slack",
+        "slow_down",
         "standing",
         "starved",
         "starving",
@@ -110,6 +116,8 @@ class Ahead(Input):
         self.light = run.is_light(inputs)
         self.free = run.is_free(inputs)
         self.eager = forced.mode is not None  # always uses a thread
+        self.slack = False  # gives the consumer a moment alone before it goes on
+        self.slow_down = 0.0
         self.lock = threading.RLock()
         self.depth = self._chosen_depth()
         self.blocks = 0
@@ -237,6 +245,8 @@ class Ahead(Input):
 
     def _taken(self, item: Item) -> None:
         self.crew.budget.add(-item.size)
+        if self.slack:
+            self.slow_down = min(SLACK * (perf_counter() - item.made), LONGEST_SLACK)
         with self.lock:
             self.asked += 1
             if self.blocked:
@@ -317,6 +327,8 @@ class Ahead(Input):
                 self.go_on.get()
             else:
                 self.room.get()
+                if self.slack and not self.closing:
+                    sleep(self.slow_down)
 
     def _deep(self) -> int:
         """How many blocks may wait. `depth` counts rows where the user gave it, unless nobody can tell."""

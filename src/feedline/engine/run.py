@@ -66,6 +66,9 @@ class Run:
         self.states: list[Any] = []
         self.stages: list[Ahead | Calls] = []
         self.root = self._input(plan)
+        last = self.stages[-1] if self.stages and not path else None
+        if isinstance(last, Ahead):
+            last.slack = crew is not None and crew.settings.slack
         self.copied = tuple(i for i, n in enumerate(self.nodes) if n.heavy and n.copies)
         self.heavy = any(n.heavy and not n.copies for n in self.nodes) or any(not s.light for s in self.stages)
         self.pull = self.root.__call__

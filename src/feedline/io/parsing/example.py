@@ -25,6 +25,7 @@ from feedline.io.parsing.features import (
 from feedline.io.parsing.partitions import ragged_spec
 from feedline.io.parsing.prepared import prepared
 from feedline.kernels.entries import entries, kind_of, values
+from feedline.kernels.threads import allowed
 from feedline.structure import types
 from feedline.structure.block import Bytes, Column, pack, rows_of
 from feedline.structure.dense import dense
@@ -170,7 +171,7 @@ class ExampleParser:
     def _parsed(self, examples: Any, batch: bool, names: Any = None) -> dict[str, Any]:
         request = self._requests[batch]
         if request is not None:
-            done, found = kernels.parse_examples(examples, *request)
+            done, found = _read(examples, request)
             if self._fixed is None:
                 done = min(done, self._whole_steps(found))
             if done == len(examples):
@@ -231,7 +232,7 @@ class ExampleParser:
         request = self._requests[False]
         if request is None:
             return 0, {}
-        done, found = kernels.parse_examples(strings, *request)
+        done, found = _read(strings, request)
         if self._fixed is not None:
             return done, _in_shape(self._fixed, found)
         done = min(done, self._whole_steps(found))
@@ -249,7 +250,7 @@ class ExampleParser:
         request = self._requests[True]
         if self._fixed is None or request is None:
             return self._one_after_another(list(strings))
-        done, found = kernels.parse_examples(strings, *request)
+        done, found = _read(strings, request)
         whole = done // size if size else count
         if whole < count:
             found = [(flat[: whole * size * int(n)], None) for (flat, _), n in zip(found, request[2], strict=True)]
@@ -323,7 +324,11 @@ def _request(want: Wanted, kinds: dict[bytes, DType], batch: bool) -> tuple[Any,
         default = None if fixed is None or fixed.default is None else fixed.default.ravel()
         defaults.append(default.tolist() if default is not None and default.dtype == object else default)
     numbers = np.array([KINDS.index(kind) + 1 for kind in kinds.values()], np.uint8)
-    return list(kinds), numbers, np.array(sizes, np.int64), defaults, THREADS
+    return list(kinds), numbers, np.array(sizes, np.int64), defaults
+
+
+def _read(strings: Any, request: tuple[Any, ...]) -> tuple[int, Found]:
+    return kernels.parse_examples(*(strings, *request, allowed(THREADS)))
 
 
 def _in_shape(fixed: list[tuple[str, int, tuple[int, ...]]], found: Found) -> dict[str, Any]:

@@ -1,0 +1,19 @@
+"""How many threads one call of a kernel may use, where it has use for several."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+most: ContextVar[int | None] = ContextVar("feedline_kernel_threads", default=None)
+"""No more than so many, for calls made for an iterator whose options say so."""
+
+
+def allowed(wanted: int) -> int:
+    """So many as are wanted, or as many as may be.
+
+    >>> from feedline.kernels.threads import allowed
+    >>> allowed(8)
+    8
+    """
+    limit = most.get()
+    return wanted if limit is None else min(wanted, limit)
