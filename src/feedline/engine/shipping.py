@@ -178,8 +178,6 @@ def work(
     """Makes one call. Gives (rows, index of the row that failed, its error, path and link in it, whether random numbers
     were drawn, wall, cpu) as `pack` does.
     """
-    if clock is not None:
-        _write_time(*clock)
     made = _nodes.get(path)
     if made is None:
         while len(_nodes) >= KEPT_NODES:
@@ -187,6 +185,8 @@ def work(
         with open(path, "rb") as file:
             made = _nodes[path] = pickle.load(file)()
     (block,) = unpack(*message)
+    if clock is not None:  # loading the function, and what it imports, is no part of the call
+        _write_time(*clock)
     wall, cpu = time.perf_counter(), time.thread_time()
     try:
         outcome: tuple[Any, ...] = (made.applied(block, number, draws), None, None, "", None)

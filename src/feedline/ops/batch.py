@@ -215,6 +215,9 @@ def batch(
 
     The last batch may be smaller unless `drop_remainder` is True. All elements of a batch must have the same shape;
     ragged and sparse ones become ragged and sparse batches. A batch is freshly allocated and belongs to the caller.
+
+    With `num_parallel_calls`, whatever their number, one thread in the background puts batches together: that is a
+    copy, which several threads would not make faster. Their order is always that of the elements.
     """
     size = arguments.positive(batch_size, "batch_size", "batch")
     parallel = arguments.parallel_calls(num_parallel_calls, "batch")

@@ -53,6 +53,7 @@ def fixed_length_record_dataset(
     `filenames` is a name, a list of names, or a dataset of names. Each file has a header and a footer of the given
     sizes, which are left out; what is between must be a whole number of records. `compression_type` is "GZIP", "ZLIB",
     "ZSTD" or ""; with "AUTO" each file tells by its first bytes. `fl.io.decode_raw` makes numbers of the records.
+    Files are read one after another, or `num_parallel_reads` of them in turn, all by one thread.
     """
     op = "FixedLengthRecordDataset"
     names = names_plan(filenames, op)

@@ -43,6 +43,9 @@ def text_line_dataset(
     `filenames` is a name, a list of names, or a dataset of names. `compression_type` is "GZIP", "ZLIB", "ZSTD" or "";
     with "AUTO" each file tells by its first bytes. Files are read one after another, or `num_parallel_reads` of them in
     turn, a line each. A last line needs no line end.
+
+    With `num_parallel_reads`, too, one thread does all the reading: files are read in large pieces, and handing lines
+    from one thread to another would take longer than that. It is the consumer's, or that of a `prefetch`.
     """
     names = names_plan(filenames, "TextLineDataset")
     size = optional_integer(buffer_size, "buffer_size", "TextLineDataset")

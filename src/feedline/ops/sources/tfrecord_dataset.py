@@ -157,6 +157,9 @@ def tfrecord_dataset(
     and the number of the record, and iteration can go on with the next file. Files are read anew in every iteration,
     and no more of them than is asked for.
 
+    With `num_parallel_reads`, too, one thread does all the reading: files are read in large pieces, and handing records
+    from one thread to another would take longer than that. It is the consumer's, or that of a `prefetch`.
+
     Records of files that are not compressed can be had by number.
 
     >>> ds = fl.TFRecordDataset(path)
