@@ -47,7 +47,7 @@ def write(path: bytes, data: bytes) -> None:
 
 
 def threads() -> int:
-    return sum(t.name == "feedline-inflate" for t in threading.enumerate())
+    return sum(t.name == "feedline-read" for t in threading.enumerate())
 
 
 def gone() -> bool:
@@ -158,7 +158,7 @@ from feedline.io.stream import Stream
 ahead._places.left = threading.Semaphore(2)
 stream = Stream(os.fsencode(sys.argv[1]), "GZIP")
 first = bytes(stream.view(3 << 20, 9)[:9])
-assert any(t.name == "feedline-inflate" for t in threading.enumerate())
+assert any(t.name == "feedline-read" for t in threading.enumerate())
 if sys.argv[2] == "fork":
     child = os.fork()
     at = stream.end + (1 << 20)

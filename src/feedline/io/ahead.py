@@ -1,25 +1,41 @@
-"""Decompressing ahead: a thread makes the next pieces while the last ones are in use, for decoders drop the GIL."""
+"""Reading ahead: a thread makes the next pieces of a file while the last ones are in use. Decoders, and the system's
+own reading, drop the GIL.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
-from feedline.io.compressed import OUTPUT, Decoder
+from feedline.io.compressed import OUTPUT
 
 BEGINS = 1 << 20
-"""So much of a file is decompressed before a thread is worth its while."""
+"""So much of a file is read before a thread is worth its while."""
 DEPTH = 3
 """At most so many pieces wait to be read."""
 PATIENCE_S = 1.0
 """So long is waited for the thread to end."""
 
 
+class Decoder(Protocol):
+    """Something with pieces: a decoder, or a plain file. `raw_file` is closed when the thread is stopped."""
+
+    raw_file: Any
+
+    def read(self, size: int) -> bytes:
+        """At least one byte, none at the end."""
+
+
 def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spare_processor() -> bool:
+    """True when this library has fewer threads at work than there are processors."""
+    return sum(t.name.startswith("feedline-") for t in threading.enumerate()) < processors()
 
 
 class _Places:
@@ -89,7 +105,7 @@ class Ahead:
             return False
         belt = _Belt()
         thread = threading.Thread(
-            target=_work, args=(self._decoder, belt, places), name="feedline-inflate", daemon=True
+            target=_work, args=(self._decoder, belt, places), name="feedline-read", daemon=True
         )
         try:
             thread.start()

@@ -10,7 +10,7 @@ from typing import Any
 
 from feedline import kernels
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
-from feedline.io.ahead import DEPTH, Ahead
+from feedline.io.ahead import DEPTH, Ahead, spare_processor
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.remote import RemoteFile
@@ -18,6 +18,14 @@ from feedline.io.remote import RemoteFile
 CHUNK = 1 << 20
 LARGEST_READ = 0x7FFFF000
 """More than this the system does not read at once."""
+
+PIECE = 1 << 20
+OVERLAP = 1 << 15
+"""Pieces that are read ahead begin so many bytes before the last one ends, so that a record that lies across need not
+be put together.
+"""
+STEADY = 4
+"""So many chunks in a row are read before a thread reads the next ones."""
 
 AUTO = "AUTO"
 
@@ -33,7 +41,10 @@ class Stream:
     compressed, unless `plain` says of them that it is not.
     """
 
-    __slots__ = ("_base", "_chunk", "_data", "_file", "_position", "_raw", "compression", "ended", "failure", "name")
+    __slots__ = (
+        *("_base", "_chunk", "_data", "_file", "_pieces", "_position", "_raw", "_steady"),
+        *("compression", "ended", "failure", "name"),
+    )
 
     def __init__(
         self, name: bytes, compression: str = "", buffer_size: int | None = None, plain: Plain | None = None
@@ -45,12 +56,13 @@ class Stream:
         self._chunk = min(buffer_size or 0, 64 * CHUNK)
         self._raw: _Raw | RemoteFile | None = None
         self._file: Any = None
+        self._pieces: Ahead | None = None
         self._restart(plain)
 
     def _restart(self, plain: Plain | None = None) -> None:
         self.close()
         self._base, self._data = 0, b""
-        self._position = 0
+        self._position = self._steady = 0
         self.ended = False
         self.failure: OpError | None = None
         try:
@@ -129,6 +141,8 @@ class Stream:
         pieces: list[bytes] = []
         have = skip = 0
         chunk = self._chunk or CHUNK
+        if self.direct and self._read_ahead(at, need):
+            return
         if self.direct:
             # To read what is left of the last chunk once more is cheaper than to copy the next one behind it.
             self._position = self._opened.seek(at)
@@ -145,6 +159,35 @@ class Stream:
             pieces.append(piece[dropped:] if dropped else piece)
             have += len(piece) - dropped
         self._base, self._data = at, pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _read_ahead(self, at: int, need: int) -> bool:
+        """Takes the next piece of those that a thread reads, if that is what is wanted. A file that is read steadily,
+        chunk by chunk, gets such a thread.
+        """
+        if self._pieces is None:
+            self._steady = self._steady + 1 if self._base < at <= self.end and need <= OVERLAP else 0
+            if self._steady < STEADY or self._chunk or not self.on_disk or not spare_processor():
+                return False
+            assert isinstance(self._raw, _Raw)
+            self._pieces = Ahead(_Pieces(self._raw.twin(), self.end - OVERLAP))
+        start = self.end - OVERLAP
+        try:
+            piece = self._pieces.read(CHUNK) if start <= at and not self._pieces.forked else b""
+        except OSError:  # met again by whoever reads there
+            piece = b""
+        if not start <= at <= start + len(piece) - need:
+            self._stop_ahead()
+            if at < start:  # records are too large for that
+                self._steady = -sys.maxsize
+            return False
+        self._base, self._data = start, piece
+        return True
+
+    def _stop_ahead(self) -> None:
+        """Ends the thread, if there is one. It has the file open for itself."""
+        pieces, self._pieces, self._steady = self._pieces, None, 0
+        if pieces is not None:
+            pieces.stop()
 
     def _read(self, size: int) -> bytes:
         try:
@@ -171,6 +214,8 @@ class Stream:
         size = self._opened.size()
         if size is None:
             return sys.maxsize
+        if not self.compression:
+            return max(ahead, size - at)
         left = size - self._opened.tell()
         if self.compression:
             # What the decoder holds back comes from input that has been read: not more than its input buffer.
@@ -194,6 +239,7 @@ class Stream:
     def close(self) -> None:
         """Closes the file."""
         stopped = self._file.stop() if isinstance(self._file, Ahead) else True
+        self._stop_ahead()
         if self._raw is not None and stopped:
             self._raw.close()
 
@@ -207,6 +253,12 @@ class _Raw:
         self._number: int | None = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self.seekable = stat.S_ISREG(os.fstat(self._number).st_mode)
         self._ahead = b""
+
+    def twin(self) -> _Raw:
+        """The same file, open once more."""
+        other = object.__new__(_Raw)
+        other._number, other.seekable, other._ahead = os.dup(self.fileno()), self.seekable, b""
+        return other
 
     def fileno(self) -> int:
         if self._number is None:
@@ -256,6 +308,21 @@ class _Raw:
     def __del__(self) -> None:
         if "_number" in self.__dict__:
             self.close()
+
+
+class _Pieces:
+    """A file in pieces that overlap, for a thread: it moves nobody's place in the file."""
+
+    def __init__(self, raw: Any, start: int) -> None:
+        self.raw_file, self._at = raw, start
+
+    def read(self, size: int) -> bytes:
+        """The next piece; none where it would have nothing new."""
+        piece = os.pread(self.raw_file.fileno(), PIECE + OVERLAP, self._at)
+        if len(piece) <= OVERLAP:
+            return b""
+        self._at += len(piece) - OVERLAP
+        return piece
 
 
 def checked_compression(compression: Any) -> str:

@@ -11,7 +11,7 @@ from feedline.errors import DataLossError, ResourceExhaustedError
 from feedline.io.compressed import SIGHT, likely
 from feedline.io.files import shown
 from feedline.io.reader import END, Place, Read, Reader
-from feedline.io.stream import CHUNK
+from feedline.io.stream import CHUNK, OVERLAP
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
 from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
@@ -74,7 +74,7 @@ class TFRecordReader(Reader):
     def _read_ahead(self, place: Place, want: int) -> Read:
         # A little that is left of the last piece is not worth a block of its own.
         left = self._stream.end - place.offset
-        few = 0 < left < min(want * self._usual, CHUNK) // 8
+        few = 0 < left < min(want * self._usual // 8, OVERLAP)
         data, start = self._stream.window(place.offset, left + 1 if few else HEADER.size)
         start = min(start, len(data))
         if start == len(data) and self._stream.failure is None:
