@@ -15,6 +15,8 @@ BEGINS = 1 << 20
 """So much of a file is read before a thread is worth its while."""
 DEPTH = 3
 """At most so many pieces wait to be read."""
+EARLY_DEPTH = 24
+"""The same for a file that nobody reads yet."""
 PATIENCE_S = 1.0
 """So long is waited for the thread to end."""
 
@@ -53,11 +55,11 @@ if hasattr(os, "register_at_fork"):
 class _Belt:
     """What the thread and the reader share. The queues need no lock that a dropped reader could wait for in vain."""
 
-    def __init__(self) -> None:
+    def __init__(self, depth: int) -> None:
         self.pieces: SimpleQueue[bytes | BaseException] = SimpleQueue()
         self.room: SimpleQueue[None] = SimpleQueue()
         self.stopped = False
-        for _ in range(DEPTH):
+        for _ in range(depth):
             self.room.put(None)
 
     def stop(self) -> None:
@@ -98,12 +100,17 @@ class Ahead:
             raise self._last
         return self._last
 
-    def _begun(self) -> bool:
+    def begin(self) -> None:
+        """Begins now, for a reader that comes later."""
+        if self._belt is None:
+            self._begun(EARLY_DEPTH)
+
+    def _begun(self, depth: int = DEPTH) -> bool:
         """Begins the thread, where there is a place for one."""
         places = _places.left
         if not places.acquire(blocking=False):
             return False
-        belt = _Belt()
+        belt = _Belt(depth)
         thread = threading.Thread(
             target=_work, args=(self._decoder, belt, places), name="feedline-read", daemon=True
         )

@@ -78,6 +78,10 @@ class Reader:
         """At most `want` rows from `place` on, at least one unless the file ends there or the record is bad."""
         raise TypeError(f"{type(self).__name__} reads nothing")
 
+    def begin(self) -> None:
+        """Begins to read ahead, where that takes long, though nothing is wanted yet."""
+        self._stream.begin()
+
     def close(self) -> None:
         """Closes the file."""
         self._stream.close()

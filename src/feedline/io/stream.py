@@ -10,7 +10,7 @@ from typing import Any
 
 from feedline import kernels
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
-from feedline.io.ahead import DEPTH, Ahead, spare_processor
+from feedline.io.ahead import EARLY_DEPTH, Ahead, spare_processor
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.remote import RemoteFile
@@ -80,6 +80,11 @@ class Stream:
             # A pipe may give nothing for long, and a file at a URL is read ahead already.
             whole = isinstance(self._raw, _Raw) and self._raw.seekable
             self._file = Ahead(decoder) if whole else decoder
+
+    def begin(self) -> None:
+        """Begins to decompress the file, of which nothing is wanted yet."""
+        if isinstance(self._file, Ahead):
+            self._file.begin()
 
     def window(self, at: int, need: int) -> tuple[bytes, int]:
         """What has been read, and where in it the bytes from `at` on begin: at least `need` of them, unless the file
@@ -216,12 +221,10 @@ class Stream:
             return sys.maxsize
         if not self.compression:
             return max(ahead, size - at)
-        left = size - self._opened.tell()
-        if self.compression:
-            # What the decoder holds back comes from input that has been read: not more than its input buffer.
-            # Besides there are the pieces that were made ahead.
-            left = (left + 2 * INPUT) * MOST[self.compression] + (DEPTH + 2) * OUTPUT
-        return ahead + left
+        # What the decoder holds back comes from input that has been read: not more than its input buffer. Besides there
+        # are the pieces that were made ahead.
+        left = size - self._opened.tell() + 2 * INPUT
+        return ahead + left * MOST[self.compression] + (EARLY_DEPTH + 2) * OUTPUT
 
     def size(self) -> int | None:
         """The size of the file; None for a compressed or endless one."""

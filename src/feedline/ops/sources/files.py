@@ -29,6 +29,9 @@ None, or, after a restore, what the file must be like.
 GIVEN_UP = -1
 """The offset in a file of which no more can be read. It ends when its turn comes, not earlier."""
 
+EARLY = 1 << 20
+"""When so many bytes of a compressed file have been read, the next one is begun."""
+
 ADDRESSED = ("CsvDataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset")
 
 STRING = TensorSpec((), string)
@@ -64,6 +67,13 @@ class Files(Node):
         raise TypeError(f"{type(self).__name__} opens no files")
 
     @property
+    def early(self) -> bool:
+        """True where the next file is begun while one is read: files are read one after another, they take long to
+        decompress, and nobody can tell that the next name is taken early.
+        """
+        return False
+
+    @property
     def forgiving(self) -> bool:
         """True when records that cannot be read are left out."""
         return False
@@ -91,6 +101,8 @@ class Files(Node):
             raise state.error
         slots = list(state.slots) or [None] * self.cycle
         turn, named_all, begun = state.turn, state.named_all, state.begun
+        if self.early and not begun and not named_all:
+            begun, named_all = self._begun_early(slots[0], pull)
         while True:
             if slots[turn] is None and begun:
                 slots[turn], begun = begun[0], begun[1:]
@@ -112,6 +124,23 @@ class Files(Node):
             rows, turn, error = self._turn(slots, turn)
             if rows is not None or error is not None:
                 return rows or EMPTY, Reading(tuple(slots), turn, named_all, error, begun)
+
+    def _begun_early(self, current: Slot | None, pull: Pull) -> tuple[tuple[Slot, ...], bool]:
+        """The next file, which a thread begins to decompress while the current one is read; and whether there is no
+        next one.
+        """
+        if current is None or current[1] < EARLY:
+            return (), False
+        named = pull(1)
+        if named is None or not named.n:
+            return (), named is None
+        name = named.rows()[0]
+        try:
+            reader = self.open_file(name)
+        except OpError:  # told when its turn comes
+            return ((name, 0, 0, None),), False
+        reader.begin()
+        return ((name, 0, 0, reader),), False
 
     def _rounds(self, slots: list[Slot | None], turn: int, want: int) -> Block | None:
         """Whole rounds, as many as all open files have rows for; None where the next turn must be taken by itself."""

@@ -48,6 +48,11 @@ class TFRecords(Files):
         """A reader of one TFRecord file."""
         return TFRecordReader(name, self.compression_type or "", self.buffer_size, self.on_corrupt != "raise")
 
+    @property
+    def early(self) -> bool:
+        """Compressed files whose names are in memory."""
+        return bool(self.compression_type) and self.cycle == 1 and self.names is not None
+
     def judged(self, file: Slot, got: Read) -> Exception | None:
         """A damaged record is left out where that is wanted; a file that is not there is no damage."""
         if self.on_corrupt == "raise" or not isinstance(got.error, DataLossError):
