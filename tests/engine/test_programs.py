@@ -156,6 +156,19 @@ if __name__ == "__main__":
     assert run_program(tmp_path, text) == (0, "True 9\n", "")
 
 
+def test_a_program_ends_after_several_pools_of_processes(tmp_path: Path) -> None:
+    text = """
+def slow(x):
+    time.sleep(1000.0 if x > 1 else 0.001)
+    return np.int64(x)
+first = iter(fl.Dataset.range(9).map(lambda x: max(int(x), 0), num_parallel_calls=2, workers="process"))
+next(first), next(first)
+second = iter(fl.Dataset.range(9).map(slow, num_parallel_calls=2, workers="process").prefetch(2))
+next(second), next(second)
+"""
+    assert run_program(tmp_path, text) == (0, "", "")
+
+
 # Ctrl-C.
 
 INTERRUPTED = """

@@ -44,15 +44,17 @@ class Hands:
     def __init__(self, size: int) -> None:
         from loky import ProcessPoolExecutor
 
-        self.size, self.pid = size, os.getpid()
+        self.size, self.pid, self.begun = size, os.getpid(), False
         self.executor = ProcessPoolExecutor(max_workers=size, initializer=watch, initargs=(self.pid,))
 
     def submit(self, *arguments: Any) -> Any:
         """Has `work` done by a process."""
         with _forks.lock:
             future = self.executor.submit(work, *arguments)
-        _end_before_loky()
-        _end_before_queues(self.pid)
+        if not self.begun:
+            self.begun = True
+            _end_before_loky()
+            _end_before_queues(self.pid)
         return future
 
     def end(self, at_once: bool = False) -> None:
@@ -73,10 +75,9 @@ class Hands:
         return bool(flags.broken or flags.shutdown)
 
 
-@functools.cache
 def _end_before_loky() -> None:
     """When the program ends, loky waits for all calls to be made, which may take any time: iterators end before that.
-    What was registered last is called first, and loky registers when its first process is started.
+    What was registered last is called first, and loky registers whenever it starts the first process of a pool.
     """
     register = getattr(threading, "_register_atexit", None)
     if register is not None:
