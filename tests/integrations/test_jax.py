@@ -15,6 +15,7 @@ import pytest
 
 import feedline as fl
 from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.structure.memory import address, keeper
 
 D = fl.Dataset
 
@@ -204,3 +205,19 @@ def test_several_devices_and_several_processes() -> None:
     for number, batches in enumerate(got):
         firsts = [(i * 2 + number) * 40 for i in range(3)]
         assert [[x for shard in b for x in shard] for b in batches] == [[f, f + 10, f + 20, f + 30] for f in firsts]
+
+
+def test_batches_that_are_put_together_are_not_copied_and_stay_as_they_are() -> None:
+    def image(i: Any) -> Any:
+        return np.full((64, 64, 16), i, np.float32)
+
+    batches = list(D.range(64).map(image).batch(8).to_jax())
+    assert [int(b[3, 0, 0, 0]) for b in batches] == [8 * i + 3 for i in range(8)]
+    shared = keeper.empty((8, 64, 64, 16), np.dtype(np.float32))
+    held = jax.device_put(shared)
+    assert held.unsafe_buffer_pointer() == address(shared)
+    place = address(shared)
+    del shared
+    assert address(keeper.empty((8, 64, 64, 16), np.dtype(np.float32))) != place, "JAX still has it"
+    del held, batches
+    keeper.trim()

@@ -190,8 +190,18 @@ class Gpu:
     def current_stream(self, device: Any) -> Any:
         return self
 
-    def Event(self) -> Any:
+    def cudart(self) -> Any:
         return self
+
+    def cudaHostUnregister(self, first: int) -> None:
+        self.said.append("unlock")
+
+    def Event(self, blocking: bool) -> Any:
+        assert blocking
+        return self
+
+    def synchronize(self) -> None:
+        self.said.append("waited for")
 
     def record(self, stream: str) -> None:
         self.said.append(f"event on {stream}")

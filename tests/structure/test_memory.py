@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from feedline.structure.memory import LARGE, Keeper, concatenate, keeper
+from feedline.structure.memory import LARGE, PAGE, Keeper, address, concatenate, copied, keeper, taken
 
 
 def test_memory_is_used_again_once_nobody_holds_it() -> None:
@@ -43,4 +44,36 @@ def test_concatenate() -> None:
     np.testing.assert_array_equal(joined, np.concatenate(parts))
     assert joined.flags.writeable
     del joined
+    keeper.trim()
+
+
+def test_memory_is_whole_pages() -> None:
+    mine = Keeper()
+    array = mine.empty((LARGE + 100,), np.dtype(np.uint8))
+    assert address(array) % PAGE == 0
+    found = mine.pages(array[5:9])
+    assert found is not None
+    buffer, first, size = found
+    assert first == address(array)
+    assert size % PAGE == 0
+    assert array.nbytes <= size <= buffer.nbytes
+    assert mine.pages(np.empty(LARGE, np.uint8)[1:]) is None
+    del array, buffer, found
+    mine.trim()
+    assert mine.held == 0
+
+
+def test_copied_and_taken_are_copies_in_kept_memory() -> None:
+    rows = np.arange(4 * LARGE, dtype=np.int32).reshape(16, -1)
+    index = np.array([3, -1, 0, 3])
+    for mine, wanted in ((copied(rows), rows), (taken(rows, index), rows[index])):
+        np.testing.assert_array_equal(mine, wanted)
+        assert keeper.pages(mine) is not None
+        assert mine.flags.writeable
+    assert copied(rows[:0]).shape == (0, LARGE // 4)
+    with pytest.raises(IndexError, match="out of bounds"):
+        taken(rows, np.array([1, 2, 16]))
+    with pytest.raises(IndexError):
+        taken(rows[:0], np.zeros(16, np.int64))
+    del mine, wanted
     keeper.trim()

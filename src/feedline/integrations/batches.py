@@ -8,6 +8,12 @@ from typing import Any, ClassVar
 from feedline.engine.checkpoint import counters
 from feedline.errors import FailedPreconditionError
 from feedline.integrations.shards import Reader, part_of
+from feedline.ops.batch import Batch
+from feedline.ops.prefetch import Prefetch
+from feedline.ops.repeat import Repeat
+from feedline.ops.with_options import WithOptions
+from feedline.plan.face import dataset
+from feedline.plan.node import Node
 from feedline.random.seeds import SeedGenerator
 
 VERSION = 1
@@ -52,8 +58,13 @@ class Batches:
     def _part(self, reader: Reader) -> tuple[Any, list[int]]:
         if reader not in self._parts:  # it stays the same, so that what it caches is found again
             made = self.part(reader)
+            made = dataset(lending(made._plan)) if self.copies() else made
             self._parts[reader] = made, [c.count for c in counters(made._plan)]
         return self._parts[reader]
+
+    def copies(self) -> bool:
+        """True where elements are copied to another place, so that their own memory need not be theirs alone."""
+        return False
 
     def __iter__(self) -> Any:
         if self._pid != os.getpid():
@@ -104,3 +115,13 @@ class Batches:
 
     def __repr__(self) -> str:
         return f"<{self.op} of {self.dataset!r}>"
+
+
+def lending(plan: Node) -> Node:
+    """The plan with a batch at its end that copies nothing which lies in memory already."""
+    if isinstance(plan, Batch):
+        return plan.replace(lends=True)  # type: ignore[no-any-return]
+    if isinstance(plan, (Prefetch, Repeat, WithOptions)):
+        below = lending(plan.input)
+        return plan if below is plan.input else plan.replace(input=below)
+    return plan

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections import deque
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +12,12 @@ from feedline.data.iterator import Iterator
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.integrations.batches import Batches
 from feedline.integrations.leaves import Dtypes, check, is_string, needed, refused
+from feedline.integrations.locked import Driver, locked
 from feedline.integrations.shards import Reader
 from feedline.integrations.staged import Staged
 from feedline.plan.arguments import integer
 from feedline.plan.face import Face
+from feedline.structure.memory import LARGE, copied
 from feedline.structure.nest import Tree
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import as_dtype
@@ -21,6 +25,8 @@ from feedline.structure.types import as_dtype
 OP = "to_jax"
 NARROW = {"int64": np.int32, "uint64": np.uint32}
 """What JAX without x64 has in their place."""
+UNDER_WAY = 4
+"""So many elements at once on their way to a GPU."""
 ROUNDED = {"float64": "float32", "complex128": "complex64"}
 
 
@@ -57,6 +63,10 @@ class JaxBatches(Batches):
         """All processes take part in each step, so where the number of batches is known all read equally many."""
         part, whole = super().part(reader), int(self.dataset.cardinality())
         return part.take(whole // reader.readers) if reader.readers > 1 and whole >= 0 else part
+
+    def copies(self) -> bool:
+        """To a GPU. On the processor arrays may share the memory they are made from."""
+        return self._put.driver is not None
 
     def iterator(self, part: Any) -> Staged:
         """Arrays on their way to the devices."""
@@ -107,11 +117,33 @@ class Put:
 
     def __init__(self, jax: Any, sharding: Any) -> None:
         self.jax, self.sharding = jax, sharding
+        self.driver = driver(jax)
         self._known: tuple[Tree, Any] | None = None
+        self._under_way: deque[Any] = deque()
 
     def __call__(self, element: Any) -> Any:
         """The element as JAX arrays."""
         tree, leaves = element
+        if self.driver is None:
+            return self._put(tree, leaves)
+        # One that runs ahead of its GPU would fill the memory of both.
+        while len(self._under_way) >= UNDER_WAY:
+            self.jax.block_until_ready([a for a in self._under_way.popleft() if a is not None and not a.is_deleted()])
+        made = self._put(tree, [self._readable(leaf) for leaf in leaves])
+        self._under_way.append(tree.flatten(made))
+        return made
+
+    def _readable(self, leaf: Any) -> Any:
+        """The leaf in memory that a GPU reads by itself, if it is large. JAX holds it until it is copied."""
+        if self.driver is None or not isinstance(leaf, np.ndarray) or leaf.nbytes < LARGE:
+            return leaf
+        if leaf.flags.c_contiguous and locked.holds(leaf, self.driver):
+            return leaf
+        mine = copied(leaf)
+        locked.holds(mine, self.driver)
+        return mine
+
+    def _put(self, tree: Tree, leaves: Any) -> Any:
         if self.sharding is None:
             return tree.unflatten(self.jax.device_put(leaves))
         shardings = self._shardings(tree)
@@ -143,6 +175,23 @@ class Put:
                 ) from None
             self._known = tree, found
         return self._known[1]
+
+
+@functools.cache
+def driver(jax: Any) -> Driver | None:
+    """That of JAX's GPUs. None where there are none, or where JAX has no call for it."""
+    device = jax.local_devices()[0]
+    if device.platform != "gpu" or not hasattr(device.client, "dma_map"):
+        return None
+
+    def lock(array: Any, first: int, size: int) -> bool:
+        try:
+            device.client.dma_map(first, size)
+        except Exception:  # of its runtime: then it copies by itself
+            return False
+        return True
+
+    return Driver(lock, device.client.dma_unmap)
 
 
 def fitting(path: str, value: Any) -> Any:

@@ -43,12 +43,16 @@ class Staged:
             self._queue.append((element, self._move(element)))
         except StopIteration:
             self._ended = True
+            self.finished()
         except Exception as e:
             self._error = e
 
     def arrived(self, moved: Any) -> Any:
         """What is handed out for an element that was moved."""
         return moved
+
+    def finished(self) -> None:
+        """Called when nothing more is moved."""
 
     def save(self) -> dict[str, Any]:
         """Where the consumer is: the iterator's state, and the elements that it has given and the consumer has not got
@@ -66,6 +70,7 @@ class Staged:
 
     def close(self) -> None:
         """Frees what the iterator holds."""
+        self.finished()
         self._queue.clear()
         self._ended = True
         self.source.close()

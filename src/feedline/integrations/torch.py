@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +14,12 @@ from feedline.data.iterator import Iterator
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
 from feedline.integrations.batches import Batches
 from feedline.integrations.leaves import Dtypes, check, converter, is_string, needed, refused
+from feedline.integrations.locked import Copies, Driver, locked, readable
 from feedline.integrations.shards import Reader
 from feedline.integrations.staged import Staged
 from feedline.plan.face import Face
 from feedline.structure.block import Block
+from feedline.structure.memory import LARGE, address
 from feedline.structure.nest import Tree, flatten
 
 MOST_WORKERS = 1024
@@ -23,6 +27,9 @@ OP = "to_torch"
 ALONE = Reader()
 SHARED = "biufc"
 """The families of dtypes that PyTorch takes from NumPy."""
+AHEAD = 2
+UNDER_WAY = 4
+"""So many copies to a device at once, so that the next has long been asked for when one ends."""
 
 
 class TorchBatches(Batches):
@@ -42,7 +49,7 @@ class TorchBatches(Batches):
         super().__init__(dataset)
         self.torch = needed("torch", "torch", OP)
         self.device, self.pin_memory, self.dtypes = device, pin_memory, dtypes
-        self._convert = Tensors(self.torch, Dtypes(dtypes, OP))
+        self._convert = Tensors(self.torch, Dtypes(dtypes, OP), lent=self.copies())
         # How many epochs each worker has begun. Workers that live for one epoch see it through shared memory.
         shared = self.torch.zeros(MOST_WORKERS, dtype=self.torch.int32) if epochs is None else epochs
         self._epochs = shared.share_memory_()
@@ -78,6 +85,10 @@ class TorchBatches(Batches):
             begun = int(self._resume["epoch"])
         self._epochs[info.id] = begun + 1
         return begun
+
+    def copies(self) -> bool:
+        """To a device."""
+        return self.device is not None
 
     def iterator(self, part: Any) -> Any:
         """Tensors that share memory with the arrays, or copies of them on their way to a device."""
@@ -115,10 +126,10 @@ def iterable_dataset() -> type[TorchBatches]:
 
 
 class Tensors:
-    """Makes elements of arrays into elements of tensors."""
+    """Makes elements of arrays into elements of tensors; `lent` are tensors that nobody will write to."""
 
-    def __init__(self, torch: Any, dtypes: Dtypes) -> None:
-        self.torch, self.dtypes = torch, dtypes
+    def __init__(self, torch: Any, dtypes: Dtypes, lent: bool = False) -> None:
+        self.torch, self.dtypes, self.lent = torch, dtypes, lent
         self._tree: Tree | None = None
         self._shared: Callable[[Any], Any] = _never
         self._any: Callable[[Any], Any] = _never
@@ -164,8 +175,9 @@ class Tensors:
         if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
             raise refused(OP, path, value)
         # PyTorch knows no memory that must not be written to and no negative strides, and scalars have none to share.
-        shared = isinstance(value, np.ndarray) and value.flags.writeable and min(value.strides, default=0) >= 0
-        array = value if shared else np.array(value, order="C")
+        array = readable(value) if self.lent and isinstance(value, np.ndarray) else value
+        if not isinstance(array, np.ndarray) or not array.flags.writeable or min(array.strides, default=0) < 0:
+            array = np.array(value, order="C")
         if array.dtype.name == "bfloat16":  # goes by its bits: from_numpy does not know it
             return self.torch.from_numpy(array.view(np.int16)).view(self.torch.bfloat16)
         try:
@@ -191,8 +203,9 @@ class TorchIterator(Iterator[Any]):
 
 
 class Moved(Staged):
-    """Elements on a device. They are copied from pinned memory on a stream of their own, so that copying goes on while
-    the device works on the element before.
+    """Elements on a device. They are copied on a stream of their own, so that copying goes on while the device works on
+    the element before, from memory whose pages are locked: that of the batch itself where it is used again and again,
+    else pinned memory of PyTorch's.
     """
 
     def __init__(self, source: Iterator[Any], convert: Tensors, torch: Any, device: Any, pin: bool) -> None:
@@ -200,22 +213,35 @@ class Moved(Staged):
         self.device = None if device is None else torch.device(device)
         self.streamed = self.device is not None and self.device.type == "cuda"
         self.stream = torch.cuda.Stream(self.device) if self.streamed else None
-        super().__init__(source, self._moved, 2 if self.device is not None else 1)
+        self.driver = driver(torch) if self.streamed and pin else None
+        self.copies = Copies()
+        weakref.finalize(self, self.copies.wait, 0)  # what is under way outlives an iterator that is dropped
+        super().__init__(source, self._moved, AHEAD if self.device is not None else 1)
 
     def _moved(self, element: Any) -> Any:
         host, tree = flatten(self.convert(element))
-        if self.pin:
+        if self.driver is not None:
+            pairs = zip(host, flatten(element)[0], strict=True)
+            host = [t if t is None or self._readable(t, a) else t.pin_memory() for t, a in pairs]
+        elif self.pin:
             host = [t if t is None else t.pin_memory() for t in host]
         if self.device is None:
             return tree.unflatten(host), None
         if not self.streamed:
             return tree.unflatten([t if t is None else t.to(self.device) for t in host]), None
-        # Pinned memory goes back to PyTorch's own pool, which waits for copies that still read it.
+        self.copies.wait(UNDER_WAY - 1)
         with self.torch.cuda.stream(self.stream):
             there = [t if t is None else t.to(self.device, non_blocking=True) for t in host]
-            done = self.torch.cuda.Event()
+            done = self.torch.cuda.Event(blocking=True)
             done.record(self.stream)
+        self.copies.add(done, (element, host))
         return tree.unflatten(there), done
+
+    def _readable(self, tensor: Any, array: Any) -> bool:
+        """True where the tensor is the array, in memory that the device reads by itself."""
+        if self.driver is None or not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
+            return False
+        return array.nbytes >= LARGE and tensor.data_ptr() == address(array) and locked.holds(array, self.driver)
 
     def arrived(self, moved: Any) -> Any:
         """The tensors, safe to use on the current stream: it waits for the copy, and the memory is not used again
@@ -229,6 +255,25 @@ class Moved(Staged):
                 if tensor is not None:
                     tensor.record_stream(current)
         return element
+
+    def finished(self) -> None:
+        """Waits for the last copies, so that the memory they read is free."""
+        self.copies.wait(0)
+
+
+@functools.cache
+def driver(torch: Any) -> Driver:
+    """CUDA, as PyTorch has it."""
+    runtime = torch.cuda.cudart()
+
+    def lock(array: Any, first: int, size: int) -> bool:
+        if torch.from_numpy(readable(array)).is_pinned() or int(runtime.cudaHostRegister(first, size, 0)) == 0:
+            return True
+        with suppress(RuntimeError):  # CUDA keeps the error, for the next kernel to raise
+            torch.zeros(1, device="cuda")
+        return False
+
+    return Driver(lock, runtime.cudaHostUnregister)
 
 
 def to_torch(self: Face[Any], device: Any = None, pin_memory: bool | None = None, dtypes: Any = None) -> TorchBatches:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -111,6 +112,8 @@ class Batch(Grouped):
     op: ClassVar[str] = "batch"
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
+    lends: bool = field(default=False, compare=False, repr=False)
+    """Batches stay in memory that others hold, read-only: for consumers that copy them in any case."""
 
     def spec(self) -> Any:
         """One more dimension in front, known only if no short batch can come."""
@@ -123,7 +126,7 @@ class Batch(Grouped):
 
     def stack(self, rows: Block, size: int) -> Block:
         """Rows in groups of `size`."""
-        return stacked(rows, size)
+        return stacked(rows, size, self.lends)
 
     @property
     def indexable(self) -> bool:
@@ -163,9 +166,9 @@ class Batch(Grouped):
             raise e.error from None
 
 
-def stacked(rows: Block, size: int) -> Block:
+def stacked(rows: Block, size: int, lends: bool = False) -> Block:
     """Rows in groups of `size`, each component stacked. Raises `Ungroupable` where that cannot be done."""
-    columns = [group(c, size, p) for c, p in zip(rows.columns, rows.tree.paths(), strict=True)]
+    columns = [group(c, size, p, lends) for c, p in zip(rows.columns, rows.tree.paths(), strict=True)]
     return Block(columns, rows.n // size, rows.tree)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feedline.structure.block import Array, Block, Bytes, Objects, Origin, object_array, rows_of, spec_of_column
+from feedline.structure.memory import taken
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TypeSpec, general_leaf
 
@@ -143,6 +144,6 @@ def _write(store: Any, numbers: Array, column: Any) -> Any:
 
 def _read(store: Any, numbers: Array) -> Any:
     if isinstance(store, np.ndarray):
-        return store.take(numbers, axis=0)
+        return taken(store, numbers)
     items = [store.items[i] for i in numbers.tolist()]
     return object_array(items) if all(isinstance(i, bytes) for i in items) else Objects(items, store.spec)

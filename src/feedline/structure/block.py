@@ -21,7 +21,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError, OpError
 from feedline.structure import ragged, sparse, types
-from feedline.structure.memory import concatenate
+from feedline.structure.memory import concatenate, copied, taken
 from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
@@ -301,7 +301,7 @@ def slice_column(column: Column, start: int, stop: int) -> Column:
 def take_rows(column: Column, index: Array) -> Column:
     """The rows of a column with these numbers, in fresh memory."""
     if isinstance(column, np.ndarray):
-        return column.take(index, axis=0)
+        return taken(column, index)
     if isinstance(column, Bytes):
         return column.objects().take(index)
     return Objects([column.items[i] for i in index.tolist()], column.spec)
@@ -394,12 +394,13 @@ def read_only(array: Array) -> Array:
 def own(column: Column) -> Column:
     """The column in memory nobody else holds: itself where it is writeable already, else a copy."""
     if isinstance(column, np.ndarray) and not column.flags.writeable:
-        return column.copy()
+        return copied(column)
     return column
 
 
-def group(column: Column, size: int, path: str = "$") -> Column:
-    """A column whose rows are `size` rows of `column` each, stacked: what batching does to one component.
+def group(column: Column, size: int, path: str = "$", lends: bool = False) -> Column:
+    """A column whose rows are `size` rows of `column` each, stacked: what batching does to one component. With `lends`
+    it stays in memory that others hold, if it is there.
 
     The column's length must be a multiple of `size`. Raises `Ungroupable` where rows cannot be stacked.
     """
@@ -407,7 +408,7 @@ def group(column: Column, size: int, path: str = "$") -> Column:
         column = column.objects()
     n = len(column)
     if isinstance(column, np.ndarray):
-        return own(column).reshape(n // size, size, *column.shape[1:])
+        return (column if lends else own(column)).reshape(n // size, size, *column.shape[1:])
     out = []
     for i in range(0, n, size):
         try:

@@ -3,6 +3,9 @@ takes longer than filling it.
 
 An array made here is a view of a buffer that is kept. Once nobody holds the array, or any view of it, only the keeper
 refers to the buffer, and the next array of the same size gets it.
+
+It begins and ends with a page: frameworks take memory that is aligned as it is, where they would copy other memory, and
+drivers lock whole pages for devices to read.
 """
 
 from __future__ import annotations
@@ -22,11 +25,15 @@ KEPT = 1 << 30
 """How many bytes are kept in all. What is in use counts; what does not fit is made and forgotten as usual."""
 
 
+PAGE = 4096
+
+
 class Keeper:
     """Buffers by their size."""
 
     def __init__(self) -> None:
         self._kept: dict[int, list[Array]] = {}
+        self._known: set[int] = set()
         self._total = 0
         self._lock = threading.Lock()
 
@@ -38,11 +45,23 @@ class Keeper:
         with self._lock:
             buffer = next((b for b in self._kept.get(size, ()) if sys.getrefcount(b) <= _UNUSED), None)
             if buffer is None:
-                buffer = np.empty(size, np.uint8)
+                buffer = np.empty(-(-size // PAGE) * PAGE + PAGE, np.uint8)
                 if self._total + size <= KEPT:
                     self._kept.setdefault(size, []).append(buffer)
+                    self._known.add(id(buffer))
                     self._total += size
-            return buffer.view(dtype).reshape(shape)
+            first = -address(buffer) % PAGE
+            return buffer[first : first + size].view(dtype).reshape(shape)
+
+    def pages(self, array: Array) -> tuple[Array, int, int] | None:
+        """The buffer that an array made here, or a view of one, lies in, and where its whole pages begin and how many
+        bytes they have. None where the memory is not one that is kept.
+        """
+        buffer = array.base
+        if buffer is None or id(buffer) not in self._known:
+            return None
+        first = address(buffer)
+        return buffer, first + -first % PAGE, (buffer.nbytes // PAGE - 1) * PAGE
 
     def trim(self) -> None:
         """Frees what nobody uses."""
@@ -50,6 +69,7 @@ class Keeper:
             for size, buffers in list(self._kept.items()):
                 used = [b for b in buffers if sys.getrefcount(b) > _UNUSED]
                 self._total -= size * (len(buffers) - len(used))
+                self._known -= {id(b) for b in buffers} - {id(b) for b in used}
                 self._kept[size] = used
                 if not used:
                     del self._kept[size]
@@ -60,6 +80,11 @@ class Keeper:
         return self._total
 
 
+def address(array: Array) -> int:
+    """Where the first byte of an array lies."""
+    return int(array.__array_interface__["data"][0])
+
+
 def _unused() -> int:
     """How many references `empty` sees on a buffer that only the keeper holds."""
     kept = [np.empty(1, np.uint8)]
@@ -68,6 +93,25 @@ def _unused() -> int:
 
 _UNUSED = _unused()
 keeper = Keeper()
+
+
+def copied(array: Array) -> Array:
+    """As `array.copy()`."""
+    if array.dtype.hasobject or array.nbytes < LARGE:
+        return array.copy()
+    out = keeper.empty(array.shape, array.dtype)
+    np.copyto(out, array)
+    return out
+
+
+def taken(array: Array, index: Array) -> Array:
+    """As `array.take(index, axis=0)`."""
+    if array.dtype.hasobject or len(index) * array[:1].nbytes < LARGE:
+        return array.take(index, axis=0)
+    if len(array) == 0 or index.min() < -len(array) or index.max() >= len(array):
+        return array.take(index, axis=0)  # which says what is wrong
+    # NumPy writes straight into `out` only in the modes that never fail.
+    return np.take(array, index, axis=0, out=keeper.empty((len(index), *array.shape[1:]), array.dtype), mode="wrap")
 
 
 def concatenate(arrays: Sequence[Array]) -> Array:

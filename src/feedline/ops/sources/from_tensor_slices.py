@@ -13,6 +13,7 @@ from feedline.plan.face import dataset, register_in_memory
 from feedline.plan.node import node
 from feedline.structure import ragged, sparse
 from feedline.structure.block import Array, Block, Column, Objects, freeze, object_array, read_only, take_rows
+from feedline.structure.memory import PAGE
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
@@ -54,8 +55,11 @@ register_in_memory(Slices)
 
 
 def gather(column: Column, index: Array) -> Column:
-    """`take_rows` with the kernel where the column is plain memory."""
-    if isinstance(column, np.ndarray) and column.dtype.kind != "O" and column.flags.c_contiguous and column.size:
+    """`take_rows` with the kernel where the column is plain memory. Where a row is a page or more, copying is all there
+    is to it, and what counts is the memory that is copied to.
+    """
+    plain = isinstance(column, np.ndarray) and column.dtype.kind != "O" and column.flags.c_contiguous
+    if plain and column.size and column[:1].nbytes < PAGE:
         return kernels.gather_rows(column, index)
     return take_rows(column, index)
 
