@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from feedline.errors import InvalidTypeError
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.columnar import makes_quiet_datasets
+from feedline.plan.dealing import error_waits
 from feedline.plan.face import Face, dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.node import Node, RowFailed, node
@@ -59,6 +60,18 @@ class Flattened(Node):
         """What would be saved now."""
         plain = state.moment()
         return state if plain is None else Standing(plain)
+
+    def left(self, slots: Iterable[list[Nested | None]], part: int, parts: int) -> list[Nested]:
+        """The share of one of `parts` in the datasets that run, which are taken out of their slots."""
+        running = [(held, i) for held in slots for i, nested in enumerate(held) if nested is not None]
+        found: list[Nested] = []
+        for held, i in running[part::parts]:
+            nested, held[i] = held[i], None
+            assert nested is not None
+            if nested.error is not None:
+                raise error_waits(self)
+            found.append(nested)
+        return found
 
     def child(self, key: Block) -> Node:
         """The dataset made from an element."""
