@@ -93,9 +93,14 @@ class Cycle:
         """What `save` would give now; None where that cannot be had without waiting, or the same rows would not come in
         the same order again.
         """
-        slots = [slot and slot.moment() for slot in self.slots]
-        lost = any(was is not None and now is None for was, now in zip(self.slots, slots, strict=True))
-        return None if lost or self.sloppy else self._plain(slots)
+        if self.sloppy:
+            return None
+        slots: list[Any] = []
+        for slot in self.slots:
+            slots.append(None if slot is None else slot.moment())
+            if slots[-1] is None and slot is not None:
+                return None
+        return self._plain(slots)
 
     def _plain(self, slots: list[Any]) -> dict[str, Any]:
         numbers, flags = [self.at, self.given, self.taken], [self.ended, self.filled]
