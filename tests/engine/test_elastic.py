@@ -58,6 +58,18 @@ PLANS: dict[str, Any] = {
     "names in random order": lambda f, n, i: fl.TFRecordDataset(
         fl.Dataset.from_tensor_slices(f).shuffle(9, seed=4).shard(n, i)
     ).batch(2),
+    "interleaved": lambda f, n, i: (
+        fl.Dataset.from_tensor_slices(f).shard(n, i).interleave(fl.TFRecordDataset, cycle_length=2).batch(3)
+    ),
+    "interleaved in parallel": lambda f, n, i: (
+        fl.Dataset.from_tensor_slices(f)
+        .shard(n, i)
+        .interleave(fl.TFRecordDataset, cycle_length=3, block_length=2, num_parallel_calls=2)
+        .shuffle(9, seed=1)
+        .batch(4)
+        .prefetch(2)
+    ),
+    "flattened": lambda f, n, i: fl.Dataset.from_tensor_slices(f).shard(n, i).flat_map(fl.TFRecordDataset).batch(2),
     "memory": lambda f, n, i: fl.Dataset.from_tensor_slices(np.arange(N)).shard(n, i).batch(4),
     "memory, shuffled": lambda f, n, i: plain(fl.Dataset.range(N).shard(n, i).shuffle(15, seed=1).batch(4)),
     "memory, shuffled before": lambda f, n, i: fl.Dataset.range(N).shuffle(N, seed=1).shard(n, i).batch(4),
@@ -141,6 +153,19 @@ def test_states_in_different_epochs_are_refused(files: list[str]) -> None:
     numbers(itertools.islice(olds[1], 5))
     with pytest.raises(fl.errors.FailedPreconditionError, match=r"in different epochs \(1, 2\)"):
         make(3, 1).load_state_dict([it.save() for it in olds])
+
+
+def test_steps_that_cannot_be_shared_out_are_told() -> None:
+    for make in (
+        lambda n, i: fl.Dataset.range(20).shard(n, i).enumerate(),
+        lambda n, i: fl.Dataset.range(20).shard(n, i).cache(),
+        lambda n, i: fl.Dataset.range(20).shard(n, i).group_by_window(lambda x: x % 2, lambda k, w: w.batch(2), 2),
+    ):
+        olds = [iter(make(2, i)) for i in range(2)]
+        for it in olds:
+            next(it)
+        with pytest.raises(fl.errors.FailedPreconditionError, match="cannot go on in 3 iterators where 2 were saved"):
+            iter(make(3, 0)).load_state_dict([it.state_dict() for it in olds])
 
 
 def test_what_is_refused(files: list[str]) -> None:

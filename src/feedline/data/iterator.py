@@ -226,8 +226,8 @@ class Iterator(Generic[T]):
         [[b'c', b'f'], [b'd', b'g'], [b'e']]
 
         The shard may be over elements, before or after shuffles, or over the names of files. All must be in the same
-        epoch. After it may come map, filter, shuffle, batch, repeat, prefetch and files; what waits in them is shared
-        out, so its order changes.
+        epoch. After it may come map, filter, shuffle, batch, repeat, prefetch, files, interleave and flat_map; what
+        waits in them is shared out, so its order changes.
         """
         self._crew.check()
         with self._lock:

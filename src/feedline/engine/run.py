@@ -16,6 +16,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from operator import length_hint
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple
@@ -195,12 +196,16 @@ class Run:
         heavy = ((states[i - first], self.states[i]) for i in self.copied if first <= i < end)
         return any(state is not None and state is now for state, now in heavy)
 
+    @cached_property
+    def counts(self) -> bool:
+        """True when something in it counts how often it is iterated."""
+        return any(getattr(n, name, None) is not None for n in self.nodes for name in ("generator", "epochs"))
+
     def moment(self) -> Moment | None:
         """Where the run stands, as a value; None where states cannot be copied, or something counts with others."""
-        counters = (getattr(n, name, None) for n in self.nodes for name in ("generator", "epochs"))
-        if self.heavy or any(c is not None for c in counters):
+        if self.heavy or self.counts:
             return None
-        states = self.copy()
+        states = self.copy() if self.stages or self.copied else self.states.copy()
         return None if states is None else Moment(self.plan, self.key, states)
 
     def captured(self) -> list[Any]:

@@ -2,49 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
+from feedline.plan.dealing import error_waits
 from feedline.plan.face import F
 from feedline.plan.function import Function
-from feedline.plan.node import Pull, node
+from feedline.plan.node import Node, Pull, node
 from feedline.structure.block import Block, concat
 
 
 class Flattening:
-    """The state: the nested dataset that runs, how many elements have been taken, and an error that is due next."""
+    """The state: the nested dataset that runs, others that were begun elsewhere and come after it, how many elements
+    have been taken, and an error that is due next.
+    """
 
-    __slots__ = ("error", "nested", "taken")
+    __slots__ = ("begun", "error", "nested", "taken")
 
     def __init__(self) -> None:
         self.nested: Nested | None = None
+        self.begun: list[Nested] = []
         self.taken = 0
         self.error: Exception | None = None
 
     def close(self) -> None:
-        """Ends the nested dataset."""
-        if self.nested is not None:
-            self.nested.close()
+        """Ends the nested datasets."""
+        for nested in (self.nested, *self.begun):
+            if nested is not None:
+                nested.close()
 
     def save(self) -> dict[str, Any]:
         """As plain values."""
-        return self._plain(self.nested and self.nested.save())
+        return self._plain(self.nested and self.nested.save(), [nested.save() for nested in self.begun])
 
     def moment(self) -> dict[str, Any] | None:
         """What `save` would give now; None where that cannot be had without waiting."""
         nested = self.nested and self.nested.moment()
-        return None if nested is None and self.nested is not None else self._plain(nested)
+        lost = (nested is None and self.nested is not None) or self.begun
+        return None if lost else self._plain(nested, [])
 
-    def _plain(self, nested: Any) -> dict[str, Any]:
-        return {"nested": nested, "taken": self.taken, "error": self.error}
+    def _plain(self, nested: Any, begun: list[Any]) -> dict[str, Any]:
+        return {"nested": nested, "begun": begun, "taken": self.taken, "error": self.error}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Flattening:
         """The state that `save` described."""
         self = cls()
         self.nested = Nested.load(saved["nested"]) if saved["nested"] is not None else None
+        self.begun = [Nested.load(nested) for nested in saved["begun"]]
         self.taken, self.error = saved["taken"], saved["error"]
         return self
 
@@ -85,6 +92,9 @@ class FlatMap(Flattened):
 
     def _open_next(self, s: Flattening, pull: Pull) -> bool:
         """Makes a dataset from the next element; False where there is none."""
+        if s.begun:
+            s.nested = s.begun.pop(0)
+            return True
         try:
             key = pull(1)
             if key is not None and key.n:
@@ -95,6 +105,20 @@ class FlatMap(Flattened):
             s.error = e
             return True
         return key is not None
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The datasets that run are dealt out."""
+        started = [s for s in states if s is not None]
+        if not started:
+            return None
+        if any(s.error is not None for s in started):
+            raise error_waits(self)
+        held: list[list[Nested | None]] = [[s.nested, *s.begun] for s in started]
+        made = Flattening()
+        made.taken, made.begun = max(s.taken for s in started), self.left(held, part, parts)
+        for s, (first, *more) in zip(started, held, strict=True):
+            s.nested, s.begun = first, [nested for nested in more if nested is not None]
+        return made
 
 
 def flat_map(self: F, map_func: Callable[..., Any], name: str | None = None) -> F:

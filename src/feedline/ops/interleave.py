@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +13,10 @@ from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE
+from feedline.plan.dealing import error_waits
 from feedline.plan.face import F
 from feedline.plan.function import Function
-from feedline.plan.node import Pull, node
+from feedline.plan.node import Node, Pull, node
 from feedline.structure.block import Block, concat
 
 TURN_BYTES = 4096
@@ -92,9 +93,14 @@ class Cycle:
         """What `save` would give now; None where that cannot be had without waiting, or the same rows would not come in
         the same order again.
         """
-        slots = [slot and slot.moment() for slot in self.slots]
-        lost = any(was is not None and now is None for was, now in zip(self.slots, slots, strict=True))
-        return None if lost or self.sloppy else self._plain(slots)
+        if self.sloppy:
+            return None
+        slots: list[Any] = []
+        for slot in self.slots:
+            slots.append(None if slot is None else slot.moment())
+            if slots[-1] is None and slot is not None:
+                return None
+        return self._plain(slots)
 
     def _plain(self, slots: list[Any]) -> dict[str, Any]:
         numbers, flags = [self.at, self.given, self.taken], [self.ended, self.filled]
@@ -232,6 +238,18 @@ class Interleave(Flattened):
 
     def _leave(self, s: Cycle, pull: Pull) -> None:
         s.leave()
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The datasets that run are dealt out. There may be more of them than slots: then there are more slots."""
+        begun = [s for s in states if s is not None]
+        if not begun:
+            return None
+        if any(s.error is not None for s in begun):
+            raise error_waits(self)
+        running = self.left([s.slots for s in begun], part, parts)
+        made = Cycle([*running, *[None] * (self.cycle_length - len(running))])
+        made.taken, made.filled = max(s.taken for s in begun), any(s.filled for s in begun)
+        return made
 
     def after_error(self, state: Cycle) -> Cycle:
         """The state has been brought up to date before the error was raised."""

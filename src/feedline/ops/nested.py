@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from feedline.errors import InvalidTypeError
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.columnar import makes_quiet_datasets
+from feedline.plan.dealing import error_waits
 from feedline.plan.face import Face, dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.node import Node, RowFailed, node
@@ -60,6 +61,18 @@ class Flattened(Node):
         plain = state.moment()
         return state if plain is None else Standing(plain)
 
+    def left(self, slots: Iterable[list[Nested | None]], part: int, parts: int) -> list[Nested]:
+        """The share of one of `parts` in the datasets that run, which are taken out of their slots."""
+        running = [(held, i) for held in slots for i, nested in enumerate(held) if nested is not None]
+        found: list[Nested] = []
+        for held, i in running[part::parts]:
+            nested, held[i] = held[i], None
+            assert nested is not None
+            if nested.error is not None:
+                raise error_waits(self)
+            found.append(nested)
+        return found
+
     def child(self, key: Block) -> Node:
         """The dataset made from an element."""
         return self.opened(key, 0)
@@ -77,10 +90,10 @@ class Nested:
 
     Rows are read ahead only where nobody can tell: where no function of the user's runs in the dataset, and it draws
     from no seed generator that another one draws from too. `seeds` are the generators it draws from. `asked` is what is
-    being read in the background, and `before` where the dataset stood before that.
+    being read in the background. `stood` is where the dataset stands, or stood before that, if it has been noted.
     """
 
-    __slots__ = ("_ahead", "asked", "before", "child", "error", "quiet", "rest", "seeds")
+    __slots__ = ("_ahead", "asked", "child", "error", "quiet", "rest", "seeds", "stood")
 
     def __init__(
         self, child: Any, plan: Node | None, error: Exception | None = None, rest: Block | None = None
@@ -89,7 +102,7 @@ class Nested:
         self.quiet = plan is not None and plan.quiet
         self.seeds = seeds_in(plan) if plan is not None else frozenset()
         self.asked: Any = None
-        self.before: Any = None
+        self.stood: Any = None
         self._ahead = 1
 
     def fetch(self, want: int, ahead: bool, calls: int = 0) -> None:
@@ -100,6 +113,7 @@ class Nested:
             return
         rows = max(want, self._ahead) if ahead else want
         block = self._received() if self.asked is not None else self._read(rows)
+        self.stood = None
         if self.error is None and block is None:
             self.close()
         elif block is not None and block.n:
@@ -107,7 +121,7 @@ class Nested:
             if ahead and self._ahead < AHEAD_ROWS and block.nbytes < AHEAD_BYTES // 4 and block.n >= self._ahead:
                 self._ahead *= 4
         if calls and self.child is not None and self.error is None and not self.seeds:
-            self.before = self.child.moment()
+            self.stood = self.child.moment()
             self.asked = self.child.ask(max(want, self._ahead), calls)
 
     def _read(self, want: int) -> Block | None:
@@ -159,13 +173,15 @@ class Nested:
         """What `save` would give now, as a value, and without waiting for anything; None where it cannot be had."""
         if self.child is None:
             return [None, self.rest, self.error]
-        child = self.child.moment() if self.asked is None else self.before
-        return None if child is None else [child, self.rest, self.error]
+        if self.stood is None and self.asked is None:
+            self.stood = self.child.moment()
+        return None if self.stood is None else [self.stood, self.rest, self.error]
 
     def save(self) -> list[Any]:
         """As plain values. Whether rows may be read ahead is found out again."""
         if self.asked is not None:
             block = self._received()
+            self.stood = None
             if block is not None and block.n:
                 self.rest = block if self.rest is None else concat([self.rest, block])
             elif block is None and self.error is None:

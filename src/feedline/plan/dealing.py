@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,14 @@ def dealt_rows(blocks: Sequence[Block | None], part: int, parts: int) -> Block |
     if rows is None or rows.n <= part:
         return None
     return rows.take(np.arange(part, rows.n, parts))
+
+
+def untouched(node: Node, state: Any) -> bool:
+    """True when a step has not begun with anything."""
+    try:
+        return bool(state == node.State())
+    except TypeError:  # its states are made of something
+        return False
 
 
 def error_waits(node: Node) -> FailedPreconditionError:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
-from feedline.plan.dealing import dealt_rows, error_waits, undealt
+from feedline.plan.dealing import dealt_rows, error_waits, undealt, untouched
 from feedline.plan.likeness import brief, same
 from feedline.plan.pull import Child as Child
 from feedline.plan.pull import Pull as Pull
@@ -223,7 +223,7 @@ class Node:
         """
         if all(s is None for s in states):
             return None
-        if all(s is None or s == self.State() for s in states):
+        if all(s is None or untouched(self, s) for s in states):
             return self.State()
         raise undealt(self, len(states), parts)
 
