@@ -14,7 +14,7 @@ import pytest
 
 import feedline as fl
 from feedline.engine.crew import forced
-from feedline.engine.report import Report, Stage, made, read_choices
+from feedline.engine.report import HOLDS, Report, Stage, made, read_choices
 
 
 def waiting(x: Any) -> Any:
@@ -60,8 +60,8 @@ def test_stages_from_the_consumer_down_nested_ones_too() -> None:
             next(it)
         stages = it.report().stages
     keys = [s.key for s in stages]
-    assert keys[:2] == ["4 prefetch", "3 map"] and set(keys[2:]) == {"2/2 map"}
-    assert all(s.how in ("thread", "threads", "alone") and s.why for s in stages)
+    assert keys[:3] == ["4 prefetch", "3 map", "2 interleave"] and set(keys[3:]) == {"2/2 map"}
+    assert all(s.how in ("thread", "threads", "alone", HOLDS) and s.why for s in stages)
 
 
 def test_who_works_and_who_waits() -> None:

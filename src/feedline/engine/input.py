@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from feedline.engine.report import HOLDS, Stage
 from feedline.plan.node import Node
 from feedline.structure.block import Block
 
@@ -108,6 +109,50 @@ class Input:
             into[self.slot] = self.node.copied(self.states[self.slot])
         for pull in self.below():
             pull.capture_stages(into)
+
+
+class HoldingInput(Input):
+    """An input that keeps rows back, which count among the bytes that the iterator holds and are told in reports."""
+
+    __slots__ = ("__weakref__", "crew", "held", "most", "rows")
+
+    def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Any) -> None:
+        super().__init__(run, node, first, slot, inputs)
+        self.held = self.rows = self.most = 0
+        crew: Any = run.crew
+        self.crew = crew
+        self.crew.stages.add(self)
+
+    def __call__(self, want: int) -> Block | None:
+        """Runs the node by one block."""
+        try:
+            return super().__call__(want)
+        finally:
+            self._note()
+
+    def start(self) -> None:
+        """Starts anew."""
+        super().start()
+        self._note()
+
+    def _note(self) -> None:
+        rows, size = self.node.holds(self.states[self.slot]) or (0, 0)
+        if size != self.held:
+            self.crew.budget.add(size - self.held)
+            self.held, self.rows = size, rows
+            self.most = max(self.most, rows)
+
+    def described(self) -> Stage:
+        """For reports."""
+        why = f"{self.rows:,} elements, {self.most:,} at most so far"
+        return Stage(f"{self.run.path}{self.node.position} {self.node.op}", HOLDS, None, None, 0.0, 0.0, self.held, why)
+
+    def tell_closing(self) -> None:
+        """Nobody waits in it."""
+
+    def finish(self) -> bool:
+        """Nothing of it goes on."""
+        return True
 
 
 class CappedInput(Input):

@@ -12,6 +12,8 @@ from feedline.engine.crew import members
 from feedline.errors import InvalidArgumentError, NotFoundError
 
 VERSION = 1
+HOLDS = "holds"
+"""How a step is said to run that keeps rows back and does nothing in the background."""
 BUSY = 0.8
 """A thread that works for less than this share of the time is not what holds up the consumer."""
 
@@ -55,7 +57,7 @@ class Report:
         >>> options.autotune.frozen = path
         >>> ds = ds.with_options(options)
         """
-        chosen = {s.key: {"calls": s.calls, "buffer": s.buffer} for s in self.stages}
+        chosen = {s.key: {"calls": s.calls, "buffer": s.buffer} for s in self.stages if s.how != HOLDS}
         folder, name = os.path.split(os.fspath(path))
         handle, draft = tempfile.mkstemp(prefix=name, dir=folder or ".")
         try:
@@ -71,11 +73,11 @@ class Report:
         rows = [
             [
                 s.key,
-                s.how,
+                "" if s.how == HOLDS else s.how,
                 "" if s.calls is None else str(s.calls),
                 "" if s.buffer is None else str(s.buffer),
-                _time(s.worked),
-                _time(s.waited),
+                "" if s.how == HOLDS else _time(s.worked),
+                "" if s.how == HOLDS else _time(s.waited),
                 _bytes(s.held),
                 s.why,
             ]

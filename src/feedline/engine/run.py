@@ -22,7 +22,7 @@ from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
 from feedline.engine.crew import PATIENCE, Closing, Crew, forced
-from feedline.engine.input import CappedInput, Input, blocks, close_state
+from feedline.engine.input import CappedInput, HoldingInput, Input, blocks, close_state
 from feedline.engine.parallel import Calls
 from feedline.engine.prefetch import Ahead
 from feedline.plan.arguments import AUTOTUNE
@@ -99,7 +99,7 @@ class Run:
             timed = self.crew.settings.timeout is not None and node.user_code
             if node.parallel is not None or timed or (forced.mode and hasattr(node, "num_parallel_calls")):
                 return Calls
-        return plain
+        return HoldingInput if plain is Input and type(node).holds is not Node.holds else plain
 
     def calls(self, wanted: int | None, most: int) -> int:
         """How many nested runs may be read at once in the background."""

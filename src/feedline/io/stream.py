@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,9 @@ from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.remote import RemoteFile
 
 CHUNK = 1 << 20
+FILES = 16
+"""So many open files are read a `CHUNK` at a time; of more, each gets its share, but no less than this:"""
+LEAST_CHUNK = 1 << 16
 LARGEST_READ = 0x7FFFF000
 """More than this the system does not read at once."""
 
@@ -145,7 +149,7 @@ class Stream:
         """Reads on until `need` bytes from `at` on are there, and forgets those before `at`."""
         pieces: list[bytes] = []
         have = skip = 0
-        chunk = self._chunk or CHUNK
+        chunk = self._chunk or _share_of(CHUNK)
         if self.direct and self._read_ahead(at, need):
             return
         if self.direct:
@@ -171,7 +175,7 @@ class Stream:
         """
         if self._pieces is None:
             self._steady = self._steady + 1 if self._base < at <= self.end and need <= OVERLAP else 0
-            if self._steady < STEADY or self._chunk or not self.on_disk or not spare_processor():
+            if self._steady < STEADY or self._chunk or not self.on_disk or len(_open) > FILES or not spare_processor():
                 return False
             assert isinstance(self._raw, _Raw)
             self._pieces = Ahead(_Pieces(self._raw.twin(), self.end - OVERLAP))
@@ -247,6 +251,12 @@ class Stream:
             self._raw.close()
 
 
+def _share_of(chunk: int) -> int:
+    """How much is read at once: less where many files are open, so that they do not take more memory than few."""
+    opened = len(_open)
+    return chunk if opened <= FILES else max(LEAST_CHUNK, chunk * FILES // opened)
+
+
 class _Raw:
     """A file as the system has it. When it is dropped it is closed without the warning that Python's own would give: an
     iterator that nobody refers to any more may be the last to hold it.
@@ -256,6 +266,7 @@ class _Raw:
         self._number: int | None = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self.seekable = stat.S_ISREG(os.fstat(self._number).st_mode)
         self._ahead = b""
+        _open.add(self)
 
     def twin(self) -> _Raw:
         """The same file, open once more."""
@@ -306,11 +317,15 @@ class _Raw:
     def close(self) -> None:
         number, self._number = self._number, None
         if number is not None:
+            _open.discard(self)
             os.close(number)
 
     def __del__(self) -> None:
         if "_number" in self.__dict__:
             self.close()
+
+
+_open: weakref.WeakSet[_Raw] = weakref.WeakSet()
 
 
 class _Pieces:

@@ -137,6 +137,13 @@ class Interleave(Flattened):
         """True where an error takes the place of a row, as in TensorFlow when calls run in parallel."""
         return self.num_parallel_calls is not None
 
+    def holds(self, state: Any) -> tuple[int, int] | None:
+        """What has been read of the nested datasets and not been given."""
+        if state is None:
+            return None
+        held = [(slot.rest.n, slot.row_bytes) for slot in state.slots if slot is not None and slot.rest is not None]
+        return sum(n for n, _ in held), int(sum(n * size for n, size in held))
+
     def begin(self, pull: Pull) -> Cycle:
         """All slots are empty."""
         pull.start()

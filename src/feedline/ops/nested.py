@@ -93,7 +93,7 @@ class Nested:
     being read in the background. `stood` is where the dataset stands, or stood before that, if it has been noted.
     """
 
-    __slots__ = ("_ahead", "asked", "child", "error", "quiet", "rest", "seeds", "stood")
+    __slots__ = ("_ahead", "asked", "child", "error", "quiet", "rest", "row_bytes", "seeds", "stood")
 
     def __init__(
         self, child: Any, plan: Node | None, error: Exception | None = None, rest: Block | None = None
@@ -103,6 +103,7 @@ class Nested:
         self.seeds = seeds_in(plan) if plan is not None else frozenset()
         self.asked: Any = None
         self.stood: Any = None
+        self.row_bytes = 0.0 if rest is None else rest.nbytes / max(1, rest.n)
         self._ahead = 1
 
     def fetch(self, want: int, ahead: bool, calls: int = 0) -> None:
@@ -118,7 +119,9 @@ class Nested:
             self.close()
         elif block is not None and block.n:
             self.rest = block
-            if ahead and self._ahead < AHEAD_ROWS and block.nbytes < AHEAD_BYTES // 4 and block.n >= self._ahead:
+            size = block.nbytes
+            self.row_bytes = size / block.n
+            if ahead and self._ahead < AHEAD_ROWS and size < AHEAD_BYTES // 4 and block.n >= self._ahead:
                 self._ahead *= 4
         if calls and self.child is not None and self.error is None and not self.seeds:
             self.stood = self.child.moment()

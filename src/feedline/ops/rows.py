@@ -21,7 +21,7 @@ class Pool:
     that is kept beside them.
     """
 
-    __slots__ = ("_capacity", "_free", "_makers", "_numbers_only", "_origins", "_stores", "_tree")
+    __slots__ = ("_capacity", "_free", "_makers", "_numbers_only", "_origins", "_row_bytes", "_stores", "_tree")
 
     def __init__(self) -> None:
         self._tree: Tree | None = None
@@ -29,6 +29,7 @@ class Pool:
         self._free: Array = np.empty(0, np.int64)
         self._capacity = 0
         self._numbers_only = False
+        self._row_bytes = 0.0
         self._origins: Array | None = np.empty(0, np.int64)
         self._makers: tuple[Any, ...] = ()
 
@@ -48,6 +49,9 @@ class Pool:
                 return column
             raise TypeError(f"rows of {block.spec()!r} among rows of int64 scalars")
         block = block.reordered(self._tree)
+        if block.n:
+            usual = block.nbytes / block.n
+            self._row_bytes += (usual - self._row_bytes) / 8 if self._row_bytes else usual
         numbers = self._allocate(block.n)
         for i, column in enumerate(block.columns):
             self._stores[i] = _write(self._stores[i], numbers, column)
@@ -57,6 +61,10 @@ class Pool:
             else:
                 self._origins[numbers] = block.origin.numbers()
         return numbers
+
+    def size_of(self, rows: int) -> int:
+        """About how many bytes so many rows take, and what says which they are."""
+        return int(rows * (8 if self._numbers_only else 16 + self._row_bytes))
 
     def peek(self, numbers: Array) -> Block:
         """The rows with these numbers."""

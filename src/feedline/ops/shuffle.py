@@ -225,6 +225,13 @@ class Shuffle(Node):
         """A pair per epoch."""
         return [(self.generator, state.taken)]
 
+    def holds(self, state: Any) -> tuple[int, int] | None:
+        """The buffer."""
+        if state is None:
+            return None
+        rows = state.count + len(state.pending)
+        return rows, state.pool.size_of(rows)
+
     def step(self, state: Buffer, pull: Pull, want: int) -> tuple[Block | None, Buffer]:
         """As many rows as are wanted, since whoever comes next would have to join pieces; but not beyond the end of an
         epoch, where seeds are taken.

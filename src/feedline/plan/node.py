@@ -167,6 +167,12 @@ class Node:
         """How the work of `apply` may be shared out; None where it is done in order by whoever asks."""
         return None
 
+    def holds(self, state: Any) -> tuple[int, int] | None:
+        """How many rows a state keeps back, and about how many bytes they take: told often, so it must be quick. None
+        where that is not worth telling.
+        """
+        return None
+
     @property
     def stacks(self) -> int | None:
         """How many rows of its input this step stacks into one, in fresh memory; None where it does not."""
