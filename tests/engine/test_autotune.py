@@ -11,7 +11,7 @@ import pytest
 
 import feedline as fl
 from feedline.engine import autotune, parallel
-from feedline.engine.autotune import CHUNK_BYTES, CHUNK_ROWS, CHUNK_SECONDS, Mean, Tuner, seconds_of
+from feedline.engine.autotune import ALONE_SECONDS, CHUNK_BYTES, CHUNK_ROWS, CHUNK_SECONDS, Mean, Tuner, seconds_of
 from feedline.engine.crew import Settings, forced
 
 
@@ -179,6 +179,8 @@ def test_chunks_take_a_few_milliseconds() -> None:
     tuner = make()
     assert tuner.chunk() == CHUNK_ROWS
     tuner.alone.add(1e-4)
+    assert tuner.chunk() == round(ALONE_SECONDS / 1e-4)
+    tuner.go()
     assert tuner.chunk() == round(CHUNK_SECONDS / 1e-4)
     tuner.row_bytes.add(CHUNK_BYTES / 4)
     assert tuner.chunk() == 4

@@ -15,6 +15,8 @@ from feedline.plan.arguments import AUTOTUNE
 
 CHUNK_SECONDS = 8e-3
 """What one call of a worker should take: long against handing it over, short against a training step."""
+ALONE_SECONDS = 2e-3
+"""The same for the consumer, which makes the first calls by itself and should not be kept long."""
 PROCESS_SECONDS = 20e-3
 """The same for another process, which takes more handing over."""
 CHUNK_ROWS = 4096
@@ -110,7 +112,8 @@ class Tuner:
         if self._small:
             return 1 if forced.mode == "thread" else 3
         per_row = (self.shared if self.calls and self.shared.count else self.alone).value
-        rows = CHUNK_ROWS if per_row <= 0 else int(self.aim / per_row)
+        aim = self.aim if self.calls else min(self.aim, ALONE_SECONDS)
+        rows = CHUNK_ROWS if per_row <= 0 else int(aim / per_row)
         if self.row_bytes.value > 0:
             rows = min(rows, int(CHUNK_BYTES / self.row_bytes.value))
         if self.result_bytes.value > 0:
