@@ -21,6 +21,9 @@ constexpr size_t kNowhere = SIZE_MAX;
 // A thread pays where it has at least so many bytes to read. They are handed out in pieces, so that a thread that
 // gets no processor keeps nobody waiting.
 constexpr size_t kBytesPerThread = 1 << 20, kBytesPerPart = 1 << 17;
+// Less than that is read in a few microseconds. To hand the interpreter over would take longer, and getting it back is a
+// matter of luck where many threads want it. Of a large example most is one picture, which is not looked at.
+constexpr size_t kWorthRelease = 1 << 14, kMostRead = 1 << 10;
 // A small piece: its length, and the lengths of what is around it, are one byte each.
 constexpr unsigned kSmall = 0x60;
 
@@ -711,7 +714,11 @@ nb::object parse_examples(nb::handle strings, nb::list keys, Vector<const uint8_
   const Arrays arrays;
   const Request request(arrays, held_keys, kinds.data(), sizes.data(), held_defaults, rows.spans.size());
   std::vector<std::unique_ptr<Part>> parts;
-  {
+  size_t bytes = 0;
+  for (const Span& row : rows.spans) bytes += std::min<size_t>(row.size, kMostRead);
+  if (bytes < kWorthRelease) {
+    parts = read(request, rows.spans, most);
+  } else {
     nb::gil_scoped_release release;
     parts = read(request, rows.spans, most);
   }

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine.landing import LARGE_ROW, Landing
+from feedline.engine.landing import LARGE_ROW, Landing, Writer
 from feedline.engine.run import blocks
 from feedline.structure.block import Block
 
@@ -145,4 +145,60 @@ def test_places_of_a_batch() -> None:
     assert landing.worth_it and landing.room(6) == 2
     first, second, third = landing.place(0), landing.place(2), landing.place(4)
     assert first.goes_on(second, 2) and not first.goes_on(second, 1) and not second.goes_on(third, 2)
-    assert first.put(Block.of_elements([(np.zeros((SIDE, 2), np.float32), 1)]), 0) is None
+    writer = Writer(first)
+    writer.take(0, [np.full((SIDE, SIDE), 7, np.float32), 1])
+    assert writer.fits and writer.column(1, 1) is None
+    assert (writer.column(0, 1) == 7).all()
+    writer.take(1, [np.zeros((SIDE, 2), np.float32), 1])
+    assert not writer.fits and writer.column(0, 2) is None
+
+
+def test_results_of_every_form() -> None:
+    def listed(i: Any) -> Any:
+        time.sleep(0.0005)
+        return [np.full((SIDE, SIDE), i, np.float32), np.full(3, i)]
+
+    def alone(i: Any) -> Any:
+        time.sleep(0.0005)
+        return np.full((SIDE, SIDE), i, np.float32)
+
+    for pictures, few in parallel(listed):
+        assert pictures[:, 0, 0].tolist() == few[:, 0].tolist()
+    assert [p[0, 0, 0] for p in parallel(alone)] == list(range(0, ROWS, 16))
+
+
+def test_a_function_that_uses_one_array_for_all_its_results() -> None:
+    small, kept = np.zeros(4, np.int64), threading.local()
+
+    def f(i: Any) -> Any:
+        time.sleep(0.0005)
+        if not hasattr(kept, "array"):
+            kept.array, kept.few = np.zeros((SIDE, SIDE), np.float32), small.copy()
+        kept.array[...], kept.few[...] = i, i
+        return kept.array, kept.few
+
+    for pictures, few in parallel(f):
+        assert pictures[:, 0, 0].tolist() == pictures[:, -1, -1].tolist() == few[:, 3].tolist()
+
+
+def test_a_result_of_another_structure_is_told() -> None:
+    def f(i: Any) -> Any:
+        return (picture(i)[0],) if i == 70 else picture(i)
+
+    it = iter(parallel(f))
+    assert [numbers(next(it)) for _ in range(4)] == [list(range(i, i + 16)) for i in range(0, 64, 16)]
+    with pytest.raises((TypeError, ValueError), match="element 70"):
+        next(it)
+    assert numbers(next(it)) == list(range(80, 96))
+
+
+def test_random_numbers_belong_to_elements() -> None:
+    def f(i: Any) -> Any:
+        time.sleep(0.0003)
+        return np.full((SIDE, SIDE), fl.random.element_rng().random(), np.float32)
+
+    fl.random.set_seed(3)
+    want = [b[:, 0, 0].tolist() for b in fl.Dataset.range(60).map(f).batch(8)]
+    fl.random.set_seed(3)
+    assert [b[:, 0, 0].tolist() for b in fl.Dataset.range(60).map(f, num_parallel_calls=4).batch(8)] == want
+    fl.random.set_seed(None)

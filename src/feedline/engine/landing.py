@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.plan.node import RowFailed, RowWise
-from feedline.structure.block import Array, Block, concat, concat_columns
+from feedline.plan.node import RowWise
+from feedline.structure.block import Array, Block, concat_columns
 from feedline.structure.memory import keeper
 
 LARGE_ROW = 1 << 16
 """Columns with so many bytes a row are worth it."""
+
+QUICK_ROW = 1 << 18
+"""Rows of so many bytes are copied in about the time that a thread takes to wake up."""
 
 Layout = list[tuple[tuple[int, ...], np.dtype[Any]] | None]
 
@@ -25,23 +28,6 @@ class Place(NamedTuple):
 
     arrays: tuple[Array | None, ...]
     start: int
-
-    def put(self, row: Block, i: int) -> Block | None:
-        """A block of one row, with the large columns written to the place's row i; None where they are not like the
-        rows before.
-        """
-        at = self.start + i
-        columns = list(row.columns)
-        if row.n != 1 or len(columns) != len(self.arrays):
-            return None
-        for j, (column, array) in enumerate(zip(columns, self.arrays, strict=True)):
-            if array is None:
-                continue
-            if not isinstance(column, np.ndarray) or column.shape[1:] != array.shape[1:] or column.dtype != array.dtype:
-                return None
-            columns[j] = array[at : at + 1]
-            columns[j][...] = column
-        return Block(columns, 1, row.tree)
 
     def joined(self, parts: list[Block]) -> Block:
         """One block of parts that lie here one after another."""
@@ -56,6 +42,17 @@ class Place(NamedTuple):
     def goes_on(self, other: Place | None, rows: int) -> bool:
         """True when `other` is where the row after the first `rows` of this place belongs."""
         return other is not None and other.arrays is self.arrays and other.start == self.start + rows
+
+
+def _copy(row: Array, place: Array) -> None:
+    """Copies a row. NumPy hands the interpreter over for every copy of more than a few numbers, and where many threads
+    want it, getting it back takes longer than copying a small picture; of a single thing it copies it does not.
+    """
+    if row.nbytes <= QUICK_ROW and row.flags.c_contiguous and place.flags.c_contiguous:
+        one = np.dtype((np.void, row.nbytes))
+        place.reshape(-1).view(one)[:] = row.reshape(-1).view(one)
+    else:
+        place[...] = row
 
 
 class Landing:
@@ -105,16 +102,45 @@ class Landing:
         return Place(self._arrays, start)
 
 
+class Writer:
+    """Writes the large leaves of results to a place: see `plan.function.Place`."""
+
+    __slots__ = ("_fits", "_place")
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._fits = [array is not None for array in place.arrays]
+
+    def take(self, i: int, leaves: list[Any]) -> None:
+        """Copies a result's arrays, those that belong to the batch to their row of it."""
+        arrays, at = self._place.arrays, self._place.start + i
+        for j, leaf in enumerate(leaves):
+            if type(leaf) is not np.ndarray:
+                if arrays[j] is not None:
+                    self._fits[j] = False
+                continue
+            array = arrays[j]
+            if array is None or leaf.shape != array.shape[1:] or leaf.dtype != array.dtype:
+                self._fits[j] = False
+                leaves[j] = leaf.copy()
+            else:
+                leaves[j] = row = array[at]
+                _copy(leaf, row)
+
+    def column(self, j: int, rows: int) -> Array | None:
+        """The rows of a batch, if all of them have been written to it."""
+        array, start = self._place.arrays[j], self._place.start
+        return array[start : start + rows] if array is not None and self._fits[j] else None
+
+    @property
+    def fits(self) -> bool:
+        """True when everything that belongs to the batch is there."""
+        return all(fits for fits, array in zip(self._fits, self._place.arrays, strict=True) if array is not None)
+
+
 def made_in_place(node: RowWise, block: Block, number: int, draws: Any, place: Place) -> tuple[Block, bool]:
-    """As `node.applied`, row by row, with the rows in their place if they fit in there, and whether they do."""
-    done: list[Block] = []
-    lands = True
-    for i in range(block.n):
-        try:
-            row = node.applied(block.slice(i, i + 1), number + i, draws)
-        except RowFailed as failed:
-            raise RowFailed(i, concat(done) if done else None, failed.error, failed.path) from None
-        landed = place.put(row, i) if lands else None
-        lands = landed is not None
-        done.append(landed or row)
-    return (place.joined(done), True) if lands else (concat(done), False)
+    """As `node.applied`, with the rows in their place if they fit in there, and whether they do."""
+    writer = Writer(place)
+    with node.drawing(number, draws):
+        made, lands = node.apply_into(block, writer)
+    return made, lands and writer.fits

@@ -97,6 +97,10 @@ class Map(RowWise):
             raise RowFailed(len(results), done, error)
         return done if done is not None else block
 
+    def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
+        """Row by row, each to its place."""
+        return self.function.on_rows_into(block, where)
+
     def _parsed(self, block: Block) -> Block:
         """Whole columns up to a bad row, which is done by itself and tells what is wrong, and again after it."""
         done: list[Block] = []

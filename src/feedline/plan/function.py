@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,6 +34,16 @@ from feedline.structure.spec import TensorSpec, TypeSpec, general, type_spec_fro
 from feedline.structure.types import as_dtype
 
 Call = Callable[..., Any]
+
+
+class Place(Protocol):
+    """Where large leaves of results are to be written."""
+
+    def take(self, i: int, leaves: list[Any]) -> None:
+        """Copies what belongs there, as row i, and puts the copy in its stead; what is kept otherwise is made safe."""
+
+    def column(self, j: int, rows: int) -> Array | None:
+        """The first rows of a column, if all of them have been written."""
 
 
 class Function:
@@ -126,6 +136,49 @@ class Function:
             except Exception as e:
                 return results, e
         return results, None
+
+    def on_rows_into(self, block: Block, place: Place) -> tuple[Block, bool]:
+        """A block of the results for the rows of a block, and whether all their large leaves are where `place` has put
+        them, each as soon as it was there. Raises `RowFailed` for the first row that fails. What results look like must
+        be known already.
+        """
+        assert self._signature is not None
+        tree, call, unpack = self._signature[0], self.call, block.tree.kind is tuple
+        results: list[Any] = []  # their leaves, as long as all are like the first
+        alike, error = True, None
+        with function_scope(results) as scope:
+            try:
+                for row in block.rows():
+                    result = call(*row) if unpack else call(row)
+                    leaves = _leaves_like(tree, result) if alike else None
+                    if leaves is not None:
+                        place.take(len(results), leaves)
+                        results.append(leaves)
+                    else:
+                        if alike:
+                            alike, results[:] = False, [tree.unflatten(r) for r in results]
+                        results.append(result if type(result) in _VALUES else _kept(result, set()))
+                    if scope.used:
+                        scope.restart()
+            except Exception as e:
+                error = e
+        done, lands = self._in_place(results, tree, place) if alike and results else (None, False)
+        if done is None and results:
+            done = self.block_of([tree.unflatten(r) for r in results] if alike else results)
+        if error is not None:
+            raise RowFailed(len(results), done, error)
+        assert done is not None
+        return done, lands
+
+    def _in_place(self, rows: list[list[Any]], tree: Tree, place: Place) -> tuple[Block | None, bool]:
+        """A block of results that are given by their leaves; None where there is something wrong with one."""
+        columns = [place.column(j, len(rows)) for j in range(tree.size)]
+        lands = any(c is not None for c in columns)
+        try:
+            columns = [pack([row[j] for row in rows]) if c is None else c for j, c in enumerate(columns)]
+        except Exception:  # told by whoever packs them one by one
+            return None, False
+        return self._checked(Block(columns, len(rows), tree)), lands
 
     def on_columns(self, block: Block) -> Any:
         """The function's result when it is given whole columns; None where that is not certain to equal row by row."""
@@ -292,6 +345,16 @@ def _kept(result: Any, own: set[int]) -> Any:
         kept = tree.unflatten(leaves)
         return list(kept) if type(result) is list else kept
     return result
+
+
+def _leaves_like(tree: Tree, result: Any) -> list[Any] | None:
+    """The leaves of a result; None where it is not built like `tree`."""
+    if tree.is_leaf:
+        return None if isinstance(result, (tuple, dict, list)) else [result]
+    try:
+        return list(tree.flatten(tuple(result) if type(result) is list else result))
+    except Exception:
+        return None
 
 
 def _may_change(array: Array, shared: bool, own: set[int]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
@@ -432,12 +433,22 @@ class RowWise(Node):
         """`apply` to rows whose first is the iteration's row `number`."""
         if draws is None:
             return self.remade(block)
+        with self.drawing(number, draws):
+            return self.apply(block)
+
+    @contextmanager
+    def drawing(self, number: int, draws: Draws | None) -> Iterator[None]:
+        """Within it, functions draw the random numbers of rows from the iteration's row `number` on."""
         outer = place.draws, place.first, place.epochs  # of a function in which this dataset is iterated
         place.draws, place.first, place.epochs = draws, number, self.epochs
         try:
-            return self.apply(block)
+            yield
         finally:
             place.draws, place.first, place.epochs = outer
+
+    def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
+        """As `apply`, with large rows written to their place in a batch; and whether they are."""
+        return self.apply(block), False
 
     def step(self, state: RowWiseState, pull: Pull, want: int) -> tuple[Block | None, RowWiseState]:
         """Transforms what the input gives. Rows before a failing one come out first, then the error, then the rest."""
