@@ -13,7 +13,7 @@ from typing import Any
 from feedline.engine.crew import forced
 from feedline.plan.arguments import AUTOTUNE
 
-CHUNK_SECONDS = 8e-3
+CHUNK_SECONDS = 16e-3
 """What one call of a worker should take: long against handing it over, short against a training step."""
 ALONE_SECONDS = 2e-3
 """The same for the consumer, which makes the first calls by itself and should not be kept long."""

@@ -29,7 +29,7 @@ from feedline.structure.memory import keeper
 
 _log = logging.getLogger("feedline")
 
-TRIED = 32
+TRIED = 16
 """So many blocks are read in the background before it is decided whether that pays."""
 PATIENCE = 0.5
 """How many seconds closing waits for threads that are in the middle of something."""

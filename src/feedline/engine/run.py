@@ -36,7 +36,7 @@ __all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Moment", "Run", "as_
 BLOCK_ROWS = 8192
 BLOCK_BYTES = 1 << 20
 SAMPLE_FAILURES = 8
-WORTH_ASKING = 200e-6
+WORTH_ASKING = 500e-6
 """Seconds per block of a nested run from which on it is read in the background."""
 
 
@@ -115,7 +115,7 @@ class Run:
         """Has the next block read in the background, if the last one took long enough for that to pay."""
         if self.crew is None or not (forced.mode or (self.seconds >= WORTH_ASKING and self.crew.asking.pays())):
             return None
-        asked = Asked(self, self.crew, want)
+        asked = Asked(self, self.crew, want, self.moment())
         self.crew.pool((self.level, "read"), calls, "read").submit(asked.run_it)
         return asked
 
@@ -271,10 +271,11 @@ class Moment(NamedTuple):
 class Asked:
     """A block of a nested run that is being read in the background."""
 
-    __slots__ = ("_begun", "_block", "_closed", "_crew", "_done", "_error", "_orphan", "_run", "_want")
+    __slots__ = ("_begun", "_block", "_closed", "_crew", "_done", "_error", "_orphan", "_run", "_want", "stood")
 
-    def __init__(self, run: Run, crew: Crew, want: int) -> None:
+    def __init__(self, run: Run, crew: Crew, want: int, stood: Moment | None) -> None:
         self._run, self._crew, self._want = run, crew, want
+        self.stood = stood  # where the run stood before
         self._begun = threading.Lock()
         self._done = threading.Lock()
         self._closed = threading.Lock()

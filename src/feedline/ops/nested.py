@@ -124,8 +124,8 @@ class Nested:
             if ahead and self._ahead < AHEAD_ROWS and size < AHEAD_BYTES // 4 and block.n >= self._ahead:
                 self._ahead *= 4
         if calls and self.child is not None and self.error is None and not self.seeds:
-            self.stood = self.child.moment()
             self.asked = self.child.ask(max(want, self._ahead), calls)
+            self.stood = None if self.asked is None else self.asked.stood
 
     def _read(self, want: int) -> Block | None:
         try:
