@@ -175,8 +175,16 @@ class Handing(Input):
         self.tuner.moved(self.crew.cores)
 
     def _fed(self) -> bool:
-        """True when the input can be asked for more without taking seeds before their time."""
-        return isinstance(self.inputs, Ahead) and self.inputs.ready_now()
+        """True when the input can be asked for more without taking seeds before their time. Waits for it where workers
+        have nothing to do.
+        """
+        if not isinstance(self.inputs, Ahead):
+            return False
+        if self.inputs.ready_now():
+            return True
+        if self.window[0].finished or sum(not call.finished for call in self.window) >= self.calls:
+            return False
+        return self.inputs.soon()
 
     def _pull(self, room: int, want: int) -> bool:
         """Pulls rows and hands them out; False where there are none now."""

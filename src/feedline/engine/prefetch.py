@@ -96,6 +96,7 @@ class Ahead(Input):
         "lock",
         "parked",
         "pausing",
+        "peeking",
         "ready",
         "room",
         "rows",
@@ -142,7 +143,7 @@ class Ahead(Input):
 
     def _reset(self) -> None:
         self.running = self.alive = self.closing = self.pausing = self.standing = False
-        self.blocked = self.holding = self.starving = self.filled = False
+        self.blocked = self.holding = self.starving = self.peeking = self.filled = False
         self.front: Item | None = None
         self.given = self.cheap = 0
         self.items: deque[Item] = deque()
@@ -178,6 +179,20 @@ class Ahead(Input):
     def ready_now(self) -> bool:
         """True when rows, or the end, can be had without waiting and without taking what others share."""
         return self.front is not None or (self.running and len(self.items) > 0)
+
+    def soon(self) -> bool:
+        """Waits until `ready_now`. False where that is not to be had without taking what others share, or at the end:
+        who waits here does not want those yet.
+        """
+        while not self.ready_now():
+            with self.lock:
+                if not (self.running and self.alive) or self.closing or self.holding:
+                    return self.ready_now()
+                if self.items:
+                    return True
+                self.peeking = True
+            self.ready.get()
+        return True
 
     def _inline(self, want: int) -> Block | None:
         if not self.free and self.node.ahead != AUTOTUNE:
@@ -293,8 +308,8 @@ class Ahead(Input):
         with self.lock:
             self.items.append(item)
             self.began = began
-            if self.starving:
-                self.starving = False
+            if self.starving or self.peeking:
+                self.starving = self.peeking = False
                 self.ready.put(None)
 
     def _leave(self) -> None:
@@ -366,9 +381,15 @@ class Ahead(Input):
         rows = self.rows
         if seconds > (4 * SLOW if self.free else SLOW):
             self.rows = max(1, rows // 2)
-        elif seconds < (SLOW if self.free else QUICK) and 8 * block.n >= rows:  # no step gives less than that for long
+        elif seconds < self._long_enough() and 8 * block.n >= rows:  # no step gives less than that for long
             limit = LARGEST_ROWS if self.free or self.node.ahead == AUTOTUNE else max(1, self.depth // 2)
             self.rows = min(2 * rows, limit, max(1, LARGEST_BYTES * block.n // max(1, block.nbytes)))
+
+    def _long_enough(self) -> float:
+        """Blocks that take less are made larger."""
+        if self.free:
+            return SLOW
+        return SLOW / 2 if self.node.ahead == AUTOTUNE else QUICK
 
     def _hold(self) -> None:
         """Returns when the consumer is waiting for what comes next, and those who wait for the consumer are, too."""
@@ -379,6 +400,9 @@ class Ahead(Input):
                 self.holding = not (self.pausing or (self.starving and not self.items))
                 if not self.holding:
                     break
+                if self.peeking:
+                    self.peeking = False
+                    self.ready.put(None)
             self.demand.get()
         if self.consumer is not None and not self.pausing:
             self.consumer._hold()

@@ -117,7 +117,7 @@ class Choose(Node):
             if rows is not None:
                 parts.append(rows)
                 have += rows.n
-                size += rows.nbytes
+                size += rows.weight
         if parts:
             return concat(parts), s
         return (None if s.over and s.error is None else EMPTY), s

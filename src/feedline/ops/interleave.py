@@ -20,6 +20,8 @@ from feedline.plan.node import Node, Pull, node
 from feedline.structure.block import Block, concat
 
 TURN_BYTES = 4096
+ALL_AHEAD_BYTES = 1 << 24
+"""What the datasets of one interleave have read ahead takes about so much, however many they are."""
 
 
 class Cycle:
@@ -159,7 +161,7 @@ class Interleave(Flattened):
             if rows is not None:
                 parts.append(rows)
                 have += rows.n
-                size += rows.nbytes
+                size += rows.weight
         if parts:
             return concat(parts), s
         if s.error is not None:
@@ -182,7 +184,7 @@ class Interleave(Flattened):
             return None
         left = min(self.block_length - s.given, want)
         ahead = self._reads_ahead(s, slot)
-        slot.fetch(self._share(s, want) if ahead else left, ahead, s.calls)
+        slot.fetch(self._share(s, want) if ahead else left, ahead, s.calls, ALL_AHEAD_BYTES // len(s.slots))
         if slot.rest is not None:
             rows = slot.give(left)
             s.gave(rows.n, self.block_length)
@@ -214,9 +216,9 @@ class Interleave(Flattened):
         if len(order) < k:
             return None
         for slot in order:
-            slot.fetch(self._share(s, want), True, s.calls)
+            slot.fetch(self._share(s, want), True, s.calls, ALL_AHEAD_BYTES // k)
         held = [slot.rest for slot in order if slot.rest is not None]
-        if len(held) < k or held[0].nbytes * turn > TURN_BYTES * held[0].n:
+        if len(held) < k or held[0].weight * turn > TURN_BYTES * held[0].n:
             return None
         n = min(want // (turn * k), min(rows.n // turn for rows in held))
         if n < 2:

@@ -19,7 +19,7 @@ from feedline.structure.zeros import zeros_of
 
 GATHER_BYTES = 1 << 16
 AHEAD_ROWS = 1024
-AHEAD_BYTES = 1 << 18
+AHEAD_BYTES = 1 << 20
 SAMPLES = 4
 
 
@@ -106,7 +106,7 @@ class Nested:
         self.row_bytes = 0.0 if rest is None else rest.nbytes / max(1, rest.n)
         self._ahead = 1
 
-    def fetch(self, want: int, ahead: bool, calls: int = 0) -> None:
+    def fetch(self, want: int, ahead: bool, calls: int = 0, most: int = AHEAD_BYTES) -> None:
         """Sees to it that rows or an error are at hand, unless this is the end. Reads ahead more each time; with
         `calls`, so many nested datasets at once may do so in the background.
         """
@@ -121,7 +121,7 @@ class Nested:
             self.rest = block
             size = block.nbytes
             self.row_bytes = size / block.n
-            if ahead and self._ahead < AHEAD_ROWS and size < AHEAD_BYTES // 4 and block.n >= self._ahead:
+            if ahead and self._ahead < AHEAD_ROWS and size < min(most, AHEAD_BYTES) // 4 and block.n >= self._ahead:
                 self._ahead *= 4
         if calls and self.child is not None and self.error is None and not self.seeds:
             self.asked = self.child.ask(max(want, self._ahead), calls)

@@ -6,9 +6,8 @@ A column is an `ndarray[n, …]` where all rows have one shape and dtype, `Bytes
 Who may write: an array in a block is writeable only if nobody else holds its memory. Memory that is shared (a source, a
 cache, a window) is marked read-only, and so are the rows handed out of it.
 
-Rows that were read from a file may say where they lie there: the block's `origin`. Who only chooses and orders rows
-keeps it; who makes other rows of them, and would make the same again, adds itself to it; all others lose it. A
-checkpoint holds it in place of the rows.
+Rows that were read from a file may say where they lie there: the block's `origin`, which a checkpoint holds instead.
+Who only chooses and orders rows keeps it; who makes others of them, and would make the same again, adds itself to it.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from feedline.errors import InvalidArgumentError, OpError
 from feedline.structure import ragged, sparse, types
 from feedline.structure.memory import concatenate, copied, taken
 from feedline.structure.nest import LEAF, Tree, flatten
+from feedline.structure.origin import Origin as Origin
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import (
@@ -39,8 +39,7 @@ Array = np.ndarray[Any, Any]
 Column = Any  # ndarray | Bytes | Objects
 
 _STRING = TensorSpec((), types.string)
-SOME = 32
-"""So many strings tell how large all are."""
+SOME = 32  # so many strings tell how large all are
 _SCALARS: dict[type, np.dtype[Any]] = {
     t: np.dtype(t)
     for t in (
@@ -85,33 +84,6 @@ class Objects:
 
     def __len__(self) -> int:
         return len(self.items)
-
-
-class Origin:
-    """Where rows come from: row i has the number `base + offsets[i]`, to which `io.places` gives a meaning. `makers`
-    are the nodes that have made it of the row that is there, one after the other.
-    """
-
-    __slots__ = ("base", "makers", "offsets")
-
-    def __init__(self, base: int, offsets: Array, makers: tuple[Any, ...] = ()) -> None:
-        self.base, self.offsets, self.makers = base, offsets, makers
-
-    def numbers(self) -> Array:
-        """A number per row."""
-        return self.offsets + self.base if self.base else self.offsets
-
-    def slice(self, start: int, stop: int) -> Origin:
-        """That of the rows start to stop."""
-        return Origin(self.base, self.offsets[start:stop], self.makers)
-
-    def take(self, index: Array) -> Origin:
-        """That of the rows with these numbers."""
-        return Origin(self.base, self.offsets.take(index), self.makers)
-
-    def through(self, maker: Any) -> Origin:
-        """That of what a node makes of the rows, one of each."""
-        return Origin(self.base, self.offsets, (*self.makers, maker))
 
 
 class Block:
@@ -176,6 +148,11 @@ class Block:
     def nbytes(self) -> int:
         """About how much memory the rows take."""
         return sum(bytes_of(c) for c in self.columns)
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes are copied when rows are put together with others: of objects only references are."""
+        return sum(8 * len(c) if is_objects(c) else bytes_of(c) for c in self.columns)
 
     def frozen(self) -> Block:
         """The same rows, marked read-only: for memory that will be handed out more than once."""
@@ -371,6 +348,11 @@ def _size_of(item: Any) -> int:
     if isinstance(item, SparseTensor):
         return item.indices.nbytes + _size_of(item.values)
     return 64
+
+
+def is_objects(column: Column) -> bool:
+    """True when the rows are objects of their own."""
+    return isinstance(column, np.ndarray) and column.dtype.kind == "O"
 
 
 def freeze(column: Column) -> Column:
