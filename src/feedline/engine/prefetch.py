@@ -19,6 +19,7 @@ from typing import Any
 from feedline.engine.autotune import seconds_of
 from feedline.engine.crew import PATIENCE, Closing, forced, wait_for
 from feedline.engine.input import Input, blocks
+from feedline.engine.item import Item
 from feedline.engine.report import Stage
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
@@ -40,25 +41,6 @@ SLACK = 0.2
 LONGEST_SLACK = 0.1
 
 
-class Item:
-    """One block, or an error, or the end (neither), with the states it was made from where they are cheap to keep."""
-
-    __slots__ = ("before", "block", "error", "made", "size", "switch")
-
-    def __init__(self, block: Block | None, error: BaseException | None, before: list[Any] | None) -> None:
-        self.block, self.error, self.before = block, error, before
-        self.size = 0 if block is None else block.nbytes
-        self.switch = False
-        self.made = perf_counter()
-
-    @classmethod
-    def switching(cls, before: list[Any] | None) -> Item:
-        """Says that the consumer makes what follows by itself."""
-        made = cls(None, None, before)
-        made.switch = True
-        return made
-
-
 class Current(threading.local):
     """The stage that this thread makes rows for."""
 
@@ -72,43 +54,10 @@ class Ahead(Input):
     """A node whose rows may be made ready by a thread."""
 
     __slots__ = (
-        "__weakref__",
-        "alive",
-        "asked",
-        "began",
-        "blocked",
-        "blocks",
-        "cheap",
-        "closing",
-        "consumer",
-        "crew",
-        "demand",
-        "depth",
-        "eager",
-        "filled",
-        "free",
-        "front",
-        "given",
-        "go_on",
-        "holding",
-        "items",
-        "light",
-        "lock",
-        "parked",
-        "pausing",
-        "peeking",
-        "ready",
-        "room",
-        "rows",
-        "running",
-        "slack",
-        "slow_down",
-        "standing",
-        "starved",
-        "starving",
-        "thread",
-        "waited",
-        "worked",
+        "__weakref__", "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "crew",
+        "demand", "depth", "eager", "filled", "free", "front", "given", "go_on", "holding", "items", "light",
+        "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack", "slow_down",
+        "standing", "starved", "starving", "thread", "waited", "worked",
     )
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:

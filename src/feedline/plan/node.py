@@ -15,6 +15,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
+from feedline.plan.calls import Parallel as Parallel
+from feedline.plan.calls import RowFailed as RowFailed
 from feedline.plan.dealing import dealt_rows, error_waits, undealt, untouched
 from feedline.plan.likeness import brief, same
 from feedline.plan.pull import Child as Child
@@ -346,24 +348,6 @@ class Node:
     def __getstate__(self) -> dict[str, Any]:
         kept = {f.name for f in dataclasses.fields(self)} | {"position"}
         return {k: v for k, v in self.__dict__.items() if k in kept}
-
-
-class RowFailed(Exception):
-    """`apply` failed on row `index` of its block; `done` are the finished rows before it, `path` the leaf at fault."""
-
-    def __init__(self, index: int, done: Block | None, error: Exception, path: str = "") -> None:
-        super().__init__(index, error)
-        self.index, self.done, self.error, self.path = index, done, error, path
-
-
-class Parallel(NamedTuple):
-    """How a step's work may be shared out: how many calls at once (AUTOTUNE: as many as pay), whether their order is
-    kept (None: as the options say), and by what they are run, "thread" or "process".
-    """
-
-    calls: int
-    ordered: bool | None = None
-    workers: str = "thread"
 
 
 class RowWiseState(NamedTuple):
