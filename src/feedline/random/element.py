@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 
 import numpy as np
@@ -31,7 +31,7 @@ class Epochs:
         base = seeds.global_seed()
         with seeds.counting:
             if base is None:
-                base = self._own = secrets.randbits(63) if self._own is None else self._own
+                base = self._own = int.from_bytes(os.urandom(8), "big") >> 1 if self._own is None else self._own
             number = self.count
             if not uncounted.on:
                 self.count += 1

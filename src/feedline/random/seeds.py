@@ -15,7 +15,6 @@ from __future__ import annotations
 import operator
 import os
 import random
-import secrets
 import threading
 from collections.abc import Callable, Sized
 from contextvars import ContextVar, Token
@@ -89,7 +88,7 @@ def get_seed(op_seed: SupportsIndex | None) -> tuple[int, int]:
     given = None if op_seed is None else _integer(op_seed)
     if _global.seed is None:
         if given is None:
-            return secrets.randbits(64), secrets.randbits(64)
+            return int.from_bytes(os.urandom(8), "big"), int.from_bytes(os.urandom(8), "big")
         pair = DEFAULT_SEED, given % M
     elif given is not None:
         pair = _global.seed % M, given % M

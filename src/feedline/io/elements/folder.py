@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import re
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -101,7 +100,7 @@ class FolderWriter:
         self._sent = here is None
         self._path = path.rstrip(b"/") if here is None else here
         self._compression = compression
-        self._run = secrets.token_hex(8)
+        self._run = os.urandom(8).hex()
         self._folder = os.path.join(self._path, self._run.encode())
         self._made: list[bytes] = []
         self._seen = Seen()

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from feedline.errors import CancelledError, InvalidArgumentError, InvalidTypeError, OpError
@@ -117,6 +115,8 @@ def _write_columns(columns: Columns, output: _Output) -> None:
         for i in range(count):
             work(i)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(workers) as pool:
         try:
             for done in [pool.submit(work, i) for i in range(count)]:
@@ -184,7 +184,7 @@ class _Shard:
     """A file that is being written under another name."""
 
     def __init__(self, path: bytes, options: TFRecordOptions) -> None:
-        self.path, self.draft = path, path + f".{secrets.token_hex(4)}.part".encode()
+        self.path, self.draft = path, path + f".{os.urandom(4).hex()}.part".encode()
         self._compressor = options._compressor()
         try:
             os.makedirs(os.path.dirname(path) or b".", exist_ok=True)

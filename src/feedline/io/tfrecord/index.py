@@ -12,7 +12,6 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -169,6 +168,8 @@ def _built(paths: Sequence[bytes], progress: Progress) -> list[Index]:
     if threads == 1:
         return [_scanned(path, progress, threading.Event()) for path in paths]
     stop = threading.Event()
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(threads, "feedline-index") as pool:
         jobs = [pool.submit(_scanned, path, progress, stop) for path in paths]
         try:

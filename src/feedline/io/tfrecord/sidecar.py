@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
@@ -127,7 +126,7 @@ def write(path: bytes, stamp: Stamp, edges: int, starts: Array) -> bytes | None:
     data = steps.astype(_WIDTHS[width]).tobytes() if width else b""
     whole = b"".join((head, data, CHECKSUM.pack(kernels.crc32c(data, kernels.crc32c(head)))))
     for number, place in enumerate(places(path)):
-        draft = place + b"." + secrets.token_hex(4).encode()
+        draft = place + b"." + os.urandom(4).hex().encode()
         try:
             if number:
                 os.makedirs(os.path.dirname(place), exist_ok=True)

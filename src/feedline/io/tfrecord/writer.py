@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import threading
 import zlib
 from collections.abc import Iterable, Iterator
@@ -204,7 +203,7 @@ class TFRecordWriter:
         here = system_path(self._path)
         self._final = self._path if here is None else here
         draft = atomic and here is not None  # at a URL there is nothing before it is complete
-        self._draft = self._final + f".{secrets.token_hex(4)}.part".encode() if draft else None
+        self._draft = self._final + f".{os.urandom(4).hex()}.part".encode() if draft else None
         self._compressor = options._compressor()
         self._gathered = _GATHERED
         self._written = 0
