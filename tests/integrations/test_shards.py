@@ -183,3 +183,36 @@ def test_groups_of_rows(kind: Any) -> None:
     check(make, [np.int64(x) for x in (3, 4, 5, 9, 10, 11, 15, 16)])
     if kind is Part:
         assert [int(make().at(i)) for i in range(8)] == [3, 4, 5, 9, 10, 11, 15, 16]
+
+
+@pytest.mark.parametrize("policy", ["AUTO", "FILE", "DATA"])
+@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 2), (2, 7)])
+def test_what_readers_have_left_goes_on_in_another_number_of_them(
+    tmp_path: Path, policy: str, interleaved: bool, before: int, after: int
+) -> None:
+    names = [str(tmp_path / str(i)) for i in range(7)]
+    for i, name in enumerate(names):
+        with fl.io.TFRecordWriter(name) as writer:
+            for k in range(20):
+                writer.write(b"%d" % (i * 20 + k))
+
+    def part(readers: int, number: int) -> Any:
+        options = fl.Options()
+        options.experimental_distribute.auto_shard_policy = getattr(fl.experimental.AutoShardPolicy, policy)
+        files = fl.Dataset.from_tensor_slices(names)
+        records = files.interleave(fl.TFRecordDataset, cycle_length=2) if interleaved else fl.TFRecordDataset(names)
+        whole = records.shuffle(16, seed=3, reshuffle_each_iteration=False).batch(4).with_options(options)
+        return part_of(whole, Reader(readers, number))
+
+    seen, states = [], []
+    for i in range(before):
+        it = iter(part(before, i))
+        seen += [int(x) for _ in range(3) for x in next(it)]
+        states.append(it.state_dict())
+        it.close()
+    for j in range(after):
+        with iter(part(after, j)) as it:
+            it.load_state_dict(states)
+            seen += [int(x) for batch in it for x in batch]
+    assert sorted(seen) == list(range(140))

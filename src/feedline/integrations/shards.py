@@ -194,7 +194,8 @@ class Cut:
                 "some elements would be read twice, others never; give it a seed, or call fl.random.set_seed"
             )
         kind: Callable[..., Node] = Part if isinstance(plan, Indexed) else Groups
-        made = kind(plan, *self.reader, size) if size > 1 or kind is Part else Shard(plan, *self.reader)
+        # What a plain shard divides can go on in any number of readers.
+        made = kind(plan, *self.reader, size) if size > 1 else Shard(plan, *self.reader)
         return standing_for(plan, made)
 
 
