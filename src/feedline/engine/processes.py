@@ -21,7 +21,7 @@ from feedline.engine.shipping import CLOCK_SLOTS, NUMBER, own_prefix, pack, ship
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.node import RowFailed, RowWise
 
-IDLE_SECONDS = 0.4
+IDLE_SECONDS = 0.2
 """How long worker processes wait for the next iterator before they end."""
 
 _log = logging.getLogger("feedline")
