@@ -151,7 +151,9 @@ def test_everything_is_released_within_a_second(tmp_path: Path, how: str, worker
         with forced("thread"):
             ended(ds, how, 12)
         began = time.monotonic()
-        assert not settled(lambda: [*threads(), *processes(), *segments(), *opened()])
+        # `settled` collects garbage again and again, which takes a good part of a second in a process with much in it.
+        while [*threads(), *processes(), *segments(), *opened()] and time.monotonic() < began + PATIENCE_S:
+            time.sleep(0.02)
         took.append(time.monotonic() - began)
         if took[-1] < PROMISED_S:
             return
