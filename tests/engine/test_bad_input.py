@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.outcomes import outcomes
 from tests.engine.watch import leftovers
 
 import feedline as fl
@@ -22,18 +23,6 @@ PATIENCE_S = 30.0
 def _nothing_left() -> Any:
     yield
     assert not leftovers()
-
-
-def outcomes(it: Any) -> list[Any]:
-    """Elements, and errors, to the end."""
-    got: list[Any] = []
-    while True:
-        try:
-            got.append(int(next(it)))
-        except StopIteration:
-            return got
-        except Exception as e:
-            got.append(e)
 
 
 def plain(x: Any) -> Any:

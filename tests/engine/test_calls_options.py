@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.outcomes import jittery, told
 from tests.engine.watch import settled, threads
 
 import feedline as fl
@@ -17,25 +18,6 @@ from feedline.plan.node import Parallel
 
 CALLS = (1, 2, 3, 16, fl.AUTOTUNE)
 PATIENCE_S = 20.0
-
-
-def jittery(x: Any) -> Any:
-    """Later elements are often done sooner."""
-    if int(x) % 3 == 0:
-        time.sleep((int(x) * 7919 % 10) / 5000)
-    return np.int64(x) * 2
-
-
-def outcomes(it: Any) -> list[Any]:
-    """Elements, and the texts of errors, to the end."""
-    got: list[Any] = []
-    while True:
-        try:
-            got.append(int(next(it)))
-        except StopIteration:
-            return got
-        except Exception as e:
-            got.append(str(e))
 
 
 def shaky(x: Any) -> Any:
@@ -58,7 +40,7 @@ def test_a_call_that_takes_too_long_is_an_error_and_the_rest_comes() -> None:
         for calls, order in ((None, None), (3, True), (3, False), (1, None)):
             ds = fl.Dataset.range(8).map(decode, num_parallel_calls=calls, deterministic=order).with_options(options)
             with iter(ds) as it:
-                got = outcomes(it)
+                got = told(it)
             assert sorted(v for v in got if isinstance(v, int)) == [0, 1, 3, 4, 6, 7]
             texts = [v for v in got if isinstance(v, str)]
             assert len(texts) == 2 and all("longer than 0.3 seconds" in t and "'decode'" in t for t in texts)
@@ -88,7 +70,7 @@ def test_calls_behind_a_stuck_one_get_a_thread() -> None:
 
     try:
         with iter(fl.Dataset.range(4).map(decode, num_parallel_calls=3).with_options(options)) as it:
-            got = outcomes(it)
+            got = told(it)
         assert [v if isinstance(v, int) else "late" for v in got] == [0, 1, "late", 3]
     finally:
         stuck.set()
@@ -152,5 +134,5 @@ def test_side_effects_happen_once_per_element() -> None:
     for mode in (None, "thread", "loose"):
         seen.clear()
         with forced(mode), iter(fl.Dataset.range(40).map(note, num_parallel_calls=4).prefetch(3)) as it:
-            outcomes(it)
+            told(it)
         assert seen == collections.Counter(range(40))

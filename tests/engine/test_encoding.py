@@ -13,19 +13,6 @@ import feedline as fl
 from feedline.engine.crew import forced
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """1,300 records of 300 bytes and more in four files; each begins with its number."""
-    folder = tmp_path_factory.mktemp("records")
-    names = []
-    for i in range(4):
-        names.append(str(folder / f"part-{i}"))
-        with fl.io.TFRecordWriter(names[-1]) as writer:
-            for j in range(325):
-                writer.write(b"%06d" % (325 * i + j) + bytes(300 + j % 50))
-    return names
-
-
 def number(record: Any) -> Any:
     return np.array([int(r[:6]) for r in record]) if isinstance(record, np.ndarray) else int(record[:6])
 
@@ -39,6 +26,32 @@ def numbers(it: Any, limit: int | None = None) -> list[int]:
             record = number(record)
         found += np.atleast_1d(record).tolist()
     return found
+
+
+def restored_on_the_way(make: Any, seed: int, rounds: int, steps: int, small: Any) -> None:
+    """Saves now and then, after up to `steps` elements more. What goes on from there gives the rest, twice, and so does
+    what goes on from a state of its own a little later.
+    """
+    expect = numbers(iter(make()))
+    rng = np.random.default_rng(seed)
+    at: list[int] = []
+    with iter(make()) as it:
+        for _ in range(rounds):
+            at += numbers(it, int(rng.integers(0, steps)))
+            state = it.save()
+            assert small(state), "rows are in it"
+            with iter(make()) as other:
+                other.restore(state)
+                assert at + numbers(other) == expect
+            with iter(make()) as other:
+                other.restore(state)
+                got = numbers(other, 2)
+                assert got == expect[len(at) : len(at) + len(got)]
+                again = other.save()
+                assert at + got + numbers(other) == expect
+            with iter(make()) as other:
+                other.restore(again)
+                assert at + got + numbers(other) == expect
 
 
 WAYS: dict[str, Any] = {
@@ -61,24 +74,7 @@ def test_a_shuffle_of_records_is_saved_as_places(way: str, workers: str | None, 
         return WAYS[way](fl.TFRecordDataset(files))
 
     with forced(workers):
-        expect = numbers(iter(make()))
-        rng = np.random.default_rng(len(way))
-        it = iter(make())
-        at: list[int] = []
-        for _ in range(8):
-            at += numbers(it, int(rng.integers(0, 6)))
-            state = it.save()
-            assert len(state) < 4000, "rows are in it"
-            with iter(make()) as other:
-                other.restore(state)
-                got = numbers(other, 4)
-                assert got == expect[len(at) : len(at) + len(got)]
-                again = other.save()
-                assert at + got + numbers(other) == expect
-            with iter(make()) as other:
-                other.restore(again)
-                assert at + got + numbers(other) == expect
-        it.close()
+        restored_on_the_way(make, len(way), 8, 6, lambda state: len(state) < 4000)
 
 
 def by_name(files: list[str]) -> Any:
@@ -113,19 +109,7 @@ def test_records_of_nested_datasets_are_saved_as_places(way: str, workers: str |
         return NESTED[way](by_name(files))
 
     with forced(workers):
-        expect = numbers(iter(make()))
-        rng = np.random.default_rng(len(way))
-        it = iter(make())
-        at: list[int] = []
-        for _ in range(6):
-            at += numbers(it, int(rng.integers(0, 12)))
-            state = it.save()
-            assert len(state) < 8000, "rows are in it"
-            for _ in range(2):
-                with iter(make()) as other:
-                    other.restore(state)
-                    assert at + numbers(other) == expect
-        it.close()
+        restored_on_the_way(make, len(way), 6, 12, lambda state: len(state) < 8000)
 
 
 SEEDED: dict[str, Any] = {
@@ -247,23 +231,7 @@ def test_rows_that_can_be_made_again_are_saved_as_places(way: str, workers: str 
         return MADE[way](fl.TFRecordDataset(files))
 
     with forced(workers):
-        expect = numbers(iter(make()))
-        rng = np.random.default_rng(len(way))
-        it = iter(make())
-        at: list[int] = []
-        for _ in range(6):
-            at += numbers(it, int(rng.integers(0, 6)))
-            state = it.save()
-            assert way == "apart" or len(state) < 6000, "rows are in it"
-            with iter(make()) as other:
-                other.restore(state)
-                got = numbers(other, 2)
-                again = other.save()
-                assert at + got + numbers(other) == expect
-            with iter(make()) as other:
-                other.restore(again)
-                assert at + got + numbers(other) == expect
-        it.close()
+        restored_on_the_way(make, len(way), 6, 6, lambda state: way == "apart" or len(state) < 6000)
 
 
 def test_a_function_that_has_changed_makes_the_rows_that_wait(files: list[str]) -> None:

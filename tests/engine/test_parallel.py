@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.outcomes import jittery, told
 from tests.engine.watch import settled, threads
 from tests.harness import Raises, check, check_errors
 
@@ -22,25 +23,6 @@ PATIENCE_S = 20.0
 
 def ints(it: Any) -> list[int]:
     return [int(x) for x in it]
-
-
-def jittery(x: Any) -> Any:
-    """Later elements are often done sooner."""
-    if int(x) % 3 == 0:
-        time.sleep((int(x) * 7919 % 10) / 5000)
-    return np.int64(x) * 2
-
-
-def outcomes(it: Any) -> list[Any]:
-    """Elements, and the texts of errors, to the end."""
-    got: list[Any] = []
-    while True:
-        try:
-            got.append(int(next(it)))
-        except StopIteration:
-            return got
-        except Exception as e:
-            got.append(str(e))
 
 
 # Order and content.
@@ -274,7 +256,7 @@ def test_every_element_failing(mode: str | None) -> None:
 def test_errors_of_the_input_come_after_the_rows_before_them(mode: str | None) -> None:
     ds = fl.Dataset.range(10).map(shaky).map(lambda x: np.positive(x), num_parallel_calls=4)
     with forced(mode), iter(ds) as it:
-        got = outcomes(it)
+        got = told(it)
     assert [v if isinstance(v, int) else "error" for v in got] == [0, 2, 4, "error", 8, 10, 12, "error", 16, 18]
 
 
@@ -284,7 +266,7 @@ def test_results_of_differing_types_are_refused_one_by_one(mode: str | None) -> 
         return np.float32(x) if x in (3, 4) else np.int64(x)
 
     with forced(mode), iter(fl.Dataset.range(8).map(fickle, num_parallel_calls=3)) as it:
-        got = outcomes(it)
+        got = told(it)
     assert [v for v in got if isinstance(v, int)] == [0, 1, 2, 5, 6, 7]
     assert all("the same types for every element" in got[i] and f"element {i}" in got[i] for i in (3, 4))
 
@@ -308,7 +290,7 @@ def test_functions_that_write_into_their_argument(mode: str | None) -> None:
 
 def test_an_error_belongs_to_its_element_only_when_order_is_open() -> None:
     with forced("thread"), iter(fl.Dataset.range(14).map(shaky, num_parallel_calls=4, deterministic=False)) as it:
-        got = outcomes(it)
+        got = told(it)
     texts = [v for v in got if isinstance(v, str)]
     assert sorted(v for v in got if isinstance(v, int)) == [2 * i for i in range(14) if i % 4 != 3]
     assert len(texts) == 3 and all(any(f"no {i}" in t for t in texts) for i in (3, 7, 11))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 import pytest
+from tests.engine.outcomes import outcomes
 from tests.engine.watch import leftovers, processes, segments, settled
 
 import feedline as fl
@@ -35,17 +36,6 @@ def _nothing_left() -> Any:
 
 def ints(it: Any) -> list[int]:
     return [int(x) for x in it]
-
-
-def outcomes(it: Any) -> list[Any]:
-    got: list[Any] = []
-    while True:
-        try:
-            got.append(int(next(it)))
-        except StopIteration:
-            return got
-        except Exception as e:
-            got.append(e)
 
 
 class Point(NamedTuple):

@@ -15,19 +15,6 @@ from tests.engine import trainee
 import feedline as fl
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """1,300 records of 300 bytes and more in four files; each begins with its number."""
-    folder = tmp_path_factory.mktemp("records")
-    names = []
-    for i in range(4):
-        names.append(str(folder / f"part-{i}"))
-        with fl.io.TFRecordWriter(names[-1]) as writer:
-            for j in range(325):
-                writer.write(b"%06d" % (325 * i + j) + bytes(300 + j % 50))
-    return names
-
-
 def run_python(code: str, *args: str) -> str:
     done = subprocess.run([sys.executable, "-c", code, *args], check=True, capture_output=True, text=True, timeout=120)
     return done.stdout

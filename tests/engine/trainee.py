@@ -64,9 +64,10 @@ def main(folder: str, compression: str, *files: str) -> None:
     checkpoint = fl.train.Checkpoint(iterator=it, count=count)
     if os.path.exists(state):
         checkpoint.read(state)
+    if os.path.exists(log):  # what came after the checkpoint, or before there was one, is done once more
         with open(log) as f:
             done = f.read().splitlines(keepends=True)[: count.steps]
-        with open(log, "w") as f:  # what came after the checkpoint is done once more
+        with open(log, "w") as f:
             f.writelines(done)
     print("goes on at", count.steps, flush=True)
     with open(log, "a") as f:

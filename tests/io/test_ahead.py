@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
+from tests.io.reading import gone, threads
 
 from feedline.errors import DataLossError
 from feedline.io import ahead
@@ -44,17 +44,6 @@ def path(tmp_path: Path) -> bytes:
 def write(path: bytes, data: bytes) -> None:
     with open(path, "wb") as file:
         file.write(data)
-
-
-def threads() -> int:
-    return sum(t.name == "feedline-read" for t in threading.enumerate())
-
-
-def gone() -> bool:
-    deadline = time.monotonic() + 1
-    while threads() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return not threads()
 
 
 def read_on(stream: Stream, at: int, stop: int) -> bytes:

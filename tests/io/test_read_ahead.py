@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.io.reading import gone, threads
 
 import feedline as fl
 from feedline.io import ahead, stream
@@ -31,17 +31,6 @@ def path(tmp_path: Path) -> bytes:
     with open(name, "wb") as file:
         file.write(LARGE)
     return name
-
-
-def threads() -> int:
-    return sum(t.name == "feedline-read" for t in threading.enumerate())
-
-
-def gone() -> bool:
-    deadline = time.monotonic() + 1
-    while threads() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return not threads()
 
 
 def descriptors() -> int:

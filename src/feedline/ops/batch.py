@@ -11,7 +11,7 @@ import numpy as np
 from feedline.errors import OpError
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
-from feedline.plan.dealing import dealt_rows, error_waits
+from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, Ungroupable, concat, group
@@ -78,11 +78,9 @@ class Grouped(Node):
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The rows of batches that are not full are dealt out."""
-        begun = [s for s in states if s is not None]
+        begun = begun_of(self, states)
         if not begun:
             return None
-        if any(s.error is not None or getattr(s, "failed", None) is not None for s in begun):
-            raise error_waits(self)
         return self.State(dealt_rows([s.rest for s in begun], part, parts))
 
     def _stacked(self, rows: Block, size: int, state: Partial) -> tuple[Block, Partial]:

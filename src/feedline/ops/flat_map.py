@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
-from feedline.plan.dealing import error_waits
+from feedline.plan.dealing import begun_of
 from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Node, Pull, node
@@ -108,11 +108,9 @@ class FlatMap(Flattened):
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The datasets that run are dealt out."""
-        started = [s for s in states if s is not None]
+        started = begun_of(self, states)
         if not started:
             return None
-        if any(s.error is not None for s in started):
-            raise error_waits(self)
         held: list[list[Nested | None]] = [[s.nested, *s.begun] for s in started]
         made = Flattening()
         made.taken, made.begun = max(s.taken for s in started), self.left(held, part, parts)

@@ -13,7 +13,7 @@ from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.dealing import error_waits
+from feedline.plan.dealing import begun_of
 from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Node, Pull, node
@@ -250,11 +250,9 @@ class Interleave(Flattened):
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The datasets that run are dealt out. There may be more of them than slots: then there are more slots."""
-        begun = [s for s in states if s is not None]
+        begun = begun_of(self, states)
         if not begun:
             return None
-        if any(s.error is not None for s in begun):
-            raise error_waits(self)
         running = self.left([s.slots for s in begun], part, parts)
         made = Cycle([*running, *[None] * (self.cycle_length - len(running))])
         made.taken, made.filled = max(s.taken for s in begun), any(s.filled for s in begun)

@@ -19,7 +19,7 @@ from feedline.errors import FailedPreconditionError, OpError
 from feedline.io.tfrecord.records import RecordFiles, changed_since
 from feedline.ops.parts import Left, dealt
 from feedline.ops.sources.tfrecord_dataset import TFRecords
-from feedline.plan.dealing import dealt_rows, error_waits
+from feedline.plan.dealing import begun_of, dealt_rows, error_waits
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
@@ -223,11 +223,9 @@ class FetchRecords(Node):
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Numbers whose records are still to be fetched are dealt out."""
-        begun = [s for s in states if s is not None]
+        begun = begun_of(self, states)
         if not begun:
             return None
-        if any(s.error is not None for s in begun):
-            raise error_waits(self)
         return Fetching(max(s.mark for s in begun), dealt_rows([s.rest for s in begun], part, parts))
 
     def after_error(self, state: Fetching) -> Fetching:

@@ -31,6 +31,14 @@ def untouched(node: Node, state: Any) -> bool:
         return False
 
 
+def begun_of(node: Node, states: Sequence[Any]) -> list[Any]:
+    """The states of those iterators that have begun with a step. None of them may have an error due."""
+    found = [s for s in states if s is not None]
+    if any(getattr(s, due, None) is not None for s in found for due in ("error", "failed")):
+        raise error_waits(node)
+    return found
+
+
 def error_waits(node: Node) -> FailedPreconditionError:
     """A state cannot be dealt out while an error is due."""
     return FailedPreconditionError(

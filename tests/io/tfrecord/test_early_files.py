@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.io.reading import gone
 
 import feedline as fl
 from feedline.io import ahead
@@ -39,17 +39,6 @@ def labels(rows: Any) -> list[bytes]:
 
 
 WANT = [b"%d %d" % (i, k) for i in range(4) for k in range(RECORDS)]
-
-
-def threads() -> int:
-    return sum(t.name == "feedline-read" for t in threading.enumerate())
-
-
-def gone() -> bool:
-    deadline = time.monotonic() + 1
-    while threads() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return not threads()
 
 
 def test_the_order_is_that_of_the_files(files: list[str]) -> None:

@@ -13,7 +13,7 @@ from feedline.io.places import Expected
 from feedline.io.reader import Place, Read, Reader
 from feedline.plan.arguments import AUTOTUNE, integer
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.dealing import error_waits
+from feedline.plan.dealing import begun_of
 from feedline.plan.face import Face, in_memory
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Block, concat, object_array
@@ -212,11 +212,9 @@ class Files(Node):
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The files that have been begun are dealt out; each is read on by one alone."""
-        begun = [s for s in states if s is not None]
+        begun = begun_of(self, states)
         if not begun:
             return None
-        if any(s.error is not None for s in begun):
-            raise error_waits(self)
         files = [f for s in begun for f in (*s.slots, *s.begun) if f is not None and f[1] != GIVEN_UP]
         return Reading(begun=tuple((name, *at, None) for name, *at, _ in files[part::parts]))
 
