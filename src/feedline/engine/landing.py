@@ -103,7 +103,7 @@ class Landing:
 
 
 class Writer:
-    """Writes the large leaves of results to a place: see `plan.function.Place`."""
+    """Writes the large leaves of results to a place: see `plan.function.Destination`."""
 
     __slots__ = ("_fits", "_place")
 

@@ -36,7 +36,7 @@ from feedline.structure.types import as_dtype
 Call = Callable[..., Any]
 
 
-class Place(Protocol):
+class Destination(Protocol):
     """Where large leaves of results are to be written."""
 
     def take(self, i: int, leaves: list[Any]) -> None:
@@ -137,7 +137,7 @@ class Function:
                 return results, e
         return results, None
 
-    def on_rows_into(self, block: Block, place: Place) -> tuple[Block, bool]:
+    def on_rows_into(self, block: Block, place: Destination) -> tuple[Block, bool]:
         """A block of the results for the rows of a block, and whether all their large leaves are where `place` has put
         them, each as soon as it was there. Raises `RowFailed` for the first row that fails. What results look like must
         be known already.
@@ -170,7 +170,7 @@ class Function:
         assert done is not None
         return done, lands
 
-    def _in_place(self, rows: list[list[Any]], tree: Tree, place: Place) -> tuple[Block | None, bool]:
+    def _in_place(self, rows: list[list[Any]], tree: Tree, place: Destination) -> tuple[Block | None, bool]:
         """A block of results that are given by their leaves; None where there is something wrong with one."""
         columns = [place.column(j, len(rows)) for j in range(tree.size)]
         lands = any(c is not None for c in columns)

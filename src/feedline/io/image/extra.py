@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 
 def needed(module: str, package: str = "") -> Any:
     """A module of the extra; an ImportError that names the extra where it is missing."""
-    found = sys.modules.get(module)
-    if found is not None and not getattr(found.__spec__, "_initializing", False):  # another thread may be at it
-        return found
     try:
         return importlib.import_module(module)
     except ImportError as e:
