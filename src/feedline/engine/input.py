@@ -144,7 +144,7 @@ class HoldingInput(Input):
 
     def described(self) -> Stage:
         """For reports."""
-        why = f"{self.rows:,} elements, {self.most:,} at most so far"
+        why = f"{self.rows:,} elements, at most {self.most:,}"
         return Stage(f"{self.run.path}{self.node.position} {self.node.op}", HOLDS, None, None, 0.0, 0.0, self.held, why)
 
     def tell_closing(self) -> None:
