@@ -391,3 +391,37 @@ def test_rows_that_come_in_small_pieces_are_handed_over_in_large_ones() -> None:
         (stage,) = [s for s in it._run.stages if isinstance(s, Ahead)]
     assert count == 32_000
     assert stage.blocks < 2_000  # one row at a time would be as slow as that sounds
+
+
+def test_states_are_not_copied_while_a_thread_changes_them() -> None:
+    """A nested dataset without order cannot be copied, so the thread has no states to begin from again; between two
+    nested datasets there would be, but there it is at work.
+    """
+    begun, came, gate = threading.Event(), threading.Event(), threading.Event()
+
+    def nested(x: Any) -> Any:
+        if x == 2 and begun.is_set():
+            came.set()
+            assert gate.wait(PATIENCE_S)
+        return fl.Dataset.range(10).map(lambda y: int(y) + 10 * int(x), num_parallel_calls=2, deterministic=False)
+
+    def make() -> Any:
+        return fl.Dataset.range(4).interleave(nested, cycle_length=1).prefetch(4)
+
+    with iter(make()) as it, iter(make()) as other:
+        begun.set()
+        head = [int(next(it))]
+        stage = it._run.stages[-1]
+        assert isinstance(stage, Ahead)
+        stage.launch()
+        while not came.is_set():
+            if stage.ready_now():
+                head.append(int(next(it)))
+        while stage.ready_now():
+            head.append(int(next(it)))
+        assert it._run.copy() is None
+        gate.set()
+        other.restore(it.save())
+        rest = ints(other)
+        assert sorted(rest) == sorted(ints(it))
+        assert sorted(head + rest) == list(range(40))

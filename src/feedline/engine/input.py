@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from feedline.engine.run import Run
 
 
+MOVING = object()
+"""Stands for a state that something in the background may be changing while the states are copied."""
+
+
 class blocks:
     """Within it, new runs move blocks of at most `rows` rows between all nodes. Results must not depend on it.
 

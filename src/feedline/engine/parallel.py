@@ -16,12 +16,12 @@ from typing import Any
 from feedline.engine.call import Call
 from feedline.engine.crew import Closing, forced
 from feedline.engine.handing import QUICK_PULL, Handing
-from feedline.engine.input import blocks
+from feedline.engine.input import MOVING, blocks
 from feedline.engine.landing import Place
 from feedline.engine.report import Stage
 from feedline.errors import DeadlineExceededError
 from feedline.plan.node import EMPTY, RowFailed, RowWiseState
-from feedline.structure.block import Block, concat
+from feedline.structure.block import Block
 
 
 class Calls(Handing):
@@ -233,7 +233,8 @@ class Calls(Handing):
 
     def capture_stages(self, into: list[Any]) -> None:
         """The states that a run without workers would have: those from which the oldest chunk on its way was pulled, or
-        those of now with all rows that are on their way.
+        those of now. `pause` has waited for rows on their way that cannot be had again; without it, their calls may be
+        changing them.
         """
         if not self.active:
             self.inputs.capture_stages(into)
@@ -249,11 +250,13 @@ class Calls(Handing):
         elif head is not None and head.before is not None:
             into[self.first : self.slot] = head.before
             state = RowWiseState(head.number, None, ready, head.offset, self.draws)
+        elif head is not None:
+            into[self.slot] = MOVING
+            return
         else:
             self.inputs.capture_stages(into)
-            rest = concat([call.block for call in self.window]) if self.window else None
             skip = self.states[self.slot].skip
-            state = RowWiseState(self.seen - (rest.n if rest else 0), rest, ready, skip, self.draws, self.late)
+            state = RowWiseState(self.seen, None, ready, skip, self.draws, self.late)
         into[self.slot] = state
 
     def pause(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from feedline.engine.autotune import seconds_of
 from feedline.engine.crew import PATIENCE, Closing, forced, wait_for
-from feedline.engine.input import Input, blocks
+from feedline.engine.input import MOVING, Input, blocks
 from feedline.engine.item import Item
 from feedline.engine.report import Stage
 from feedline.plan.arguments import AUTOTUNE
@@ -360,7 +360,7 @@ class Ahead(Input):
 
     def capture_stages(self, into: list[Any]) -> None:
         """The states from which the rows that are ready, but not handed on, would be made again; or the states that the
-        thread left behind when it was paused, and the rows themselves.
+        thread left behind when it was paused, and the rows themselves. Neither is to be had while it runs.
         """
         if not self.running and self.front is None:
             self.inputs.capture_stages(into)
@@ -369,6 +369,8 @@ class Ahead(Input):
         if before is not None:
             into[self.first : self.slot] = before
             into[self.slot] = self.node.State(skip=skip)
+        elif self.alive and not self.standing:
+            into[self.slot] = MOVING
         else:
             self.inputs.capture_stages(into)
             waiting: list[Any] = []

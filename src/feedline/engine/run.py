@@ -22,7 +22,7 @@ from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
 from feedline.engine.crew import PATIENCE, Closing, Crew, forced
-from feedline.engine.input import CappedInput, HoldingInput, Input, blocks, close_state
+from feedline.engine.input import MOVING, CappedInput, HoldingInput, Input, blocks, close_state
 from feedline.engine.parallel import Calls
 from feedline.engine.prefetch import Ahead
 from feedline.plan.arguments import AUTOTUNE
@@ -192,7 +192,11 @@ class Run:
         return None if self.has_live(states, 0, len(states)) else states
 
     def has_live(self, states: list[Any], first: int, end: int) -> bool:
-        """True when a heavy state among these, which are those of the slots from `first` to `end`, is no copy."""
+        """True when a heavy state among these, which are those of the slots from `first` to `end`, is no copy, or one
+        changes just now.
+        """
+        if any(state is MOVING for state in states):
+            return True
         heavy = ((states[i - first], self.states[i]) for i in self.copied if first <= i < end)
         return any(state is not None and state is now for state, now in heavy)
 
