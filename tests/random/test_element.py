@@ -100,6 +100,22 @@ def test_a_prefetch_begins_no_iteration_before_its_time(workers: str) -> None:
         assert left_early(make(2).prefetch(5)) == left_early(make(None))
 
 
+def test_parallel_calls_above_begin_no_iteration_before_its_time() -> None:
+    """The second half of a concatenation is begun when its first element is asked for."""
+
+    def left_early(calls: int | None) -> list[int]:
+        ds = fl.Dataset.range(8).map(noisy)
+        ds = ds.concatenate(ds).map(lambda x: int(x), num_parallel_calls=calls)
+        got = []
+        for _ in range(3):
+            with iter(ds) as it:
+                got += [int(next(it)) for _ in range(8)]
+        return got
+
+    with forced("thread"):
+        assert left_early(4) == left_early(None) == [*expected(8), *expected(8, 1), *expected(8, 2)]
+
+
 def test_the_global_seed_counts_where_the_function_names_none() -> None:
     fl.random.set_seed(5)
     assert numbers(fl.Dataset.range(4).map(unseeded, num_parallel_calls=2)) == expected(4, seed=5)

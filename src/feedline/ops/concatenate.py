@@ -35,6 +35,7 @@ class Concatenate(Node):
     many: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "concatenate"
+    restarts: ClassVar[bool] = True
     input: Node
     dataset: Node
 

@@ -56,7 +56,7 @@ class Node:
     many: ClassVar[bool] = False
     """`pull` is a tuple, one per input; otherwise the only input's pull, or None for a source."""
     restarts: ClassVar[bool] = False
-    """Starts its input more than once in one iteration."""
+    """Starts an input in the course of an iteration, not only when it begins."""
     opaque: ClassVar[bool] = False
     """The spec can only be known by running the user's function."""
     keeps_rows: ClassVar[bool] = False
