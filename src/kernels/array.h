@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -54,6 +55,18 @@ class Bytes {
 
  private:
   Py_buffer view_;
+};
+
+// Hands the interpreter over for as long as this lives, where that is worth it: getting it back may take longer than a
+// little work, since whoever has it then keeps it for a while.
+class HandedOver {
+ public:
+  explicit HandedOver(bool worth_it) {
+    if (worth_it) release_.emplace();
+  }
+
+ private:
+  std::optional<nb::gil_scoped_release> release_;
 };
 
 // numpy.empty: NumPy owns the memory, so the array is like any other and large ones get huge pages.

@@ -11,6 +11,7 @@ namespace {
 // A slot is written in one step and read in a later one, so only those far enough ahead are worth fetching early.
 constexpr size_t kAhead = 16;
 constexpr size_t kChunk = 1024;
+constexpr size_t kFewDraws = 1 << 12;  // made in about 20 microseconds
 
 struct Ring {
   int64_t* slots;
@@ -70,7 +71,7 @@ nb::tuple ring_draw(Vector<int64_t> ring_slots, int64_t start, int64_t stop, int
   int64_t* out = result.data();
   size_t used = 0, drawn = 0;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release(n_words > kFewDraws || n_in > kFewDraws);
     while (drawn < n_words) {
       const size_t room = static_cast<size_t>(ring.size - (ring.end - ring.start));
       for (size_t fill = std::min(room, n_in - used); fill > 0;) {

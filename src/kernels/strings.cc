@@ -1,8 +1,24 @@
-// Strings that lie in one buffer.
+// Strings that lie in one buffer, and strings that lie in the rows of a matrix, each at the beginning of its row.
 #include "strings.h"
+
+#include <cstring>
 
 namespace feedline {
 namespace {
+
+[[noreturn]] void refuse_row(size_t i) {
+  throw nb::index_error(("row " + std::to_string(i) + " is not inside the data").c_str());
+}
+
+// Where string i lies in a buffer of `size` bytes; false where it does not.
+bool inside(const int64_t* at, size_t i, size_t between, size_t size, size_t& start, size_t& bytes) {
+  const int64_t from = at[i], next = at[i + 1];  // read once: another thread may write to the array of offsets
+  start = static_cast<size_t>(from);
+  const size_t after = static_cast<size_t>(next);
+  if (from < 0 || next < from || after - start < between || after - between > size) return false;
+  bytes = after - start - between;
+  return true;
+}
 
 nb::object bytes_rows(nb::handle data, Vector<const int64_t> offsets, int64_t gap) {
   const size_t between = length(gap, "gap");
@@ -12,13 +28,100 @@ nb::object bytes_rows(nb::handle data, Vector<const int64_t> offsets, int64_t ga
   const auto* base = reinterpret_cast<const unsigned char*>(buffer.data());
   const int64_t* at = offsets.data();
   return bytes_array(n, [&](size_t i) -> Span {
-    // Checked and used from one reading: another thread may write to the array of offsets.
-    const int64_t from = at[i], next = at[i + 1];
-    const size_t start = static_cast<size_t>(from), after = static_cast<size_t>(next);
-    if (from < 0 || next < from || after - start < between || after - between > buffer.size())
-      throw nb::index_error(("row " + std::to_string(i) + " is not inside the data").c_str());
-    return {base + start, after - start - between};
+    size_t start, bytes;
+    if (!inside(at, i, between, buffer.size(), start, bytes)) refuse_row(i);
+    return {base + start, bytes};
   });
+}
+
+constexpr size_t kEarly = 4;
+
+// A matrix whose rows begin with a string each, and how long those are.
+struct Slots {
+  char* rows;
+  int64_t* lengths;
+  uint64_t count;
+  size_t width;
+
+  // Rows are wanted in random order: the hardware sees the pattern only within a row.
+  void expect(const int64_t* numbers, size_t i, size_t n) const {
+    if (i + kEarly >= n || static_cast<uint64_t>(numbers[i + kEarly]) >= count) return;
+    const char* next = rows + static_cast<uint64_t>(numbers[i + kEarly]) * width;
+    for (size_t line = 0; line < width && line < 256; line += 64) FEEDLINE_PREFETCH(next + line);
+  }
+};
+
+template <typename Byte, typename Length>
+Slots slots_of(const Matrix<Byte>& rows, const Vector<Length>& lengths) {
+  if (lengths.shape(0) != rows.shape(0))
+    throw std::invalid_argument("there must be as many lengths as rows, got " + std::to_string(lengths.shape(0)) +
+                                " and " + std::to_string(rows.shape(0)));
+  return {const_cast<char*>(reinterpret_cast<const char*>(rows.data())), const_cast<int64_t*>(lengths.data()),
+          rows.shape(0), rows.shape(1)};
+}
+
+int64_t strings_to_rows(nb::handle data, Vector<const int64_t> offsets, int64_t gap, Matrix<uint8_t> rows,
+                        Vector<int64_t> lengths, Vector<const int64_t> numbers) {
+  const size_t n = numbers.shape(0), between = length(gap, "gap");
+  if (offsets.shape(0) != n + 1)
+    throw std::invalid_argument("there must be one offset more than there are numbers, got " +
+                                std::to_string(offsets.shape(0)) + " and " + std::to_string(n));
+  const Slots slots = slots_of(rows, lengths);
+  const Bytes buffer(data, false);
+  const int64_t *at = offsets.data(), *wanted = numbers.data();
+  size_t longest = 0, i = 0;
+  {
+    const HandedOver release(buffer.size() > kWorthAThread);
+    for (size_t k = 0; k < n; ++k) {
+      const uint64_t size = static_cast<uint64_t>(at[k + 1]) - static_cast<uint64_t>(at[k]) - between;
+      if (size <= buffer.size() && size > longest) longest = static_cast<size_t>(size);
+    }
+    if (longest <= slots.width) {
+      for (; i < n; ++i) {
+        slots.expect(wanted, i, n);
+        const uint64_t row = static_cast<uint64_t>(wanted[i]);
+        size_t start, bytes;
+        if (row >= slots.count || !inside(at, i, between, buffer.size(), start, bytes) || bytes > slots.width) break;
+        std::memcpy(slots.rows + row * slots.width, buffer.data() + start, bytes);
+        slots.lengths[row] = static_cast<int64_t>(bytes);
+      }
+    } else {
+      i = n;
+    }
+  }
+  if (i < n) refuse_row(i);
+  return static_cast<int64_t>(longest);
+}
+
+nb::object strings_from_rows(Matrix<const uint8_t> rows, Vector<const int64_t> lengths, Vector<const int64_t> numbers) {
+  const Slots slots = slots_of(rows, lengths);
+  const size_t n = numbers.shape(0);
+  const int64_t* wanted = numbers.data();
+  Fresh<int64_t> offsets(n + 1, "int64");
+  int64_t* ends = offsets.data();
+  size_t total = 0;
+  ends[0] = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t row = static_cast<uint64_t>(wanted[i]);
+    const uint64_t size = row < slots.count ? static_cast<uint64_t>(slots.lengths[row]) : UINT64_MAX;
+    if (size > slots.width) refuse_row(i);
+    total += size;
+    ends[i + 1] = static_cast<int64_t>(total);
+  }
+  Fresh<char> data(total, "uint8");
+  size_t i = 0;
+  {
+    const HandedOver release(total > kWorthAThread);
+    for (; i < n; ++i) {
+      slots.expect(wanted, i, n);
+      const uint64_t row = static_cast<uint64_t>(wanted[i]);
+      if (row >= slots.count) break;  // somebody has changed the numbers meanwhile
+      const size_t start = static_cast<size_t>(ends[i]);
+      std::memcpy(data.data() + start, slots.rows + row * slots.width, static_cast<size_t>(ends[i + 1]) - start);
+    }
+  }
+  if (i < n) refuse_row(i);
+  return nb::make_tuple(data.array, offsets.array);
 }
 
 }  // namespace
@@ -26,6 +129,10 @@ nb::object bytes_rows(nb::handle data, Vector<const int64_t> offsets, int64_t ga
 void register_strings(nb::module_& m) {
   using namespace nb::literals;
   m.def("bytes_rows", &bytes_rows, "data"_a, "offsets"_a.noconvert(), "gap"_a = 0);
+  m.def("strings_to_rows", &strings_to_rows, "data"_a, "offsets"_a.noconvert(), "gap"_a, "rows"_a.noconvert(),
+        "lengths"_a.noconvert(), "numbers"_a.noconvert());
+  m.def("strings_from_rows", &strings_from_rows, "rows"_a.noconvert(), "lengths"_a.noconvert(),
+        "numbers"_a.noconvert());
 }
 
 }  // namespace feedline

@@ -16,12 +16,16 @@ from feedline.kernels import (
     reference_example,
     reference_image,
     reference_index,
+    reference_strings,
     reference_tfrecord,
 )
 
 PACKAGE = Path(kernels.__file__).parent
 NAMES = sorted(set(kernels.__all__) - {"NATIVE"})
-REFERENCES = (reference, reference_csv, reference_example, reference_image, reference_index, reference_tfrecord)
+REFERENCES = (
+    *(reference, reference_csv, reference_example, reference_image, reference_index, reference_strings),
+    reference_tfrecord,
+)
 
 
 def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:

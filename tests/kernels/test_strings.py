@@ -1,4 +1,4 @@
-"""Strings that lie in one buffer, as `bytes`."""
+"""Strings that lie in one buffer, as `bytes`, and strings in the rows of a matrix."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from feedline import kernels
-from feedline.kernels import reference
+from feedline.kernels import reference, reference_strings
 
 BOTH = pytest.mark.parametrize("kernel", [kernels, reference], ids=["kernels", "reference"])
+ROWS = pytest.mark.parametrize("kernel", [kernels, reference_strings], ids=["kernels", "reference"])
 
 
 @BOTH
@@ -66,3 +67,82 @@ def test_what_is_refused(kernel: ModuleType) -> None:
         kernel.bytes_rows(b"", np.array([0], np.int32))
     with pytest.raises(TypeError):
         kernel.bytes_rows("text", np.array([0]))
+
+
+def table(rows: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros((rows, width), np.uint8), np.zeros(rows, np.int64)
+
+
+@ROWS
+@pytest.mark.parametrize("gap", [0, 16])
+def test_strings_go_to_rows_and_come_back(kernel: ModuleType, gap: int) -> None:
+    rng = np.random.default_rng(1)
+    strings = [rng.bytes(int(n)) for n in rng.integers(0, 300, 700)]
+    data = b"xyz" + b"".join(s + bytes(gap) for s in strings)
+    offsets = np.cumsum([3, *(len(s) + gap for s in strings)])
+    rows, lengths = table(1000, 300)
+    numbers = rng.permutation(1000)[:700]
+    assert kernel.strings_to_rows(data, offsets, gap, rows, lengths, numbers) == max(map(len, strings))
+    wanted = rng.integers(0, 700, 900)
+    got, ends = kernel.strings_from_rows(rows, lengths, numbers[wanted])
+    assert got.dtype == np.uint8 and ends.dtype == np.int64
+    assert kernels.bytes_rows(got, ends).tolist() == [strings[i] for i in wanted]
+
+
+@ROWS
+def test_strings_too_long_for_their_rows_are_told_and_nothing_is_copied(kernel: ModuleType) -> None:
+    rows, lengths = table(3, 4)
+    assert kernel.strings_to_rows(b"onethree", np.array([0, 3, 8]), 0, rows, lengths, np.array([0, 1])) == 5
+    assert not rows.any() and not lengths.any()
+
+
+@ROWS
+def test_no_strings_and_rows_without_width(kernel: ModuleType) -> None:
+    rows, lengths = table(2, 0)
+    assert kernel.strings_to_rows(b"", np.array([0, 0]), 0, rows, lengths, np.array([1])) == 0
+    data, ends = kernel.strings_from_rows(rows, lengths, np.array([1, 0]))
+    assert len(data) == 0 and ends.tolist() == [0, 0, 0]
+    data, ends = kernel.strings_from_rows(rows, lengths, np.array([], np.int64))
+    assert len(data) == 0 and ends.tolist() == [0]
+
+
+@ROWS
+@pytest.mark.parametrize("offsets", [[-1, 2], [2, 1], [3, 5], [0, 2**62], [-(2**63), 1], [2**63 - 1, -(2**63)]])
+def test_strings_that_are_not_in_the_data(kernel: ModuleType, offsets: list[int]) -> None:
+    rows, lengths = table(3, 4)
+    with pytest.raises(IndexError, match="row 0 is not inside the data"):
+        kernel.strings_to_rows(b"1234", np.array(offsets), 0, rows, lengths, np.array([0]))
+    with pytest.raises(IndexError, match="row 0 is not inside the data"):
+        kernel.strings_to_rows(b"1234", np.array([0, 4]), 2**62, rows, lengths, np.array([0]))
+
+
+@ROWS
+@pytest.mark.parametrize("number", [-1, 3, 2**62, -(2**63)])
+def test_rows_that_are_not_there(kernel: ModuleType, number: int) -> None:
+    rows, lengths = table(3, 4)
+    with pytest.raises(IndexError, match="row 1 is not inside the data"):
+        kernel.strings_to_rows(b"1234", np.array([0, 2, 4]), 0, rows, lengths, np.array([0, number]))
+    with pytest.raises(IndexError, match="row 1 is not inside the data"):
+        kernel.strings_from_rows(rows, lengths, np.array([0, number]))
+
+
+@ROWS
+@pytest.mark.parametrize("length", [-1, 5, 2**62])
+def test_lengths_that_lie(kernel: ModuleType, length: int) -> None:
+    rows, lengths = table(3, 4)
+    lengths[2] = length
+    with pytest.raises(IndexError, match="row 1 is not inside the data"):
+        kernel.strings_from_rows(rows, lengths, np.array([0, 2]))
+
+
+@ROWS
+def test_tables_that_do_not_fit_together(kernel: ModuleType) -> None:
+    rows, lengths = table(3, 4)
+    with pytest.raises(ValueError, match="as many lengths as rows, got 2 and 3"):
+        kernel.strings_from_rows(rows, lengths[:2], np.array([0]))
+    with pytest.raises(ValueError, match="one offset more than there are numbers, got 2 and 2"):
+        kernel.strings_to_rows(b"12", np.array([0, 2]), 0, rows, lengths, np.array([0, 1]))
+    with pytest.raises(TypeError):
+        kernel.strings_from_rows(rows[:, ::2], lengths, np.array([0]))
+    with pytest.raises(TypeError):
+        kernel.strings_from_rows(rows, lengths, np.array([0], np.int32))

@@ -23,6 +23,7 @@ COLUMNS = {
     "strings": object_array([b"a", b"", b"ccc", b"d", b"e"]),
     "bytes": strings(b"a", b"", b"ccc", b"d", b"e"),
     "bytes apart": strings(b"a", b"", b"ccc", b"d", b"e", gap=16),
+    "batches of bytes": group(strings(*(b"x" * i for i in range(10)), gap=3), 2),
     "objects": Objects([np.zeros(i) for i in range(5)], fl.TensorSpec([None], fl.float64)),
     "nothing": Objects([None] * 5),
 }
@@ -90,7 +91,7 @@ def test_group_and_ungroup() -> None:
     assert grouped.tolist() == [[0, 1, 2], [3, 4, 5]]
     back, counts = ungroup(grouped)
     assert back.tolist() == list(range(6)) and counts.tolist() == [3, 3]
-    assert group(strings(b"a", b"b"), 2).tolist() == [[b"a", b"b"]]
+    assert [row.tolist() for row in group(strings(b"a", b"b"), 2).rows()] == [[b"a", b"b"]]
 
 
 def test_group_copies_read_only_memory() -> None:

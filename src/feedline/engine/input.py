@@ -76,6 +76,11 @@ class Input:
         child.start()
         return child
 
+    def batched(self, rows: int) -> None:
+        """The consumer makes batches of so many rows: told to those whom that concerns."""
+        if self.node.one_to_one and isinstance(self.inputs, Input):
+            self.inputs.batched(rows)
+
     def settle(self) -> None:
         """Passes over what the states of this node and all below it say is to be passed over."""
         for pull in self.below():

@@ -34,7 +34,7 @@ CHEAP_BLOCKS = 256
 QUICK = 500e-6
 SLOW = 5e-3
 LARGEST_ROWS = 8192
-LARGEST_BYTES = 1 << 20
+LARGEST_BYTES = 1 << 21
 DEEPEST = 64
 SLACK = 0.2
 """The share of the time that elements wait in a full buffer which a thread with slack lets pass before it goes on."""
@@ -57,7 +57,7 @@ class Ahead(Input):
         "__weakref__", "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "crew",
         "demand", "depth", "eager", "filled", "free", "front", "given", "go_on", "holding", "items", "light",
         "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack", "slow_down",
-        "standing", "starved", "starving", "thread", "waited", "worked",
+        "standing", "starved", "starving", "thread", "unit", "waited", "worked",
     )
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
@@ -73,7 +73,7 @@ class Ahead(Input):
         self.blocks = 0
         self.worked = self.waited = 0.0
         self.starved = self.asked = 0
-        self.rows = 1
+        self.rows = self.unit = 1
         self._reset()
         self.crew.stages.add(self)
 
@@ -333,6 +333,12 @@ class Ahead(Input):
         elif seconds < self._long_enough() and 8 * block.n >= rows:  # no step gives less than that for long
             limit = LARGEST_ROWS if self.free or self.node.ahead == AUTOTUNE else max(1, self.depth // 2)
             self.rows = min(2 * rows, limit, max(1, LARGEST_BYTES * block.n // max(1, block.nbytes)))
+        if self.rows > self.unit:
+            self.rows -= self.rows % self.unit
+
+    def batched(self, rows: int) -> None:
+        """The consumer makes batches of so many rows: blocks that hold whole batches need not be put together."""
+        self.unit = rows
 
     def _long_enough(self) -> float:
         """Blocks that take less are made larger."""

@@ -85,7 +85,7 @@ class Run:
         made = kind(self, node, first, slot, pulls)
         if isinstance(made, (Ahead, Calls)):
             self.stages.append(made)
-        if node.stacks is not None and isinstance(pulls, Calls):
+        if node.stacks is not None and isinstance(pulls, Input):
             pulls.batched(node.stacks)
         return made
 

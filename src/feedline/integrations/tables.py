@@ -97,10 +97,10 @@ def _names(tree: Tree) -> list[str]:
 
 
 def _for_pandas(column: Any) -> Array:
+    if isinstance(column, Bytes):
+        column = column.objects()
     if isinstance(column, np.ndarray):
         return column if column.ndim == 1 else object_array(list(column))
-    if isinstance(column, Bytes):
-        return column.objects()
     return object_array([_dense(item) for item in column.items])
 
 

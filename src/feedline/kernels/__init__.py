@@ -33,6 +33,7 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_example import framed_examples
     from feedline.kernels.reference_image import gif_pixels, png_rows, resize_bilinear
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
+    from feedline.kernels.reference_strings import strings_from_rows, strings_to_rows
     from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large
 else:
     from feedline.kernels._native import (
@@ -53,6 +54,8 @@ else:
         read_spans,
         resize_bilinear,
         ring_draw,
+        strings_from_rows,
+        strings_to_rows,
         tfrecord_framed,
         tfrecord_frames,
         tfrecord_header,
@@ -89,6 +92,8 @@ __all__ = [
     "read_spans",
     "resize_bilinear",
     "ring_draw",
+    "strings_from_rows",
+    "strings_to_rows",
     "tfrecord_framed",
     "tfrecord_frames",
     "tfrecord_header",

@@ -21,6 +21,17 @@ def crc32c(data: bytes | bytearray | memoryview | NDArray[Any], crc: int = 0) ->
 def bytes_rows(
     data: bytes | bytearray | memoryview | NDArray[Any], offsets: NDArray[np.int64], gap: int = 0
 ) -> NDArray[Any]: ...
+def strings_to_rows(
+    data: bytes | bytearray | memoryview | NDArray[Any],
+    offsets: NDArray[np.int64],
+    gap: int,
+    rows: NDArray[np.uint8],
+    lengths: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+) -> int: ...
+def strings_from_rows(
+    rows: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...
 def tfrecord_frames(
     data: bytes | bytearray | memoryview | NDArray[Any], start: int, want: int
 ) -> tuple[NDArray[np.int64], int, int]: ...

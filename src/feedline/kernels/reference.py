@@ -17,6 +17,7 @@ from feedline.wire import WireError
 
 Buffer = bytes | bytearray | memoryview | NDArray[Any]
 Int64 = NDArray[np.int64]
+UInt8 = NDArray[np.uint8]
 UInt32 = NDArray[np.uint32]
 
 LOW = 0xFFFFFFFF

@@ -68,7 +68,8 @@ class MapAndBatch(Batch):
         rows = concat(parts)
         if not full:
             return self._whole(rows, have, Slots(None, True))
-        return self._whole(rows.slice(0, full), size, Slots(rows.slice(full, have), ended))
+        left = rows.slice(full, have) if full < have else None
+        return self._whole(rows.slice(0, full), size, Slots(left, ended))
 
     def _whole(self, rows: Block, size: int, state: Slots) -> tuple[Block, Slots]:
         done, error, after = self.groups(rows, size)

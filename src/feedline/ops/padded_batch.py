@@ -143,7 +143,9 @@ def pad(column: Column, size: int, target: Dims | None, value: Any, path: str) -
     A dimension of `target` that is None, as all are where target is None, becomes the largest of the group.
     """
     if isinstance(column, Bytes):
-        return group(column, size, path)
+        if column.size is None:
+            return group(column, size, path)
+        column = column.objects()
     if isinstance(column, np.ndarray):
         shape = column.shape[1:]
         try:

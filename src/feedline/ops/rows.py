@@ -6,25 +6,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline import kernels
 from feedline.structure.block import Array, Block, Bytes, Objects, Origin, object_array, rows_of, spec_of_column
 from feedline.structure.memory import taken
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TypeSpec, general_leaf
+from feedline.structure.strings import SHORT
 
 _INT64 = np.dtype(np.int64)
+EXPECTED_BYTES = 1 << 26
+"""Room for rows that take more is made when they come."""
+LARGEST = 1 << 28
+"""Bytes of strings that are kept in one matrix; where it would be larger, each is an object."""
+MOST_UNEVEN = 4
+"""Strings that are so many times as long as usual, each in a row as wide as the longest, would waste memory."""
 
 
 class Pool:
     """Rows under numbers that are used again when a row has been removed, so that memory stays as large as it must be.
 
     Rows that are one int64 each need no store: the row is its own number. As long as all rows say where they come from
-    that is kept beside them.
+    that is kept beside them. `expected` is how many rows there will be at most, as far as that is known.
     """
 
-    __slots__ = ("_capacity", "_free", "_makers", "_numbers_only", "_origins", "_row_bytes", "_stores", "_tree")
+    __slots__ = (
+        *("_capacity", "_expected", "_free", "_makers", "_numbers_only", "_origins", "_row_bytes", "_stores", "_tree"),
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, expected: int = 0) -> None:
         self._tree: Tree | None = None
+        self._expected = expected
         self._stores: list[Any] = []
         self._free: Array = np.empty(0, np.int64)
         self._capacity = 0
@@ -90,6 +101,8 @@ class Pool:
             if isinstance(store, Objects):
                 for i in numbers.tolist():
                     store.items[i] = None
+            elif isinstance(store, StringRows):
+                store.lengths[numbers] = 0
             elif store.dtype.kind == "O":
                 store[numbers] = None
         self._free = np.concatenate([self._free, numbers])
@@ -98,7 +111,8 @@ class Pool:
     def _allocate(self, n: int) -> Array:
         if len(self._free) < n:
             have = self._capacity
-            more = max(n - len(self._free), have // 2, 64)
+            expected = min(self._expected, int(EXPECTED_BYTES / max(1.0, self._row_bytes)))
+            more = max(n - len(self._free), have // 2, 64, expected - have)
             self._stores = [_longer(s, more) for s in self._stores]
             if self._origins is not None:
                 self._origins = _longer(self._origins, more)
@@ -121,13 +135,66 @@ class Still(NamedTuple):
         return Block([], len(numbers), LEAF, Origin(0, self.origins.take(numbers), self.makers))
 
 
+class StringRows:
+    """Short strings of much the same length, each at the beginning of its row of a matrix: they come from a buffer and
+    go to another without any object being made of them.
+    """
+
+    __slots__ = ("lengths", "rows")
+
+    def __init__(self) -> None:
+        self.rows: Array = np.empty((0, 0), np.uint8)
+        self.lengths: Array = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def write(self, numbers: Array, strings: Bytes) -> bool:
+        """Puts strings into rows; False where they are too long, or too different, to be kept here."""
+        offsets, numbers = np.ascontiguousarray(strings.offsets), np.ascontiguousarray(numbers)
+        longest = kernels.strings_to_rows(strings.data, offsets, strings.gap, self.rows, self.lengths, numbers)
+        if longest <= self.rows.shape[1]:
+            return True
+        usual = (offsets[-1] - offsets[0]) / len(strings) - strings.gap
+        width = -(-(longest + longest // 8) // 64) * 64
+        if longest > min(SHORT, 64 + MOST_UNEVEN * usual) or not self._resize(len(self), width):
+            return False
+        kernels.strings_to_rows(strings.data, offsets, strings.gap, self.rows, self.lengths, numbers)
+        return True
+
+    def read(self, numbers: Array) -> Bytes:
+        """The strings in these rows, in fresh memory."""
+        return Bytes(*kernels.strings_from_rows(self.rows, self.lengths, np.ascontiguousarray(numbers)))
+
+    def longer(self, more: int) -> Any:
+        """With so many rows more, or what is kept instead where that would be too large."""
+        return self if self._resize(len(self) + more, self.rows.shape[1]) else _longer(self.objects(), more)
+
+    def objects(self) -> Array:
+        """The strings as objects of their own."""
+        return self.read(np.arange(len(self))).objects()
+
+    def _resize(self, count: int, width: int) -> bool:
+        if count * width > LARGEST:
+            return False
+        have, old = self.rows.shape
+        rows, lengths = np.empty((count, width), np.uint8), np.zeros(count, np.int64)
+        rows[:have, :old], lengths[:have] = self.rows, self.lengths
+        self.rows, self.lengths = rows, lengths
+        return True
+
+
 def _store_for(column: Any) -> Any:
+    if isinstance(column, Bytes):
+        return StringRows() if column.size is None else np.empty((0, column.size), object)
     if isinstance(column, np.ndarray):
         return np.empty((0, *column.shape[1:]), column.dtype)
-    return np.empty(0, object) if isinstance(column, Bytes) else Objects([], spec_of_column(column))
+    return Objects([], spec_of_column(column))
 
 
 def _longer(store: Any, more: int) -> Any:
+    if isinstance(store, StringRows):
+        return store.longer(more)
     if isinstance(store, Objects):
         return Objects([*store.items, *([None] * more)], store.spec)
     wider = np.empty((len(store) + more, *store.shape[1:]), store.dtype)
@@ -136,6 +203,10 @@ def _longer(store: Any, more: int) -> Any:
 
 
 def _write(store: Any, numbers: Array, column: Any) -> Any:
+    if isinstance(store, StringRows):
+        if isinstance(column, Bytes) and column.size is None and store.write(numbers, column):
+            return store
+        store = store.objects()
     if isinstance(store, np.ndarray):
         if isinstance(column, Bytes):  # each string by itself, so that it goes when its row does
             column = column.objects()
@@ -151,6 +222,8 @@ def _write(store: Any, numbers: Array, column: Any) -> Any:
 
 
 def _read(store: Any, numbers: Array) -> Any:
+    if isinstance(store, StringRows):
+        return store.read(numbers)
     if isinstance(store, np.ndarray):
         return taken(store, numbers)
     items = [store.items[i] for i in numbers.tolist()]

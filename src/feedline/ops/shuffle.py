@@ -44,14 +44,14 @@ class Buffer:
         *("drawn", "epoch", "error", "gave", "live", "pending", "pool", "ring", "seeds", "slices", "stopped", "taken"),
     )
 
-    def __init__(self, seeds: tuple[int, int]) -> None:
+    def __init__(self, seeds: tuple[int, int], expected: int = 0) -> None:
         self.seeds = seeds
         self.taken = 1
         self.drawn = 0
         self.ring: Array = np.empty(16, np.int64)
         self.slices: deque[list[Any]] = deque()
         self.pending: Array = np.empty(0, np.int64)
-        self.pool = Pool()
+        self.pool = Pool(expected)
         self.epoch = 0
         self.live = False
         self.gave = False
@@ -179,7 +179,7 @@ class Shuffle(Node):
         """Takes the epoch's seeds; the input is started at the first row, as in TensorFlow."""
         if self.buffer_size == UNKNOWN:
             finite(self.input, "shuffle with a buffer of UNKNOWN_CARDINALITY")
-        return Buffer(self.generator.next())
+        return Buffer(self.generator.next(), 5 * max(0, self.buffer_size) // 4)
 
     def again(self, before: Buffer, state: Buffer) -> Buffer:
         """Counts the seeds on."""
@@ -244,7 +244,7 @@ class Shuffle(Node):
         if rows is None or rows.n >= want or self.count != 1:
             return rows, s
         parts, have = [rows], rows.n
-        while have < want:
+        while have < want and s.error is None:
             try:
                 more = self._next(s, pull, want - have)
             except Exception as e:
@@ -292,14 +292,24 @@ class Shuffle(Node):
             s.live = True
             s.epoch += 1
         room = PULL_ROWS if size is None else min(size - s.count + want - 1, PULL_ROWS)
-        block = pull(room)
-        if block is None:
-            s.slices[-1][2] = True
-            s.live = False
-            s.stopped = self.count < 0 and not s.gave
-        elif block.n:
+        while room > 0:  # all that will be drawn at once, since whoever comes next would have to join pieces
+            try:
+                block = pull(room)
+            except Exception as e:
+                if size is None or s.count < size:
+                    raise
+                s.error = e  # due when what has been read is drawn
+                return
+            if block is None:
+                s.slices[-1][2] = True
+                s.live = False
+                s.stopped = self.count < 0 and not s.gave
+            if block is None or not block.n:
+                return
             s.gave = True
-            s.put(s.pool.add(block), size)
+            numbers = s.pool.add(block)
+            s.put(np.concatenate([s.pending, numbers]) if len(s.pending) else numbers, size)
+            room -= block.n
 
     def _draw(self, s: Buffer, want: int, size: int | None) -> Block:
         """Draws from the oldest epoch. Before each draw but the first, TensorFlow would read one element; `pending`

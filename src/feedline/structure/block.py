@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from feedline import kernels
 from feedline.errors import InvalidArgumentError, OpError
-from feedline.structure import ragged, sparse, types
+from feedline.structure import ragged, sparse, strings, types
 from feedline.structure.memory import concatenate, copied, taken
 from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.origin import Origin as Origin
@@ -33,6 +32,7 @@ from feedline.structure.spec import (
     general_leaf,
     type_spec_from_value,
 )
+from feedline.structure.strings import Bytes as Bytes
 from feedline.structure.values import leaf_of
 
 Array = np.ndarray[Any, Any]
@@ -47,29 +47,6 @@ _SCALARS: dict[type, np.dtype[Any]] = {
         *(np.float16, np.float32, np.float64, np.complex64, np.complex128, np.bool_),
     )
 } | {bool: np.dtype(bool), float: np.dtype(np.float32)}
-
-
-class Bytes:
-    """Strings in one buffer: row i is `data[offsets[i]:offsets[i + 1] - gap]`, so that the records of a file can stay
-    where they were read, with what the file has between them.
-    """
-
-    __slots__ = ("data", "gap", "offsets")
-
-    def __init__(self, data: Array, offsets: Array, gap: int = 0) -> None:
-        self.data, self.offsets, self.gap = data, offsets, gap
-
-    def rows(self) -> list[bytes]:
-        """The strings as Python `bytes`."""
-        rows: list[bytes] = self.objects().tolist()
-        return rows
-
-    def objects(self) -> Array:
-        """The strings as an object array of `bytes`, in fresh memory."""
-        return kernels.bytes_rows(self.data, np.ascontiguousarray(self.offsets), self.gap)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
 
 
 class Objects:
@@ -271,7 +248,7 @@ def slice_column(column: Column, start: int, stop: int) -> Column:
     if isinstance(column, np.ndarray):
         return column[start:stop]
     if isinstance(column, Bytes):
-        return Bytes(column.data, column.offsets[start : stop + 1], column.gap)
+        return column.slice(start, stop)
     return Objects(column.items[start:stop], column.spec)
 
 
@@ -280,7 +257,7 @@ def take_rows(column: Column, index: Array) -> Column:
     if isinstance(column, np.ndarray):
         return taken(column, index)
     if isinstance(column, Bytes):
-        return column.objects().take(index)
+        return column.objects().take(index, axis=0)
     return Objects([column.items[i] for i in index.tolist()], column.spec)
 
 
@@ -299,9 +276,9 @@ def concat_columns(columns: list[Column]) -> Column:
         return first
     if len(filled) == 1:
         return filled[0]
-    if all(isinstance(c, (np.ndarray, Bytes)) and spec_of_column(c) == _STRING for c in filled):
-        # The strings are made here once, and from now on only references to them move.
-        return np.concatenate([c.objects() if isinstance(c, Bytes) else c for c in filled])
+    joined = _joined_strings(filled)
+    if joined is not None:
+        return joined
     if len(filled) < len(columns):
         return concat_columns(filled)
     items = [row for c in filled for row in rows_of(c)]
@@ -312,11 +289,27 @@ def concat_columns(columns: list[Column]) -> Column:
     return Objects(items, spec if isinstance(spec, TypeSpec) else None)
 
 
+def _joined_strings(columns: list[Column]) -> Column | None:
+    """Columns of strings as one; None where they are none, or differ. Short strings are copied from buffer to buffer.
+    Of long ones objects are made, once: from then on only references to them move.
+    """
+    if all(isinstance(c, Bytes) for c in columns):
+        joined = strings.joined(columns)
+        if joined is not None:
+            return joined
+    of_strings = all(isinstance(c, Bytes) or is_objects(c) for c in columns)
+    if not of_strings or any(spec_of_column(c) != spec_of_column(columns[0]) for c in columns):
+        return None
+    return np.concatenate([c.objects() if isinstance(c, Bytes) else c for c in columns])
+
+
 def spec_of_column(column: Column) -> Any:
     """The leaf spec of a column's rows."""
     if isinstance(column, np.ndarray):
         return TensorSpec(column.shape[1:], column.dtype)
-    return _STRING if isinstance(column, Bytes) else column.spec
+    if isinstance(column, Bytes):
+        return _STRING if column.size is None else TensorSpec((column.size,), types.string)
+    return column.spec
 
 
 def bytes_of(column: Column) -> int:
@@ -387,6 +380,8 @@ def group(column: Column, size: int, path: str = "$", lends: bool = False) -> Co
     The column's length must be a multiple of `size`. Raises `Ungroupable` where rows cannot be stacked.
     """
     if isinstance(column, Bytes):
+        if column.size is None:
+            return Bytes(column.data, column.offsets, column.gap, size)
         column = column.objects()
     n = len(column)
     if isinstance(column, np.ndarray):
@@ -452,6 +447,8 @@ def ungroup(column: Column) -> tuple[Column, Array]:
     if isinstance(column, np.ndarray) and column.ndim > 1:
         n, size = column.shape[:2]
         return column.reshape(n * size, *column.shape[2:]), np.full(n, size, np.int64)
+    if isinstance(column, Bytes) and column.size is not None:
+        return Bytes(column.data, column.offsets, column.gap), np.full(len(column), column.size, np.int64)
     items = rows_of(column)
     for i, item in enumerate(items):
         has_rows = item.ndim > 0 if isinstance(item, np.ndarray) else isinstance(item, (RaggedTensor, SparseTensor))

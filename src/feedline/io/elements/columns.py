@@ -80,6 +80,8 @@ def check(block: Block) -> None:
 
 
 def _column(column: Column, buffers: list[Any]) -> Any:
+    if isinstance(column, Bytes) and (column.gap or column.size):
+        column = column.objects()
     if isinstance(column, Bytes):
         first, last = int(column.offsets[0]), int(column.offsets[-1])
         return _strings((), column.offsets - first, np.ascontiguousarray(column.data[first:last]), buffers)

@@ -218,12 +218,13 @@ class ExampleParser:
         first that cannot, and the columns of those.
         """
         if isinstance(column, Bytes):
-            return self.rows((column.data, np.ascontiguousarray(column.offsets), column.gap))
+            strings = column.data, np.ascontiguousarray(column.offsets), column.gap
+            return self.rows(strings) if column.size is None else self._in_batches(column, strings)
         if not isinstance(column, np.ndarray) or column.dtype.kind != "O":
             return self._one_after_another(rows_of(column))
         if column.ndim == 1:
             return self.rows(np.ascontiguousarray(column))
-        return self.batches(np.ascontiguousarray(column)) if column.ndim == 2 else (0, {})
+        return self._in_batches(column, np.ascontiguousarray(column)) if column.ndim == 2 else (0, {})
 
     def rows(self, strings: Any) -> tuple[int, dict[str, Column]]:
         """The features of many examples, each read by itself: how many are good before the first that is not, and a
@@ -232,7 +233,7 @@ class ExampleParser:
         request = self._requests[False]
         if request is None:
             return 0, {}
-        done, found = _read(strings, request)
+        done, found = _read(strings, request, max(1, THREADS - 1))
         if self._fixed is not None:
             return done, _in_shape(self._fixed, found)
         done = min(done, self._whole_steps(found))
@@ -244,13 +245,15 @@ class ExampleParser:
                 break
         return len(rows), {key: pack([row[key] for row in rows]) for key in self.features} if rows else {}
 
-    def batches(self, strings: Array) -> tuple[int, dict[str, Column]]:
-        """The features of batches of one size, as `rows` gives those of examples."""
-        count, size = strings.shape
+    def _in_batches(self, column: Any, strings: Any) -> tuple[int, dict[str, Column]]:
+        """The features of batches of one size, as `rows` gives those of examples. `column` has the batches, and
+        `strings` all that is in them.
+        """
+        count, size = len(column), (column.size or 1) if isinstance(column, Bytes) else column.shape[1]
         request = self._requests[True]
         if self._fixed is None or request is None:
-            return self._one_after_another(list(strings))
-        done, found = _read(strings, request)
+            return self._one_after_another(rows_of(column))
+        done, found = _read(strings, request, max(1, THREADS - 1))
         whole = done // size if size else count
         if whole < count:
             found = [(flat[: whole * size * int(n)], None) for (flat, _), n in zip(found, request[2], strict=True)]
@@ -327,8 +330,9 @@ def _request(want: Wanted, kinds: dict[bytes, DType], batch: bool) -> tuple[Any,
     return list(kinds), numbers, np.array(sizes, np.int64), defaults
 
 
-def _read(strings: Any, request: tuple[Any, ...]) -> tuple[int, Found]:
-    return kernels.parse_examples(*(strings, *request, allowed(THREADS)))
+def _read(strings: Any, request: tuple[Any, ...], threads: int | None = None) -> tuple[int, Found]:
+    """What the kernel finds. In a pipeline other steps want a processor, too, and it gets one thread less."""
+    return kernels.parse_examples(*(strings, *request, allowed(threads or THREADS)))
 
 
 def _in_shape(fixed: list[tuple[str, int, tuple[int, ...]]], found: Found) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def _column(name: Any, value: Any) -> Column:
     if isinstance(value, SparseTensor):
         return _sparse(name, value)
     if isinstance(value, Bytes):
-        return Column(_STRINGS, value.rows(), 1, None, len(value))
+        return Column(_STRINGS, value.objects().ravel().tolist(), value.size or 1, None, len(value))
     if isinstance(value, Objects):
         return _objects(name, value)
     try:

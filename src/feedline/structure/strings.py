@@ -1,0 +1,75 @@
+"""Columns of strings that lie in one buffer: no object is made of a string until somebody wants to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from feedline import kernels
+
+Array = np.ndarray[Any, Any]
+
+SHORT = 4096
+"""Strings of up to so many bytes are sooner copied than made into objects."""
+
+
+class Bytes:
+    """Strings in one buffer: string i is `data[offsets[i]:offsets[i + 1] - gap]`, so that the records of a file can
+    stay where they were read, with what the file has between them. A row is one string or, with `size`, an array of so
+    many.
+    """
+
+    __slots__ = ("data", "gap", "offsets", "size")
+
+    def __init__(self, data: Array, offsets: Array, gap: int = 0, size: int | None = None) -> None:
+        self.data, self.offsets, self.gap, self.size = data, offsets, gap, size
+
+    @property
+    def ndim(self) -> int:
+        """As that of the array that `objects` gives."""
+        return 1 if self.size is None else 2
+
+    def rows(self) -> list[Any]:
+        """The strings as Python `bytes`, or arrays of those."""
+        objects = self.objects()
+        return objects.tolist() if self.size is None else list(objects)
+
+    def objects(self) -> Array:
+        """The strings as an object array of `bytes`, in fresh memory."""
+        strings = kernels.bytes_rows(self.data, np.ascontiguousarray(self.offsets), self.gap)
+        return strings if self.size is None else strings.reshape(-1, self.size)
+
+    def slice(self, start: int, stop: int) -> Bytes:
+        """Rows start to stop, in the same buffer."""
+        step = self.size or 1
+        return Bytes(self.data, self.offsets[start * step : stop * step + 1], self.gap, self.size)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With its own strings, not with all that are in the buffer."""
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        return Bytes, (self.data[first:last], self.offsets - first, self.gap, self.size)
+
+    def __len__(self) -> int:
+        return (len(self.offsets) - 1) // (self.size or 1)
+
+
+def joined(columns: Sequence[Bytes]) -> Bytes | None:
+    """The rows of all in one buffer; None where that would copy long strings, or the rows are not alike."""
+    gap, size = columns[0].gap, columns[0].size
+    if any((c.gap, c.size) != (gap, size) for c in columns):
+        return None
+    spans = [(int(c.offsets[0]), int(c.offsets[-1])) for c in columns]
+    if sum(stop - start for start, stop in spans) > SHORT * sum(len(c.offsets) for c in columns):
+        return None
+    offsets: list[Array] = [np.zeros(1, np.int64)]
+    pieces: list[Array] = []
+    at = 0
+    for c, (start, stop) in zip(columns, spans, strict=True):
+        offsets.append(c.offsets[1:] + (at - start))
+        at += stop - start
+        pieces.append(c.data[start:stop])
+        if len(pieces[-1]) < stop - start:  # a buffer may end with its last string, without the gap after it
+            pieces.append(np.zeros(stop - start - len(pieces[-1]), np.uint8))
+    return Bytes(np.concatenate(pieces), np.concatenate(offsets), gap, size)
