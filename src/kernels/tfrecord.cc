@@ -2,6 +2,7 @@
 #if defined(__unix__) || defined(__APPLE__)
 #define FEEDLINE_POSIX 1
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #endif
 
@@ -126,6 +127,18 @@ size_t read_at([[maybe_unused]] int file, [[maybe_unused]] unsigned char* out, [
   return done;
 }
 
+// The same for two pieces, one after the other in the file: how much of both.
+size_t read_both(int file, unsigned char* out, size_t n, unsigned char* more, size_t m, uint64_t at) {
+  size_t done = 0;
+#if defined(FEEDLINE_POSIX)
+  iovec pieces[] = {{out, n}, {more, m}};
+  const ssize_t some = preadv(file, pieces, 2, static_cast<off_t>(at));  // all of it, nearly always
+  done = some > 0 ? static_cast<size_t>(some) : 0;
+#endif
+  if (done < n) done += read_at(file, out + done, n - done, at + done);
+  return done < n ? done : done + read_at(file, more + (done - n), m - (done - n), at + done);
+}
+
 uint64_t size_of([[maybe_unused]] int file) {
 #if defined(FEEDLINE_POSIX)
   struct stat status {};
@@ -171,8 +184,8 @@ nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, 
     unsigned char after[kChecksum + kHeader];
     {
       nb::gil_scoped_release release;
-      if (read_at(file, data, n, at + kHeader) < n) break;
-      const size_t have = read_at(file, after, sizeof after, at + kHeader + n);
+      const size_t both = read_both(file, data, n, after, sizeof after, at + kHeader);
+      const size_t have = both < n ? 0 : both - n;
       if (have < kChecksum || load<uint32_t>(after) != masked(crc32c_of(data, n))) break;
       std::memcpy(head, after + kChecksum, kHeader);
       ready = have == sizeof after && good_header(head);

@@ -27,7 +27,14 @@ from feedline.random import seeds
 from feedline.structure.block import Block
 
 WORTH_A_THREAD = 100e-6
-"""Seconds per block from which on a thread makes them."""
+"""Seconds per block from which on a thread makes them, and as many more as its bytes take from one processor's cache to
+another's:"""
+CROSSING = 8e9
+"""bytes per second."""
+FAST = 2e8
+"""Where blocks come at so many bytes per second, the first ones are mostly the time it takes to begin: so many in a row
+must be worth a thread:"""
+VOTES = 8
 NOT_WORTH_IT = 20e-6
 CHEAP_BLOCKS = 256
 """So many blocks in a row that take less than `NOT_WORTH_IT` each end the thread."""
@@ -57,7 +64,7 @@ class Ahead(Input):
         "__weakref__", "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "crew",
         "demand", "depth", "eager", "filled", "free", "front", "given", "go_on", "holding", "items", "light",
         "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack", "slow_down",
-        "standing", "starved", "starving", "thread", "unit", "waited", "worked",
+        "standing", "starved", "starving", "thread", "unit", "votes", "waited", "worked",
     )
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
@@ -72,7 +79,7 @@ class Ahead(Input):
         self.depth = self._chosen_depth()
         self.blocks = 0
         self.worked = self.waited = 0.0
-        self.starved = self.asked = 0
+        self.starved = self.asked = self.votes = 0
         self.rows = self.unit = 1
         self._reset()
         self.crew.stages.add(self)
@@ -153,11 +160,20 @@ class Ahead(Input):
             return block
         self.blocks += 1
         self.worked += seconds
-        if (seconds > WORTH_A_THREAD or self.eager) and self.states[self.slot] == self.node.State():
+        if self._worth_a_thread(block, seconds) and self.states[self.slot] == self.node.State():
             if self.free:  # what was asked for at once so far may be made at once in the background
                 self.rows = max(1, min(block.n, LARGEST_ROWS, LARGEST_BYTES * block.n // max(1, block.nbytes)))
             self.launch()
         return block
+
+    def _worth_a_thread(self, block: Block, seconds: float) -> bool:
+        if self.eager:
+            return True
+        if seconds <= WORTH_A_THREAD + block.nbytes / CROSSING:
+            self.votes = 0
+            return False
+        self.votes += 1
+        return self.votes == VOTES or seconds > SLOW or block.nbytes < FAST * seconds
 
     def launch(self) -> None:
         """From now on a thread makes the rows."""

@@ -34,7 +34,7 @@ from feedline.structure.block import Block
 __all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Moment", "Run", "as_is", "blocks", "close_state", "sample"]
 
 BLOCK_ROWS = 8192
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 21
 SAMPLE_FAILURES = 8
 WORTH_ASKING = 500e-6
 """Seconds per block of a nested run from which on it is read in the background."""
