@@ -2,13 +2,14 @@
 #if defined(__unix__) || defined(__APPLE__)
 #define FEEDLINE_POSIX 1
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "crc32c.h"
@@ -18,6 +19,8 @@ namespace feedline {
 namespace {
 
 constexpr size_t kLength = 8, kChecksum = 4, kHeader = kLength + kChecksum, kAround = kHeader + kChecksum;
+
+constexpr uint64_t kBytesPerThread = 1 << 19;  // a thread pays where it has at least so much to read
 
 // Why there are no more records; the numbers are those of the reference.
 enum Stop : int { kEnough = 0, kHeaderCut = 1, kLengthDamaged = 2, kDataCut = 3, kDataDamaged = 4 };
@@ -127,18 +130,6 @@ size_t read_at([[maybe_unused]] int file, [[maybe_unused]] unsigned char* out, [
   return done;
 }
 
-// The same for two pieces, one after the other in the file: how much of both.
-size_t read_both(int file, unsigned char* out, size_t n, unsigned char* more, size_t m, uint64_t at) {
-  size_t done = 0;
-#if defined(FEEDLINE_POSIX)
-  iovec pieces[] = {{out, n}, {more, m}};
-  const ssize_t some = preadv(file, pieces, 2, static_cast<off_t>(at));  // all of it, nearly always
-  done = some > 0 ? static_cast<size_t>(some) : 0;
-#endif
-  if (done < n) done += read_at(file, out + done, n - done, at + done);
-  return done < n ? done : done + read_at(file, more + (done - n), m - (done - n), at + done);
-}
-
 uint64_t size_of([[maybe_unused]] int file) {
 #if defined(FEEDLINE_POSIX)
   struct stat status {};
@@ -161,41 +152,84 @@ int64_t tfrecord_header(nb::handle data, int64_t start) {
   return -1;
 }
 
-nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, int64_t most) {
-  uint64_t at = length(start, "start");
-  const uint64_t smallest = length(least, "least"), budget = length(most, "most"), records = length(want, "want");
-  std::vector<nb::object> found;
-  const uint64_t size = size_of(file);
+// A record of a file: where it begins, how many bytes of data it says it has, and where those go.
+struct Record {
+  uint64_t at, size;
+  unsigned char* data = nullptr;
+  bool good = false;
+};
+
+// The records from a place on, as far as their headers are good and they are wanted.
+std::vector<Record> headers(int file, uint64_t at, uint64_t records, uint64_t smallest, uint64_t budget) {
+  std::vector<Record> found;
+  const uint64_t end = size_of(file);
   unsigned char head[kHeader];
-  bool ready = read_at(file, head, kHeader, at) == kHeader && good_header(head);
-  for (uint64_t taken = 0; ready && found.size() < records;) {
+  uint64_t taken = 0;
+  while (found.size() < records && read_at(file, head, kHeader, at) == kHeader && good_header(head)) {
     const uint64_t n = load<uint64_t>(head);
-    // The header is inside the file, so at + kHeader <= size but for a file that shrinks.
-    if (at + kHeader + kChecksum > size || n > size - at - kAround) break;
+    // The header is inside the file, so at + kHeader <= end but for a file that shrinks.
+    if (at + kHeader + kChecksum > end || n > end - at - kAround) break;
     if (n < smallest || (taken > 0 && n > budget - taken)) break;
-    // The data go straight to where they stay. What comes after them, the next header included, is read along.
-    nb::object record = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(n)));
-    if (!record.is_valid()) {
-      if (found.empty()) throw nb::python_error();
-      PyErr_Clear();
-      break;
-    }
-    auto* data = reinterpret_cast<unsigned char*>(PyBytes_AsString(record.ptr()));
-    unsigned char after[kChecksum + kHeader];
-    {
-      nb::gil_scoped_release release;
-      const size_t both = read_both(file, data, n, after, sizeof after, at + kHeader);
-      const size_t have = both < n ? 0 : both - n;
-      if (have < kChecksum || load<uint32_t>(after) != masked(crc32c_of(data, n))) break;
-      std::memcpy(head, after + kChecksum, kHeader);
-      ready = have == sizeof after && good_header(head);
-    }
-    found.push_back(std::move(record));
+    found.push_back({at, n});
     at += n + kAround;
     taken = std::min(budget, taken + n);
   }
-  nb::object array = empty(nb::int_(found.size()), nb::str("O"));
-  for (size_t i = 0; i < found.size(); ++i) array[i] = found[i];
+  return found;
+}
+
+// The data go straight to where they stay. They are summed while they are still in the nearest cache.
+void read_data(int file, Record& record) {
+  unsigned char sum[kChecksum];
+  record.good = read_at(file, record.data, record.size, record.at + kHeader) == record.size &&
+                read_at(file, sum, kChecksum, record.at + kHeader + record.size) == kChecksum &&
+                load<uint32_t>(sum) == masked(crc32c_of(record.data, record.size));
+}
+
+void read_all(int file, std::vector<Record>& records, size_t most) {
+  std::atomic<size_t> next{0};
+  const auto run = [&] {
+    for (size_t i = next++; i < records.size(); i = next++) read_data(file, records[i]);
+  };
+  uint64_t bytes = 0;
+  for (const Record& record : records) bytes += record.size;
+  std::vector<std::thread> others;
+  try {
+    for (size_t i = 1; i < std::min<uint64_t>(most, bytes / kBytesPerThread); ++i) others.emplace_back(run);
+  } catch (...) {  // no more threads to be had
+  }
+  run();
+  for (std::thread& thread : others) thread.join();
+}
+
+nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, int64_t most, int64_t threads) {
+  uint64_t at = length(start, "start");
+  const uint64_t smallest = length(least, "least"), budget = length(most, "most"), wanted = length(want, "want");
+  const size_t at_once = length(threads, "threads");
+  std::vector<Record> records;
+  {
+    nb::gil_scoped_release release;
+    records = headers(file, at, wanted, smallest, budget);
+  }
+  nb::list held;
+  for (Record& record : records) {
+    nb::object data = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(record.size)));
+    if (!data.is_valid()) {
+      if (held.size() == 0) throw nb::python_error();
+      PyErr_Clear();
+      break;
+    }
+    record.data = reinterpret_cast<unsigned char*>(PyBytes_AsString(data.ptr()));
+    held.append(data);
+  }
+  records.resize(held.size());
+  {
+    nb::gil_scoped_release release;
+    read_all(file, records, at_once);
+  }
+  size_t good = 0;
+  for (; good < records.size() && records[good].good; ++good) at = records[good].at + records[good].size + kAround;
+  nb::object array = empty(nb::int_(good), nb::str("O"));
+  for (size_t i = 0; i < good; ++i) array[i] = held[i];
   return nb::make_tuple(array, at);
 }
 
@@ -236,7 +270,7 @@ void register_tfrecord(nb::module_& m) {
   m.def("tfrecord_frames", &tfrecord_frames, "data"_a, "start"_a, "want"_a);
   m.def("tfrecord_framed", &tfrecord_framed, "records"_a);
   m.def("tfrecord_header", &tfrecord_header, "data"_a, "start"_a);
-  m.def("tfrecord_large", &tfrecord_large, "file"_a, "start"_a, "want"_a, "least"_a, "most"_a);
+  m.def("tfrecord_large", &tfrecord_large, "file"_a, "start"_a, "want"_a, "least"_a, "most"_a, "threads"_a = 1);
 }
 
 }  // namespace feedline

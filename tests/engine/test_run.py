@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine.run import BLOCK_ROWS, Cursor, Run, blocks
+from feedline.engine.run import BLOCK_BYTES, BLOCK_ROWS, Cursor, Run, blocks
 
 
 def test_quiet_plans_are_asked_for_more_and_more() -> None:
@@ -24,8 +24,9 @@ def test_quiet_plans_are_asked_for_more_and_more() -> None:
     assert sizes[:4] == [1, 4, 16, 64] and max(sizes) == BLOCK_ROWS and sum(sizes) == 100_000
 
 
-def test_blocks_are_bounded_in_bytes() -> None:
-    rows = np.zeros((1000, 100_000), np.uint8)
+@pytest.mark.parametrize(("size", "most"), [(1000, BLOCK_BYTES), (100_000, 2 * BLOCK_BYTES)])
+def test_blocks_are_bounded_in_bytes(size: int, most: int) -> None:
+    rows = np.zeros((10**8 // size, size), np.uint8)
     run = Run(fl.Dataset.from_tensor_slices(rows)._plan)
     run.start()
     cursor = Cursor(run)
@@ -33,7 +34,7 @@ def test_blocks_are_bounded_in_bytes() -> None:
     while cursor.refill():
         assert cursor.block is not None
         sizes.append(cursor.block.n)
-    assert max(sizes) == 10 and sum(sizes) == 1000
+    assert max(sizes) == most // size and sum(sizes) == len(rows)
 
 
 def test_user_code_is_asked_for_one() -> None:

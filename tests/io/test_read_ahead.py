@@ -105,7 +105,7 @@ def test_a_dropped_stream_ends_its_thread(path: bytes) -> None:
 
 
 def test_none_where_all_processors_have_something_to_do(path: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "spare_processor", lambda: False)
+    monkeypatch.setattr(stream, "spare_processors", lambda: 0)
     source = Stream(path)
     assert read_on(source, 0, 1000) == LARGE and not threads()
     source.close()

@@ -138,6 +138,22 @@ def test_large_records_are_read_from_the_file(kernel: ModuleType, tmp_path: Path
 
 
 @FINDERS
+@pytest.mark.parametrize("threads", [0, 1, 2, 5])
+def test_large_records_are_read_by_several_threads(kernel: ModuleType, tmp_path: Path, threads: int) -> None:
+    rng = np.random.default_rng(threads)
+    records = [rng.bytes(int(n)) for n in rng.integers(1, 3 << 20 if kernel is kernels else 3000, 12)]
+    data = bytearray(kernels.tfrecord_framed(records))
+    path = tmp_path / "records"
+    for good in (12, 7, 0):
+        if good < 12:
+            data[sum(len(r) + 16 for r in records[:good]) + 12] ^= 1
+        path.write_bytes(data)
+        with open(path, "rb") as file:
+            rows, end = kernel.tfrecord_large(file.fileno(), 0, 20, 1, 1 << 30, threads)
+        assert rows.tolist() == records[:good] and end == sum(len(r) + 16 for r in records[:good])
+
+
+@FINDERS
 def test_a_length_that_lies_is_not_believed(kernel: ModuleType, tmp_path: Path) -> None:
     for length in (1 << 31, 1 << 50, (1 << 63) - 20, (1 << 64) - 1):
         head = length.to_bytes(8, "little")

@@ -32,9 +32,9 @@ another's:"""
 CROSSING = 8e9
 """bytes per second."""
 FAST = 2e8
-"""Where blocks come at so many bytes per second, the first ones are mostly the time it takes to begin: so many in a row
-must be worth a thread:"""
-VOTES = 8
+"""Where blocks come at so many bytes per second, one that takes long may be the time it takes to begin, or that of
+somebody else. Those in a row that are worth a thread must take so many seconds together:"""
+CERTAIN = 20e-3
 NOT_WORTH_IT = 20e-6
 CHEAP_BLOCKS = 256
 """So many blocks in a row that take less than `NOT_WORTH_IT` each end the thread."""
@@ -62,9 +62,9 @@ class Ahead(Input):
 
     __slots__ = (
         "__weakref__", "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "crew",
-        "demand", "depth", "eager", "filled", "free", "front", "given", "go_on", "holding", "items", "light",
-        "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack", "slow_down",
-        "standing", "starved", "starving", "thread", "unit", "votes", "waited", "worked",
+        "demand", "depth", "eager", "filled", "free", "front", "given", "go_on", "holding", "items", "left", "light",
+        "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack", "slow_down", "slowly",
+        "standing", "starved", "starving", "thread", "unit", "waited", "worked",
     )
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
@@ -78,8 +78,9 @@ class Ahead(Input):
         self.lock = threading.RLock()
         self.depth = self._chosen_depth()
         self.blocks = 0
-        self.worked = self.waited = 0.0
-        self.starved = self.asked = self.votes = 0
+        self.worked = self.waited = self.left = 0.0
+        self.slowly = 0.0
+        self.starved = self.asked = 0
         self.rows = self.unit = 1
         self._reset()
         self.crew.stages.add(self)
@@ -154,26 +155,30 @@ class Ahead(Input):
         if not self.free and self.node.ahead != AUTOTUNE:
             want = min(want, self.depth + 1)  # nobody wants to see effects further ahead
         began = perf_counter()
+        away = began - self.left if self.blocks else began
         block = super().__call__(want)
-        seconds = perf_counter() - began
+        self.left = perf_counter()
+        seconds = self.left - began
         if block is None or not block.n:
             return block
         self.blocks += 1
         self.worked += seconds
-        if self._worth_a_thread(block, seconds) and self.states[self.slot] == self.node.State():
+        if self._worth_a_thread(block, seconds, away) and self.states[self.slot] == self.node.State():
             if self.free:  # what was asked for at once so far may be made at once in the background
                 self.rows = max(1, min(block.n, LARGEST_ROWS, LARGEST_BYTES * block.n // max(1, block.nbytes)))
             self.launch()
         return block
 
-    def _worth_a_thread(self, block: Block, seconds: float) -> bool:
+    def _worth_a_thread(self, block: Block, seconds: float, away: float) -> bool:
+        """Whether it pays to make a block that took so long while the consumer is away, who was so long."""
         if self.eager:
             return True
-        if seconds <= WORTH_A_THREAD + block.nbytes / CROSSING:
-            self.votes = 0
+        cost = WORTH_A_THREAD + block.nbytes / CROSSING
+        if min(seconds, away) <= cost and seconds <= 2 * cost:
+            self.slowly = 0.0
             return False
-        self.votes += 1
-        return self.votes == VOTES or seconds > SLOW or block.nbytes < FAST * seconds
+        self.slowly += seconds
+        return self.slowly > CERTAIN or block.nbytes < FAST * seconds
 
     def launch(self) -> None:
         """From now on a thread makes the rows."""

@@ -35,6 +35,8 @@ __all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Moment", "Run", "as_
 
 BLOCK_ROWS = 8192
 BLOCK_BYTES = 1 << 21
+LARGE_ROW = 1 << 15
+"""Of rows that are larger twice as many bytes are asked for: several threads may be reading them."""
 SAMPLE_FAILURES = 8
 WORTH_ASKING = 500e-6
 """Seconds per block of a nested run from which on it is read in the background."""
@@ -376,7 +378,8 @@ class Cursor:
 
     def _grow(self, block: Block) -> None:
         per_row = max(1, block.nbytes // block.n)
-        limit = max(1, min(self.largest, BLOCK_BYTES // per_row))
+        most = BLOCK_BYTES if per_row < LARGE_ROW else 2 * BLOCK_BYTES
+        limit = max(1, min(self.largest, most // per_row))
         self.want = min(limit, self.want * 4)
         if self.want >= limit:
             self.largest = self.want

@@ -35,9 +35,9 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def spare_processor() -> bool:
-    """True when this library has fewer threads at work than there are processors."""
-    return sum(t.name.startswith("feedline-") for t in threading.enumerate()) < processors()
+def spare_processors() -> int:
+    """How many processors this library has no thread for; the caller's own is not counted."""
+    return processors() - sum(t.name.startswith("feedline-") for t in threading.enumerate())
 
 
 class _Places:

@@ -11,10 +11,11 @@ from typing import Any
 
 from feedline import kernels
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
-from feedline.io.ahead import EARLY_DEPTH, Ahead, spare_processor
+from feedline.io.ahead import EARLY_DEPTH, Ahead, spare_processors
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.remote import RemoteFile
+from feedline.kernels.threads import allowed
 
 CHUNK = 1 << 20
 FILES = 16
@@ -30,6 +31,9 @@ be put together.
 """
 STEADY = 4
 """So many chunks in a row are read before a thread reads the next ones."""
+
+MOST_THREADS = 4
+"""Large records are read by no more threads at once: memory has no room for more."""
 
 AUTO = "AUTO"
 
@@ -143,7 +147,8 @@ class Stream:
     def large_records(self, at: int, want: int, least: int, most: int) -> tuple[Any, int]:
         """Records of a TFRecord file from `at` on, as `kernels.tfrecord_large` gives them, and the place after them."""
         assert isinstance(self._raw, _Raw)
-        return kernels.tfrecord_large(self._raw.fileno(), at, want, least, most)
+        threads = allowed(max(1, min(MOST_THREADS, spare_processors())))
+        return kernels.tfrecord_large(self._raw.fileno(), at, want, least, most, threads)
 
     def _extend(self, at: int, need: int) -> None:
         """Reads on until `need` bytes from `at` on are there, and forgets those before `at`."""
@@ -175,7 +180,7 @@ class Stream:
         """
         if self._pieces is None:
             self._steady = self._steady + 1 if self._base < at <= self.end and need <= OVERLAP else 0
-            if self._steady < STEADY or self._chunk or not self.on_disk or len(_open) > FILES or not spare_processor():
+            if self._steady < STEADY or self._chunk or not self.on_disk or len(_open) > FILES or spare_processors() < 1:
                 return False
             assert isinstance(self._raw, _Raw)
             self._pieces = Ahead(_Pieces(self._raw.twin(), self.end - OVERLAP))

@@ -29,12 +29,14 @@ def tfrecord_header(data: Buffer, start: int) -> int:
     return -1
 
 
-def tfrecord_large(file: int, start: int, want: int, least: int, most: int) -> tuple[NDArray[Any], int]:
+def tfrecord_large(
+    file: int, start: int, want: int, least: int, most: int, threads: int = 1
+) -> tuple[NDArray[Any], int]:
     """Records of an open TFRecord file (its number), each read straight into the `bytes` it is given as.
 
     At most `want` of them, from byte `start` on, and the place after them. It ends before a record of fewer than
     `least` bytes, before there are more than `most` bytes together, at the end of the file, and before a record that is
-    not as it should be; `tfrecord_frames` then says why.
+    not as it should be; `tfrecord_frames` then says why. At most so many threads read, where there is much.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryFile() as file:
@@ -42,7 +44,7 @@ def tfrecord_large(file: int, start: int, want: int, least: int, most: int) -> t
     ...     fl.kernels.tfrecord_large(file.fileno(), 0, 10, 1, 1000)
     (array([b'one', b'two'], dtype=object), 38)
     """
-    for n, name in ((start, "start"), (want, "want"), (least, "least"), (most, "most")):
+    for n, name in ((start, "start"), (want, "want"), (least, "least"), (most, "most"), (threads, "threads")):
         _not_negative(n, name)
     found: list[bytes] = []
     taken = 0
