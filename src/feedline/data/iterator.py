@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Callable
 from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
 
@@ -288,8 +290,9 @@ class Iterator(Generic[T]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if "_rows" in self.__dict__:
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        # At the end of the program all has been closed already, and what this would need may be gone.
+        if "_rows" in self.__dict__ and not ending():
             self.close()
 
     def __repr__(self) -> str:
