@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,38 @@ def test_records_and_places(tmp_path: Path, buffer_size: int | None, want: int) 
         assert place == Place(2 + 3 * len(rows), len(rows))
     assert rows == [b"ABC", b"DEF", b"GHI", b"JKL"]
     reader.close()
+
+
+@pytest.mark.parametrize(
+    ("compression", "lengths", "size", "error"),
+    [
+        ("", (1, 3, 0), 2, fl.errors.InternalError),
+        ("", (3, 1, 0), 0, fl.errors.InternalError),
+        ("", (2, 3, 0), 2, fl.errors.InvalidArgumentError),
+        ("", (1, 1, 2), 1, None),
+        ("", (1, 0, 2), 0, None),
+        ("GZIP", (1, 3, 0), 2, fl.errors.InternalError),
+        ("GZIP", (2, 3, 0), 3, None),
+        ("GZIP", (2, 3, 2), 4, fl.errors.InternalError),
+        ("ZLIB", (2, 0, 1), 0, fl.errors.InternalError),
+        ("ZLIB", (2, 0, 1), 2, fl.errors.DataLossError),
+    ],
+)
+def test_files_that_are_too_short(
+    tmp_path: Path, compression: str, lengths: tuple[int, int, int], size: int, error: type[Exception] | None
+) -> None:
+    """As in TensorFlow, which goes on with the next file, except after an InvalidArgumentError."""
+    record, header, footer = lengths
+    pack = {"": bytes, "GZIP": gzip.compress, "ZLIB": zlib.compress}[compression]
+    (tmp_path / "short").write_bytes(pack(LETTERS[:size]))
+    (tmp_path / "good").write_bytes(pack(b"h" * header + b"R" * record + b"f" * footer))
+    files = [str(tmp_path / "short"), str(tmp_path / "good")]
+    elements = iter(fl.FixedLengthRecordDataset(files, *lengths, compression_type=compression))
+    if error is not None:
+        with pytest.raises(error, match="short: "):
+            next(elements)
+    if error is not fl.errors.InvalidArgumentError:
+        assert list(elements) == [b"R" * record]
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "i4", "i8", "f2", "f4", "f8", "c8"])
