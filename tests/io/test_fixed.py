@@ -70,16 +70,18 @@ def test_decode_raw_is_the_inverse_of_tobytes(dtype: str) -> None:
     raw = [row.tobytes() for row in numbers]
     np.testing.assert_array_equal(fl.io.decode_raw(raw, dtype), numbers)
     swapped = [row.astype(numbers.dtype.newbyteorder(">")).tobytes() for row in numbers]
-    if dtype != "c8":
-        np.testing.assert_array_equal(fl.io.decode_raw(swapped, dtype, little_endian=False), numbers)
-    one = fl.io.decode_raw(raw[0], dtype)
-    assert one.shape == (2,) and one.dtype == dtype and one.flags.writeable
+    np.testing.assert_array_equal(fl.io.decode_raw(swapped, dtype, little_endian=False), numbers)
+    for order in (True, False):
+        one = fl.io.decode_raw(raw[0], dtype, order)
+        assert one.shape == (2,) and one.dtype == dtype and one.flags.writeable
 
 
 def test_decode_raw_of_bools_and_shapes() -> None:
     assert fl.io.decode_raw(b"\x00\x01\x07", fl.bool).tolist() == [False, True, True]
     assert fl.io.decode_raw([[b"ab"], [b"cd"]], fl.uint8).shape == (2, 1, 2)
     assert fl.io.decode_raw(b"", fl.int32).shape == (0,)
+    assert fl.io.decode_raw(np.empty(0, object), fl.int16).shape == (0, 0)
+    assert fl.io.decode_raw(np.empty(0, object), fl.int16, fixed_length=8).shape == (0, 4)
     assert fl.io.decode_raw([b"ab", b"cdef", b""], fl.uint8, fixed_length=3).tolist() == [
         [97, 98, 0], [99, 100, 101], [0, 0, 0],
     ]  # fmt: skip

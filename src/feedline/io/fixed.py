@@ -121,7 +121,7 @@ def decode_raw(
                 f"got {fixed_length}"
             )
         strings = [s[:fixed_length].ljust(fixed_length, b"\0") for s in strings]
-    length = len(strings[0]) if strings else 0
+    length = len(strings[0]) if strings else fixed_length or 0
     for i, s in enumerate(strings):
         if len(s) != length:
             raise InvalidArgumentError(
@@ -138,5 +138,6 @@ def decode_raw(
     elif little_endian:
         numbers = raw.view(dtype).copy()
     else:
-        numbers = raw.reshape(-1, dtype.itemsize)[:, ::-1].copy().view(dtype)
+        part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize  # a complex number is two in a row
+        numbers = raw.reshape(-1, part)[:, ::-1].flatten().view(dtype)
     return numbers.reshape(*array.shape, length // dtype.itemsize)

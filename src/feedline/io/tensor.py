@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -119,10 +120,14 @@ class _Message:
             size *= n
         if want == types.string:
             flat: Any = [self.data[v[0] : v[1]] for k, v in self.values.get(_STRINGS, ()) if k == DELIMITED]
+            if self.content and size:
+                flat = self._strings(size)
             filler: Any = b""
-        elif self.content:
+        elif self.content and size:
             if len(self.content) != size * want.size:
                 raise WireError(f"{len(self.content)} bytes for {size} values of {want.size} bytes")
+            if want == types.bool and max(self.content) > 1:
+                raise WireError("a truth value that is neither 0 nor 1")
             return np.frombuffer(self.content, want.dtype.newbyteorder("<")).astype(want.dtype).reshape(self.shape)
         else:
             flat, filler = self._numbers(want), 0
@@ -134,6 +139,17 @@ class _Message:
         out[: len(flat)] = flat[:size]
         out[len(flat) :] = flat[-1] if len(flat) else filler  # the last value stands for all that follow
         return out.reshape(self.shape)
+
+    def _strings(self, count: int) -> list[bytes]:
+        """Strings as raw bytes: the lengths of all, then the strings."""
+        lengths, at, end = [], 0, len(self.content)
+        while len(lengths) < count:
+            length, at = wire.read_varint(self.content, at, end)
+            lengths.append(length)
+        if at + sum(lengths) != end:
+            raise WireError(f"{end} bytes for strings that take {at + sum(lengths)} with their lengths")
+        starts = accumulate(lengths, initial=at)
+        return [self.content[start : start + length] for start, length in zip(starts, lengths, strict=False)]
 
     def _numbers(self, want: DType) -> Array:
         """Values in a field of their own type, packed or not."""
