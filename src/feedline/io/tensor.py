@@ -142,7 +142,8 @@ class _Message:
 
     def _strings(self, count: int) -> list[bytes]:
         """Strings as raw bytes: the lengths of all, then the strings."""
-        lengths, at, end = [], 0, len(self.content)
+        lengths: list[int] = []
+        at, end = 0, len(self.content)
         while len(lengths) < count:
             length, at = wire.read_varint(self.content, at, end)
             lengths.append(length)
