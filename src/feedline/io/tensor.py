@@ -50,15 +50,27 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
     array([[1, 2]], dtype=int16)
     """
     array = dense(tensor)
+    if array.dtype.kind != "O":
+        return raw_tensor(array, "serialize_tensor")
+    return _head(array, "serialize_tensor") + b"".join(wire.delimited(_STRINGS, s) for s in array.ravel().tolist())
+
+
+def raw_tensor(array: Array, op: str) -> bytes:
+    """An array as the message TensorFlow makes of its memory: strings, too, are raw bytes, after all their lengths."""
+    if array.dtype.kind == "O":
+        strings = array.ravel().tolist()
+        content = b"".join([*(wire.varint(len(s)) for s in strings), *strings])
+    else:
+        content = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    return _head(array, op) + (wire.delimited(_CONTENT, content) if content else b"")
+
+
+def _head(array: Array, op: str) -> bytes:
     kind = as_dtype(array.dtype)
     if kind.name not in _NUMBERS:
-        raise InvalidArgumentError(f"serialize_tensor: {kind.name} has no form in TensorFlow's format")
+        raise InvalidArgumentError(f"{op}: {kind.name} has no form in TensorFlow's format")
     sizes = b"".join(wire.delimited(2, wire.tag(1, VARINT) + wire.varint(n) if n else b"") for n in array.shape)
-    head = wire.tag(_DTYPE, VARINT) + wire.varint(_NUMBERS[kind.name][0]) + wire.delimited(_SHAPE, sizes)
-    if kind == types.string:
-        return head + b"".join(wire.delimited(_STRINGS, s) for s in array.ravel().tolist())
-    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return head + (wire.delimited(_CONTENT, little.tobytes()) if array.size else b"")
+    return wire.tag(_DTYPE, VARINT) + wire.varint(_NUMBERS[kind.name][0]) + wire.delimited(_SHAPE, sizes)
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
