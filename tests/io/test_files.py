@@ -89,6 +89,13 @@ def test_read_and_write(tmp_path: Path) -> None:
     assert fl.io.read_file(os.fsencode(path)) == b"text"
     fl.io.write_file(path, b"\x00\xff")
     assert fl.io.read_file(str(path)) == b"\x00\xff"
+    for same in (np.array(b"a string", object), np.array("a string"), np.bytes_(b"a string"), bytearray(b"a string")):
+        fl.io.write_file(path, same)
+        assert fl.io.read_file(path) == b"a string"
+    for bad in (5, ["x"], np.array([1, 2]), None):
+        with pytest.raises((fl.errors.InvalidArgumentError, ValueError, TypeError)):
+            fl.io.write_file(path, bad)
+    assert fl.io.read_file(path) == b"a string"
 
 
 def test_errors_have_the_class_of_tensorflow_and_name_the_file(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -30,22 +32,56 @@ def test_records_and_places(tmp_path: Path, buffer_size: int | None, want: int) 
     reader.close()
 
 
+@pytest.mark.parametrize(
+    ("compression", "lengths", "size", "error"),
+    [
+        ("", (1, 3, 0), 2, fl.errors.InternalError),
+        ("", (3, 1, 0), 0, fl.errors.InternalError),
+        ("", (2, 3, 0), 2, fl.errors.InvalidArgumentError),
+        ("", (1, 1, 2), 1, None),
+        ("", (1, 0, 2), 0, None),
+        ("GZIP", (1, 3, 0), 2, fl.errors.InternalError),
+        ("GZIP", (2, 3, 0), 3, None),
+        ("GZIP", (2, 3, 2), 4, fl.errors.InternalError),
+        ("ZLIB", (2, 0, 1), 0, fl.errors.InternalError),
+        ("ZLIB", (2, 0, 1), 2, fl.errors.DataLossError),
+    ],
+)
+def test_files_that_are_too_short(
+    tmp_path: Path, compression: str, lengths: tuple[int, int, int], size: int, error: type[Exception] | None
+) -> None:
+    """As in TensorFlow, which goes on with the next file, except after an InvalidArgumentError."""
+    record, header, footer = lengths
+    pack = {"": bytes, "GZIP": gzip.compress, "ZLIB": zlib.compress}[compression]
+    (tmp_path / "short").write_bytes(pack(LETTERS[:size]))
+    (tmp_path / "good").write_bytes(pack(b"h" * header + b"R" * record + b"f" * footer))
+    files = [str(tmp_path / "short"), str(tmp_path / "good")]
+    elements = iter(fl.FixedLengthRecordDataset(files, *lengths, compression_type=compression))
+    if error is not None:
+        with pytest.raises(error, match="short: "):
+            next(elements)
+    if error is not fl.errors.InvalidArgumentError:
+        assert list(elements) == [b"R" * record]
+
+
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "i4", "i8", "f2", "f4", "f8", "c8"])
 def test_decode_raw_is_the_inverse_of_tobytes(dtype: str) -> None:
     numbers = np.array([[1, 2], [100, 3]], dtype)
     raw = [row.tobytes() for row in numbers]
     np.testing.assert_array_equal(fl.io.decode_raw(raw, dtype), numbers)
     swapped = [row.astype(numbers.dtype.newbyteorder(">")).tobytes() for row in numbers]
-    if dtype != "c8":
-        np.testing.assert_array_equal(fl.io.decode_raw(swapped, dtype, little_endian=False), numbers)
-    one = fl.io.decode_raw(raw[0], dtype)
-    assert one.shape == (2,) and one.dtype == dtype and one.flags.writeable
+    np.testing.assert_array_equal(fl.io.decode_raw(swapped, dtype, little_endian=False), numbers)
+    for order in (True, False):
+        one = fl.io.decode_raw(raw[0], dtype, order)
+        assert one.shape == (2,) and one.dtype == dtype and one.flags.writeable
 
 
 def test_decode_raw_of_bools_and_shapes() -> None:
     assert fl.io.decode_raw(b"\x00\x01\x07", fl.bool).tolist() == [False, True, True]
     assert fl.io.decode_raw([[b"ab"], [b"cd"]], fl.uint8).shape == (2, 1, 2)
     assert fl.io.decode_raw(b"", fl.int32).shape == (0,)
+    assert fl.io.decode_raw(np.empty(0, object), fl.int16).shape == (0, 0)
+    assert fl.io.decode_raw(np.empty(0, object), fl.int16, fixed_length=8).shape == (0, 4)
     assert fl.io.decode_raw([b"ab", b"cdef", b""], fl.uint8, fixed_length=3).tolist() == [
         [97, 98, 0], [99, 100, 101], [0, 0, 0],
     ]  # fmt: skip

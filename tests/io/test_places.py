@@ -151,3 +151,55 @@ def test_what_cannot_be_read_twice_says_no_place(tmp_path: Path) -> None:
     block = blocks_of(fl.TextLineDataset(str(pipe)))
     writer.join()
     assert block.rows() == [b"one", b"two"] and block.origin is None
+
+
+def _refuse(record: bytes) -> bytes:
+    if record == b"bad":
+        raise ValueError("no good")
+    return record
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda ds: ds.map(_refuse),
+        lambda ds: ds.map(_refuse, num_parallel_calls=2),
+        lambda ds: ds.map(_refuse).batch(2),
+        lambda ds: ds.skip(1).shuffle(3, seed=1).map(_refuse),
+        lambda ds: ds.map(lambda record: record).filter(lambda record: _refuse(record) != b""),
+    ],
+)
+@pytest.mark.parametrize("kind", ["tfrecord", "text", "gzip"])
+def test_an_error_in_a_function_names_the_file_and_the_byte(tmp_path: Path, kind: str, use: Any) -> None:
+    path = tmp_path / "data"
+    records = [b"one", b"two", b"bad", b"four"]
+    if kind == "text":
+        path.write_bytes(b"\n".join(records))
+        ds: fl.Dataset[bytes] = fl.TextLineDataset(str(path))
+    else:
+        compression = "GZIP" if kind == "gzip" else None
+        with fl.io.TFRecordWriter(str(path), compression) as writer:
+            for record in records:
+                writer.write(record)
+        ds = fl.TFRecordDataset(str(path), compression_type=compression)
+    with pytest.raises(ValueError, match=rf"failed on element \d \({path}, byte {8 if kind == 'text' else 38}\): "):
+        list(use(ds))
+
+
+def test_an_error_in_a_record_names_the_file_and_the_byte(tmp_path: Path) -> None:
+    path = str(tmp_path / "data")
+    with fl.io.TFRecordWriter(path) as writer:
+        for record in (fl.train.example({"a": 1}), fl.train.example({"b": 1})):
+            writer.write(record.SerializeToString())
+        at = 16 + len(fl.train.example({"a": 1}).SerializeToString())
+    features = {"a": fl.io.FixedLenFeature([], fl.int64)}
+    ds = fl.TFRecordDataset(path)
+    said = rf"failed on element 1 \({path}, byte {at}\): .*has no feature 'a'"
+    for parsed in (ds.parse(features), ds.map(lambda record: fl.io.parse_single_example(record, features))):
+        with pytest.raises(fl.errors.InvalidArgumentError, match=said):
+            list(parsed)
+        with pytest.raises(fl.errors.InvalidArgumentError, match=said):
+            parsed.at(1)
+    in_memory = fl.Dataset.from_tensor_slices([b"bad"]).map(_refuse)
+    with pytest.raises(ValueError, match="failed on element 0: "):
+        list(in_memory)

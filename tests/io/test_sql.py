@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,25 @@ def test_queries_that_fail(path: str) -> None:
         with pytest.raises(fl.errors.UnknownError, match="the query failed after row 0: integer overflow"):
             late.read(5)
     late.close()
+
+
+def test_errors_have_the_class_of_tensorflow_and_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table t (i integer unique, s text)")
+        connection.executemany("insert into t values (?, ?)", [(i, "x" * 100) for i in range(200)])
+        connection.commit()
+    (tmp_path / "text.db").write_bytes(b"no database " * 100)
+    (tmp_path / "cut.db").write_bytes(path.read_bytes()[:8192])
+
+    def query(name: str, text: str = "select i from t") -> None:
+        SqlReader(str(tmp_path / name), text, (fl.int64,)).read(1000)
+
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"text\.db: the query failed: file is not a database"):
+        query("text.db")
+    with pytest.raises(fl.errors.DataLossError, match=r"cut\.db: the query failed"):
+        query("cut.db")
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"cannot open .*no/folder\.db"):
+        query("no/folder.db")
+    with pytest.raises(fl.errors.InvalidArgumentError, match="constraint"):
+        query("rows.db", "insert into t values (1, 'x') returning i")

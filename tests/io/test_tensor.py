@@ -58,6 +58,21 @@ def test_values_in_fields_of_their_own() -> None:
     compare(fl.io.parse_tensor(message(10, [2], wire.delimited(11, b"\x01\x00")), fl.bool), np.array([True, False]))
 
 
+def test_strings_and_truth_values_as_raw_bytes() -> None:
+    strings = message(7, [2], wire.delimited(4, b"\x03\x01abcd"))
+    assert fl.io.parse_tensor(strings, fl.string).tolist() == [b"abc", b"d"]
+    assert fl.io.parse_tensor(message(7, [], wire.delimited(4, b"\x01a"), wire.delimited(8, b"x")), fl.string) == b"a"
+    assert fl.io.parse_tensor(message(7, [0], wire.delimited(4, b"a")), fl.string).shape == (0,)
+    for content in (b"abcd", b"\x03\x01abc", b"\x03\x01abcde", b"\x80", b"\xff" * 9 + b"\x01"):
+        with pytest.raises(fl.errors.InvalidArgumentError, match="this is no serialized tensor"):
+            fl.io.parse_tensor(message(7, [2], wire.delimited(4, content)), fl.string)
+    truths = message(10, [2], wire.delimited(4, b"\x01\x00"))
+    compare(fl.io.parse_tensor(truths, fl.bool), np.array([True, False]))
+    with pytest.raises(fl.errors.InvalidArgumentError, match="neither 0 nor 1"):
+        fl.io.parse_tensor(message(10, [1], wire.delimited(4, b"\x05")), fl.bool)
+    assert fl.io.parse_tensor(message(3, [0], wire.delimited(4, b"\x05")), fl.int32).shape == (0,)
+
+
 @pytest.mark.parametrize(
     ("data", "match"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,45 @@ def test_what_it_gives_belongs_to_the_caller() -> None:
 def test_out_of_range(index: int) -> None:
     with pytest.raises(OutOfRangeError, match=f"index {index} is out of range for a dataset of 3 elements"):
         at(fl.Dataset.range(3), index)
+
+
+def test_records_in_brackets(tmp_path: Path) -> None:
+    """A dataset made from one of records is no more to be had by brackets than TensorFlow's."""
+    path = str(tmp_path / "records")
+    with fl.io.TFRecordWriter(path) as writer:
+        for i in range(3):
+            writer.write(b"%d" % i)
+    ds = fl.TFRecordDataset(path)
+    assert [ds[i] for i in (0, np.int64(2), -1, -3)] == [b"0", b"2", b"2", b"0"]
+    for index in (3, -4):
+        with pytest.raises(IndexError, match=f"index {index} is out of range for a dataset of 3 elements"):
+            ds[index]
+    for bad in (slice(2), "a", 1.5):
+        with pytest.raises(TypeError, match="index must be an integer"):
+            ds[bad]
+    with pytest.raises(TypeError, match="not subscriptable"):
+        ds.map(lambda x: x)[0]
+
+
+@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+def test_compressed_records_have_no_number_and_the_error_says_why(tmp_path: Path, compression: str) -> None:
+    path = str(tmp_path / "records")
+    with fl.io.TFRecordWriter(path, compression) as writer:
+        for i in range(20):
+            writer.write(b"%d" % i)
+    ds = fl.TFRecordDataset(path, compression_type=compression)
+    why = f"{path} is {compression}-compressed, and compressed files can only be read from the beginning"
+    for call in (lambda: ds.at(3), lambda: ds[3], lambda: ds.batch(2).at(1)):
+        with pytest.raises(UnimplementedError, match=why):
+            call()
+    for call in (lambda: len(ds), lambda: len(ds.map(lambda x: x).batch(2)), lambda: ds[-1]):
+        with pytest.raises(TypeError, match=why):
+            call()
+    with pytest.raises(FailedPreconditionError, match=why):
+        ds.global_shuffle(seed=1)
+    assert list(ds.skip(18)) == [b"18", b"19"] and list(ds.shard(7, 2)) == [b"2", b"9", b"16"]
+    numbers = fl.Dataset.range(20).shuffle(20, seed=1)
+    assert list(ds.shuffle(20, seed=1)) == [b"%d" % i for i in numbers]
 
 
 def test_refused() -> None:

@@ -172,7 +172,8 @@ class Dataset(Face[T_co]):
         if n == INFINITE:
             raise TypeError("the dataset is infinite and has no length; take(n) makes it finite")
         if n == UNKNOWN:
-            raise TypeError("the dataset's length is unknown; count it, or use experimental.assert_cardinality")
+            why = next((f": {p.obstacle}" for p in self._plan.walk() if p.obstacle), "")
+            raise TypeError(f"the dataset's length is unknown{why}; count it, or use experimental.assert_cardinality")
         return n
 
     def __bool__(self) -> bool:

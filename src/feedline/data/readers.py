@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from feedline.data.dataset import Dataset
+from feedline.ops import at as _at
 from feedline.ops.sources import array_record_dataset as _array_record_dataset
 from feedline.ops.sources import arrow_dataset as _arrow_dataset
 from feedline.ops.sources import csv_dataset as _csv_dataset
@@ -22,6 +23,7 @@ from feedline.ops.sources import tfrecord_dataset as _tfrecord_dataset
 class TFRecordDataset(Dataset[bytes]):
     __doc__ = _tfrecord_dataset.tfrecord_dataset.__doc__
     __init__ = _tfrecord_dataset.tfrecord_dataset
+    __getitem__ = _at.item
 
 
 class TextLineDataset(Dataset[bytes]):
@@ -62,3 +64,4 @@ class TarDataset(Dataset[dict[str, bytes]]):
 class ArrayRecordDataset(Dataset[bytes]):
     __doc__ = _array_record_dataset.array_record_dataset.__doc__
     __init__ = _array_record_dataset.array_record_dataset
+    __getitem__ = _at.item

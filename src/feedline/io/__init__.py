@@ -29,6 +29,7 @@ from feedline.io.parsing.features import (
 from feedline.io.parsing.infer import infer_features
 from feedline.io.parsing.json import decode_json_example
 from feedline.io.parsing.sequence import parse_sequence_example, parse_single_sequence_example
+from feedline.io.sparse import deserialize_many_sparse, serialize_many_sparse, serialize_sparse
 from feedline.io.tensor import parse_tensor, serialize_tensor
 from feedline.io.tfrecord.examples import write_examples
 from feedline.io.tfrecord.index import tfrecord_index
@@ -53,6 +54,7 @@ __all__ = [
     "decode_json_example",
     "decode_png",
     "decode_raw",
+    "deserialize_many_sparse",
     "encode_base64",
     "encode_jpeg",
     "encode_png",
@@ -67,6 +69,8 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "read_file",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "tfrecord_index",
     "write_examples",

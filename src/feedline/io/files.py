@@ -16,6 +16,7 @@ import numpy as np
 from feedline.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
+    InvalidArgumentError,
     InvalidTypeError,
     NotFoundError,
     OpError,
@@ -24,6 +25,7 @@ from feedline.errors import (
     UnknownError,
 )
 from feedline.io import remote
+from feedline.structure.dense import dense
 
 Array = np.ndarray[Any, Any]
 
@@ -152,7 +154,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     b'a line'
     """
     path = as_path(filename)
-    data = contents.encode() if isinstance(contents, str) else bytes(contents)
+    data = _string(contents)
     here = system_path(path)
     if here is None:
         remote.write(path, data)
@@ -163,6 +165,16 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
             file.write(data)
     except OSError as e:
         raise as_op_error(e, path) from None
+
+
+def _string(contents: Any) -> bytes:
+    if isinstance(contents, (bytes, bytearray, memoryview)):
+        return bytes(contents)
+    array = dense(contents)
+    if array.ndim or array.dtype.kind != "O":
+        raise InvalidArgumentError(f"write_file: contents must be one string, got {array.dtype} {list(array.shape)}")
+    found: bytes = array.item()
+    return found
 
 
 def _matches(pattern: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import DataLossError, InvalidArgumentError
+from feedline.errors import DataLossError, InternalError, InvalidArgumentError
 from feedline.io.files import shown
 from feedline.io.reader import END, Place, Read, Reader
 from feedline.structure.block import Block, Bytes
@@ -44,11 +44,15 @@ class FixedLengthReader(Reader):
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead."""
         size = self._stream.size()
-        if size is not None and place.number == 0:
-            # TensorFlow does this sum without signs: a file shorter than header and footer may pass, with no records.
-            body = (size - self._header - self._footer) % (1 << 64)
-            if body % self._record:
-                return Read(None, place, InvalidArgumentError(self._uneven(size)))
+        if place.number == 0:
+            if size is not None:
+                # TensorFlow does this sum without signs: a file shorter than header and footer may pass.
+                body = (size - self._header - self._footer) % (1 << 64)
+                if body % self._record:
+                    return Read(None, place, InvalidArgumentError(self._uneven(size)))
+            short = self._short(size)
+            if short is not None:
+                return Read(None, None, short)
         offset = max(place.offset, self._header)
         need = self._record + self._footer
         view = self._stream.view(offset, need)
@@ -63,6 +67,19 @@ class FixedLengthReader(Reader):
         if size is None and len(view) != self._footer:
             return Read(None, None, DataLossError(self._uneven(offset + len(view))))
         return END
+
+    def _short(self, size: int | None) -> Exception | None:
+        """What is wrong with a file that ends in its header or, if it is compressed, in its footer. Without records
+        between them, the footer of a file that is not compressed is never looked for.
+        """
+        needed = self._header + (self._footer if size is None else 0)
+        have = len(self._stream.view(0, needed)) if size is None else size
+        if have >= needed:
+            return None
+        return self._stream.failure or InternalError(
+            f"{shown(self._stream.name)}: it has {have} bytes, and a header of {self._header} and a footer of "
+            f"{self._footer} bytes are asked for; is it cut?"
+        )
 
     def _uneven(self, size: int) -> str:
         body = size - self._header - self._footer
@@ -104,7 +121,7 @@ def decode_raw(
                 f"got {fixed_length}"
             )
         strings = [s[:fixed_length].ljust(fixed_length, b"\0") for s in strings]
-    length = len(strings[0]) if strings else 0
+    length = len(strings[0]) if strings else fixed_length or 0
     for i, s in enumerate(strings):
         if len(s) != length:
             raise InvalidArgumentError(
@@ -121,5 +138,6 @@ def decode_raw(
     elif little_endian:
         numbers = raw.view(dtype).copy()
     else:
-        numbers = raw.reshape(-1, dtype.itemsize)[:, ::-1].copy().view(dtype)
+        part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize  # a complex number is two in a row
+        numbers = raw.reshape(-1, part)[:, ::-1].flatten().view(dtype)
     return numbers.reshape(*array.shape, length // dtype.itemsize)

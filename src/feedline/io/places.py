@@ -22,6 +22,7 @@ from feedline import kernels
 from feedline.errors import FailedPreconditionError
 from feedline.io.files import shown
 from feedline.structure.block import Array, Block, Origin, concat
+from feedline.structure.origin import register_teller
 
 if TYPE_CHECKING:
     from feedline.io.reader import Reader
@@ -81,6 +82,14 @@ def base_of(file: File) -> int | None:
 def file_of(number: int) -> File:
     """The file in which a number is."""
     return _known.files[number >> SHIFT]
+
+
+def told(number: int) -> str:
+    """The file and the byte that a number stands for, as errors name them."""
+    return f"{shown(file_of(number).name)}, byte {number & ((1 << SHIFT) - 1)}"
+
+
+register_teller(told)
 
 
 def by_file(ordered: Array) -> Iterator[tuple[File, int, int, int]]:

@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError, UnknownError
+from feedline.errors import (
+    AbortedError,
+    CancelledError,
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnavailableError,
+    UnknownError,
+)
 from feedline.structure import types
 from feedline.structure.types import DType
 
@@ -21,6 +32,25 @@ TYPES = (
 _INTEGER = re.compile(rb"\s*([+-]?[0-9]+)")
 _REAL = re.compile(rb"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_ERRORS: dict[int, type[OpError]] = {
+    3: PermissionDeniedError,  # SQLITE_PERM
+    4: AbortedError,  # SQLITE_ABORT
+    5: UnavailableError,  # SQLITE_BUSY
+    6: UnavailableError,  # SQLITE_LOCKED
+    7: UnavailableError,  # SQLITE_NOMEM
+    8: FailedPreconditionError,  # SQLITE_READONLY
+    9: CancelledError,  # SQLITE_INTERRUPT
+    11: DataLossError,  # SQLITE_CORRUPT
+    13: ResourceExhaustedError,  # SQLITE_FULL
+    14: InvalidArgumentError,  # SQLITE_CANTOPEN
+    15: UnavailableError,  # SQLITE_PROTOCOL
+    18: ResourceExhaustedError,  # SQLITE_TOOBIG
+    19: InvalidArgumentError,  # SQLITE_CONSTRAINT
+    20: FailedPreconditionError,  # SQLITE_MISMATCH
+    23: PermissionDeniedError,  # SQLITE_AUTH
+    26: InvalidArgumentError,  # SQLITE_NOTADB
+}
+"""TensorFlow's classes for SQLite's codes; all others are unknown."""
 
 
 class SqlReader:
@@ -28,13 +58,13 @@ class SqlReader:
 
     def __init__(self, path: str, query: str, dtypes: tuple[DType, ...]) -> None:
         self._dtypes = dtypes
-        self._query = query
+        self._path, self._query = path, query
         self.at = 0
         self._failure: Exception | None = None
         try:
             self._connection = sqlite3.connect(path, check_same_thread=False)
         except sqlite3.Error as e:
-            raise UnknownError(f"SqlDataset: cannot open {path}: {e}") from None
+            raise _error(e, f"cannot open {path}: {e}") from None
         try:
             self._connection.text_factory = bytes
             self._cursor = self._connection.execute(query)
@@ -45,7 +75,7 @@ class SqlReader:
                 )
         except (sqlite3.Error, sqlite3.Warning) as e:
             self.close()
-            raise UnknownError(f"SqlDataset: the query failed: {e}: {query}") from None
+            raise _error(e, f"{path}: the query failed: {e}: {query}") from None
         except InvalidArgumentError:
             self.close()
             raise
@@ -58,7 +88,7 @@ class SqlReader:
                 row = self._cursor.fetchone()
             except sqlite3.Error as e:
                 at = self.at + len(rows)
-                self._failure = UnknownError(f"SqlDataset: the query failed after row {at}: {e}: {self._query}")
+                self._failure = _error(e, f"{self._path}: the query failed after row {at}: {e}: {self._query}")
                 break
             if row is None:
                 break
@@ -73,6 +103,11 @@ class SqlReader:
     def close(self) -> None:
         """Ends the query."""
         self._connection.close()
+
+
+def _error(error: Exception, what: str) -> OpError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what follows the lowest byte says it more precisely
+    return _ERRORS.get(code, UnknownError)(f"SqlDataset: {what}")
 
 
 def _column(values: tuple[Any, ...], dtype: DType) -> Array:

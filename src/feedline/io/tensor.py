@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -49,15 +50,27 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
     array([[1, 2]], dtype=int16)
     """
     array = dense(tensor)
+    if array.dtype.kind != "O":
+        return raw_tensor(array, "serialize_tensor")
+    return _head(array, "serialize_tensor") + b"".join(wire.delimited(_STRINGS, s) for s in array.ravel().tolist())
+
+
+def raw_tensor(array: Array, op: str) -> bytes:
+    """An array as the message TensorFlow makes of its memory: strings, too, are raw bytes, after all their lengths."""
+    if array.dtype.kind == "O":
+        strings = array.ravel().tolist()
+        content = b"".join([*(wire.varint(len(s)) for s in strings), *strings])
+    else:
+        content = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    return _head(array, op) + (wire.delimited(_CONTENT, content) if content else b"")
+
+
+def _head(array: Array, op: str) -> bytes:
     kind = as_dtype(array.dtype)
     if kind.name not in _NUMBERS:
-        raise InvalidArgumentError(f"serialize_tensor: {kind.name} has no form in TensorFlow's format")
+        raise InvalidArgumentError(f"{op}: {kind.name} has no form in TensorFlow's format")
     sizes = b"".join(wire.delimited(2, wire.tag(1, VARINT) + wire.varint(n) if n else b"") for n in array.shape)
-    head = wire.tag(_DTYPE, VARINT) + wire.varint(_NUMBERS[kind.name][0]) + wire.delimited(_SHAPE, sizes)
-    if kind == types.string:
-        return head + b"".join(wire.delimited(_STRINGS, s) for s in array.ravel().tolist())
-    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return head + (wire.delimited(_CONTENT, little.tobytes()) if array.size else b"")
+    return wire.tag(_DTYPE, VARINT) + wire.varint(_NUMBERS[kind.name][0]) + wire.delimited(_SHAPE, sizes)
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
@@ -119,10 +132,14 @@ class _Message:
             size *= n
         if want == types.string:
             flat: Any = [self.data[v[0] : v[1]] for k, v in self.values.get(_STRINGS, ()) if k == DELIMITED]
+            if self.content and size:
+                flat = self._strings(size)
             filler: Any = b""
-        elif self.content:
+        elif self.content and size:
             if len(self.content) != size * want.size:
                 raise WireError(f"{len(self.content)} bytes for {size} values of {want.size} bytes")
+            if want == types.bool and max(self.content) > 1:
+                raise WireError("a truth value that is neither 0 nor 1")
             return np.frombuffer(self.content, want.dtype.newbyteorder("<")).astype(want.dtype).reshape(self.shape)
         else:
             flat, filler = self._numbers(want), 0
@@ -134,6 +151,18 @@ class _Message:
         out[: len(flat)] = flat[:size]
         out[len(flat) :] = flat[-1] if len(flat) else filler  # the last value stands for all that follow
         return out.reshape(self.shape)
+
+    def _strings(self, count: int) -> list[bytes]:
+        """Strings as raw bytes: the lengths of all, then the strings."""
+        lengths: list[int] = []
+        at, end = 0, len(self.content)
+        while len(lengths) < count:
+            length, at = wire.read_varint(self.content, at, end)
+            lengths.append(length)
+        if at + sum(lengths) != end:
+            raise WireError(f"{end} bytes for strings that take {at + sum(lengths)} with their lengths")
+        starts = accumulate(lengths, initial=at)
+        return [self.content[start : start + length] for start, length in zip(starts, lengths, strict=False)]
 
     def _numbers(self, want: DType) -> Array:
         """Values in a field of their own type, packed or not."""

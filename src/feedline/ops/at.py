@@ -37,6 +37,15 @@ def at(dataset: Face[Any], index: int) -> Any:
     return _row(plan, i)  # files have changed since their records were counted
 
 
+def item(dataset: Any, index: int) -> Any:
+    """Element number `index` of a dataset, as `at` gives it; a negative number counts from the end."""
+    i = integer(index, "index", "dataset[index]")
+    n = len(dataset) if i < 0 else 0
+    if n + i < 0:
+        raise OutOfRangeError(f"index {i} is out of range for a dataset of {n} elements")
+    return at(dataset, n + i)
+
+
 def _row(plan: Node, i: int) -> Any:
     rows = _by_number(plan)
     n = rows.cardinality()

@@ -99,7 +99,11 @@ class Map(RowWise):
 
     def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
         """Row by row, each to its place."""
-        return self.function.on_rows_into(block, where)
+        try:
+            return self.function.on_rows_into(block, where)
+        except RowFailed as failed:
+            failed.locate(block)
+            raise
 
     def _parsed(self, block: Block) -> Block:
         """Whole columns up to a bad row, which is done by itself and tells what is wrong, and again after it."""
@@ -149,9 +153,11 @@ class Map(RowWise):
 
     def rows(self, index: Array) -> Block:
         """The function applied to just these rows."""
+        elements = self.input.rows(index)
         try:
-            return self.apply(self.input.rows(index))
+            return self.apply(elements)
         except RowFailed as failed:
+            failed.locate(elements)
             raise self.blame(failed, int(index[failed.index])) from failed.error
 
 

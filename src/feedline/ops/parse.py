@@ -101,7 +101,7 @@ class Parse(RowWise):
     def blame(self, failed: RowFailed, number: int) -> Exception:
         """Names the element."""
         what = str(failed.error).removeprefix("parse: ")
-        return InvalidArgumentError(f"parse at step {self.position} failed on element {number}: {what}")
+        return InvalidArgumentError(f"parse at step {self.position} failed{failed.on(number)}: {what}")
 
     @property
     def indexable(self) -> bool:
@@ -110,9 +110,11 @@ class Parse(RowWise):
 
     def rows(self, index: Array) -> Block:
         """Just these rows, parsed."""
+        records = self.input.rows(index)
         try:
-            return self.apply(self.input.rows(index))
+            return self.apply(records)
         except RowFailed as failed:
+            failed.locate(records)
             raise self.blame(failed, int(index[failed.index])) from failed.error
 
 

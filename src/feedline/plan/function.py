@@ -294,11 +294,10 @@ class Function:
     def blame(self, op: str, position: int, number: int | None, failed: RowFailed) -> Exception:
         """The exception for a failed call: `map at step 3 (train.py:41 'decode') failed on element 7: …`."""
         place = f" ({self.where} {self.name!r})" if self.where else f" ({self.name!r})"
-        element = "" if number is None else f" on element {number}"
         path = f" ({failed.path})" if failed.path else ""
         error = failed.error
         kind = "" if isinstance(error, errors.OpError) else f"{type(error).__name__}: "
-        text = f"{op} at step {position}{place} failed{element}{path}: {kind}{error}"
+        text = f"{op} at step {position}{place} failed{failed.on(number)}{path}: {kind}{error}"
         blamed = errors.in_function(error, text)
         blamed.__cause__ = error
         return blamed

@@ -415,10 +415,14 @@ class RowWise(Node):
 
     def applied(self, block: Block, number: int, draws: Draws | None) -> Block:
         """`apply` to rows whose first is the iteration's row `number`."""
-        if draws is None:
-            return self.remade(block)
-        with self.drawing(number, draws):
-            return self.apply(block)
+        try:
+            if draws is None:
+                return self.remade(block)
+            with self.drawing(number, draws):
+                return self.apply(block)
+        except RowFailed as failed:
+            failed.locate(block)
+            raise
 
     @contextmanager
     def drawing(self, number: int, draws: Draws | None) -> Iterator[None]:

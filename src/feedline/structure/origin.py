@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+
+_tellers: list[Callable[[int], str]] = []
+
+
+def register_teller(tell: Callable[[int], str]) -> None:
+    """Says what puts the number of a row into words: `io.places`, which stands above."""
+    _tellers.append(tell)
 
 
 class Origin:
@@ -22,6 +30,11 @@ class Origin:
     def numbers(self) -> Array:
         """A number per row."""
         return self.offsets + self.base if self.base else self.offsets
+
+    def place(self, row: int) -> str:
+        """The file and the byte where a row begins, in words; empty for one that is in memory."""
+        number = self.base + int(self.offsets[row])
+        return _tellers[0](number) if _tellers and number >= 0 else ""
 
     def slice(self, start: int, stop: int) -> Origin:
         """That of the rows start to stop."""

@@ -70,11 +70,11 @@ def test_after_a_bad_record_the_next_is_read(tmp_path: Path) -> None:
         form(fl.int32, [""]),
         [
             (1, b"a"),
-            "FILE, record 1: field 0 is no valid int32: 'x'",
-            "FILE, record 2: 2 fields are expected and it has 1",
-            "FILE, record 3: 2 fields are expected and it has 3",
+            "FILE, record 1 (byte 4): field 0 is no valid int32: 'x'",
+            "FILE, record 2 (byte 8): 2 fields are expected and it has 1",
+            "FILE, record 3 (byte 10): 2 fields are expected and it has 3",
             (4, b"e"),
-            "FILE, record 5: field 0 is missing, and it has no default",
+            "FILE, record 5 (byte 20): field 0 is missing, and it has no default",
             (5, b"g"),
         ],
     )
@@ -86,9 +86,9 @@ def test_quotes_that_are_wrong(tmp_path: Path) -> None:
         b'a"b,1\n"c"d,2\n"e",3\n"f,4\n',
         form([""], [0]),
         [
-            "FILE, record 0: a field that is not in quotes has a quote in it",
-            "FILE, record 1: a quote inside a field in quotes must be doubled",
-            "FILE, record 2: the file ends inside a field in quotes",
+            "FILE, record 0 (byte 0): a field that is not in quotes has a quote in it",
+            "FILE, record 1 (byte 6): a quote inside a field in quotes must be doubled",
+            "FILE, record 2 (byte 19): the file ends inside a field in quotes",
         ],
     )
 
@@ -96,7 +96,7 @@ def test_quotes_that_are_wrong(tmp_path: Path) -> None:
 def test_header(tmp_path: Path) -> None:
     check(tmp_path / "a", b'"h\n1"\n1\n', form([0], header=True), [(1,)])
     check(tmp_path / "a", b"h", form([0], header=True), [])
-    check(tmp_path / "a", b"", form([0], header=True), ["FILE, record 0: there is no header"])
+    check(tmp_path / "a", b"", form([0], header=True), ["FILE, record 0 (byte 0): there is no header"])
     path = tmp_path / "a"
     path.write_bytes(b'h"\n1\n')
     reader = CsvReader(os.fsencode(path), form([0], header=True))
@@ -108,9 +108,9 @@ def test_header(tmp_path: Path) -> None:
 
 def test_select_and_exclude(tmp_path: Path) -> None:
     data = b"1,x,3\n4\n5,y,6,7\n"
-    few = "FILE, record 1: 2 fields are expected and it has 1"
+    few = "FILE, record 1 (byte 6): 2 fields are expected and it has 1"
     check(tmp_path / "a", data, form([0], [0], select=(0, 2)), [(1, 3), few, (5, 6)])
-    many = "FILE, record 2: 2 fields are expected and it has 3"
+    many = "FILE, record 2 (byte 8): 2 fields are expected and it has 3"
     check(tmp_path / "a", data, form([0], [0], exclude=(1,)), [(1, 3), few, many])
 
 

@@ -8,6 +8,7 @@ import io
 import json
 import struct
 import tracemalloc
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -79,6 +80,48 @@ def test_a_cut_jpeg_is_recovered_on_demand() -> None:
     got = fl.io.decode_jpeg(cut, try_recover_truncated=True)
     assert got.shape == whole.shape
     assert np.array_equal(got[:8], whole[:8])
+
+
+def test_no_pixel_of_a_damaged_jpeg_is_what_happened_to_be_in_memory() -> None:
+    """TensorFlow raises where the decoder gives up; damage that it passes over gives the same pixels each time."""
+    data, random = FILES["prog.jpg"], np.random.default_rng(3)
+    raised = 0
+    for _ in range(100):
+        at, bit = int(random.integers(200, len(data))), 1 << int(random.integers(8))
+        damaged = data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :] if random.integers(2) else data[:at]
+        seen = set()
+        for filler in (1, 77, 200):
+            left = [np.full((37, 53, 3), filler, np.uint8) for _ in range(20)]
+            del left
+            try:
+                seen.add(fl.io.decode_jpeg(damaged, try_recover_truncated=True).tobytes())
+            except fl.errors.InvalidArgumentError as e:
+                seen.add(str(e))
+                raised += "pixels are missing" in str(e)
+        assert len(seen) == 1, (at, bit)
+    assert raised
+
+
+def test_numbers_that_are_light_become_gray_as_without_a_gamma() -> None:
+    """What TensorFlow gives for these pixels, with gAMA chunks of 1, 1.05 and 0.5."""
+    pixels = np.array([[[217, 162, 130], [68, 78, 10], [44, 4, 19]]], np.uint8)
+    plain = fl.io.encode_png(pixels)
+
+    def gray(gamma: int) -> list[int]:
+        body = b"gAMA" + struct.pack(">I", gamma)
+        chunk = struct.pack(">I", 4) + body + struct.pack(">I", zlib.crc32(body))
+        made: list[int] = fl.io.decode_png(plain[:33] + chunk + plain[33:], channels=1).ravel().tolist()
+        return made
+
+    assert gray(100000) == gray(105000) == [174, 67, 17]
+    assert gray(50000) == [177, 70, 28]
+
+
+@pytest.mark.parametrize("name", ["gray.jpg", "ct2_8.png", "delta.gif"])
+def test_arguments_are_checked_for_every_format(name: str) -> None:
+    for bad in ({"ratio": 3}, {"dct_method": "FLOAT"}):
+        with pytest.raises(fl.errors.InvalidArgumentError, match=f"{next(iter(bad))} must be"):
+            fl.io.decode_jpeg(FILES[name], **bad)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ def test_jpeg_density_and_metadata() -> None:
         (lambda: fl.io.encode_jpeg(PICTURE, density_unit="m"), "'in' or 'cm', got 'm'"),
         (lambda: fl.io.encode_jpeg(PICTURE, x_density=-1), "from 0 to 65535, got -1"),
         (lambda: fl.io.encode_jpeg(PICTURE[:0]), "no pixels"),
+        (lambda: fl.io.encode_jpeg(PICTURE[..., :0]), "no pixels"),
+        (lambda: fl.io.encode_png(PICTURE[..., :0]), "no pixels"),
         (lambda: fl.io.encode_jpeg(np.zeros((1, 65536, 1), np.uint8)), "may have 65535 pixels"),
         (lambda: fl.io.encode_png(PICTURE, compression=10), "from -1 to 9, got 10"),
         (lambda: fl.io.encode_png(np.zeros((2, 2, 5), np.uint8)), "1 to 4 channels"),

@@ -98,6 +98,9 @@ def test_keys_and_shapes() -> None:
         (text("floatList", [float("nan")]), "NaN must stand in quotes"),
         (text("bytesList", ["!"]), "must be base64, got '!'"),
         (text("bytesList", ["Y"]), "must be base64"),
+        (text("bytesList", ["YQ="]), "must be base64, got 'YQ='"),
+        (text("bytesList", ["YWJj="]), "must be base64"),
+        (text("bytesList", ["===="]), "must be base64"),
         (text("bytesList", [1]), "must be a string of base64, got 1"),
     ],
 )

@@ -88,3 +88,26 @@ def test_specs() -> None:
     assert spec([], (4,)) == RaggedTensorSpec([4, None], fl.int64, 1, fl.int32)
     assert spec([lengths, pairs], (None,)) == RaggedTensorSpec([None, None, None, 2], fl.int64, 2, fl.int32)
     assert spec([pairs, lengths], (None,)) == RaggedTensorSpec([None, None, 2, None], fl.int64, 3, fl.int32)
+
+
+def test_examples_and_batches_without_the_feature() -> None:
+    for partition in (RF.RowSplits, RF.RowLengths, RF.RowStarts, RF.RowLimits, RF.ValueRowIds):
+        features = {"r": RF(fl.int64, value_key="v", partitions=[partition("p")])}
+        alone = io.parse_single_example(example(), features)["r"]
+        assert alone.to_list() == [] and alone.row_splits.tolist() == [0]
+        assert io.parse_example([example(), example()], features)["r"].to_list() == [[], []]
+        empty = io.parse_example(np.empty(0, object), features)["r"]
+        assert empty.to_list() == [] and empty.row_splits.tolist() == [0] and empty.values.row_splits.tolist() == [0]
+    checked = {"r": RF(fl.int64, value_key="v", partitions=[RF.RowSplits("p")], validate=True)}
+    with pytest.raises(fl.errors.InvalidArgumentError, match="row_splits must not be empty"):
+        io.parse_single_example(example(), checked)
+
+
+@pytest.mark.parametrize("row", [2**62, 2**63 - 1])
+def test_more_rows_than_fit_in_memory(row: int) -> None:
+    features = {"r": RF(fl.int64, value_key="v", partitions=[RF.ValueRowIds("p")], row_splits_dtype=fl.int64)}
+    bad = example(v=[1], p=[row])
+    with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'r' cannot be cut"):
+        io.parse_single_example(bad, features)
+    with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'r' cannot be cut"):
+        io.parse_example([bad], features)

@@ -68,10 +68,10 @@ def test_rows_before_a_bad_one_come_first_and_those_after_it_next(tmp_path: Path
     file = write(tmp_path / "a", "1,2\nx,4\n3\n5,6\n,8\n")
     expect = [
         (1, 2),
-        Raises(InvalidArgumentError, "a, record 1: field 0 is no valid int32: 'x'"),
-        Raises(InvalidArgumentError, "a, record 2: 2 fields are expected and it has 1"),
+        Raises(InvalidArgumentError, r"a, record 1 \(byte 4\): field 0 is no valid int32: 'x'"),
+        Raises(InvalidArgumentError, r"a, record 2 \(byte 8\): 2 fields are expected and it has 1"),
         (5, 6),
-        Raises(InvalidArgumentError, "a, record 4: field 0 is missing, and it has no default"),
+        Raises(InvalidArgumentError, r"a, record 4 \(byte 14\): field 0 is missing, and it has no default"),
     ]
     check_errors(Csv(file, [fl.int32, [0]]), expect)
     check(Csv(file, [fl.int32, [0]]).ignore_errors(), [(1, 2), (5, 6)])

@@ -110,7 +110,7 @@ def test_errors_can_be_ignored(tmp_path: Path) -> None:
     file = write(tmp_path / "a", "a,b\n1,2\n3\nx,y\n4,5\n")
     ds = make(file, 1, column_defaults=[0, 0], ignore_errors=True)
     assert [(b["a"].tolist(), b["b"].tolist()) for b in ds] == [([1], [2]), ([4], [5])]
-    with pytest.raises(fl.errors.InvalidArgumentError, match="record 1: 2 fields are expected"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"record 1 \(byte 8\): 2 fields are expected"):
         list(make(file, 1, column_defaults=[0, 0]))
 
 

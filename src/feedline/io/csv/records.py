@@ -139,4 +139,6 @@ class CsvReader(Reader):
         return _PROBLEMS.get(stop) or problem(stop, at, text, self._form.columns)
 
     def _error(self, place: Place, wrong: str) -> Exception:
-        return InvalidArgumentError(f"{shown(self._stream.name)}, record {place.number}: {wrong}")
+        return InvalidArgumentError(
+            f"{shown(self._stream.name)}, record {place.number} (byte {place.offset}): {wrong}"
+        )

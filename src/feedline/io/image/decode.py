@@ -39,6 +39,7 @@ def decode_jpeg(
     Pixels are those of TensorFlow, as long as both use libjpeg-turbo with the same method. Needs `feedline[images]`.
     """
     data = _bytes(contents, "decode_jpeg")
+    jpeg.check(ratio, dct_method)
     if data[:3] == jpeg.MAGIC:
         return jpeg.decode(data, channels, ratio, fancy_upscaling, try_recover_truncated, dct_method)
     return _single(_decoded(data, channels, "decode_jpeg"), "decode_jpeg")
@@ -65,6 +66,7 @@ def decode_and_crop_jpeg(
     fewer colours than pixels.
     """
     data = _bytes(contents, "decode_and_crop_jpeg")
+    jpeg.check(ratio, dct_method)
     window = dense(crop_window)
     if window.shape != (4,) or window.dtype.kind not in "iu":
         raise InvalidArgumentError(f"crop_window must be 4 integers: top, left, height, width; got {crop_window!r}")

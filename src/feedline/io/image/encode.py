@@ -88,6 +88,6 @@ def _pixels(image: Any, op: str, dtypes: tuple[type[Any], ...], more: bool = Fal
         raise InvalidArgumentError(f"{op}: the image must be {names}, got {pixels.dtype}; see convert_image_dtype")
     if pixels.ndim < 3 or (pixels.ndim > 3 and not more):
         raise InvalidArgumentError(f"{op}: the image must be [height, width, channels], got shape {list(pixels.shape)}")
-    if not pixels[..., 0].size:
+    if not pixels.size:
         raise InvalidArgumentError(f"{op}: the image has no pixels: shape {list(pixels.shape)}")
     return pixels

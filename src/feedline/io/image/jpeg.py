@@ -23,10 +23,6 @@ def decode(
     data: bytes, channels: int, ratio: int = 1, fancy: bool = True, recover: bool = False, dct: str = ""
 ) -> Array:
     """The pixels [height, width, channels]; 0 channels means 1 for a gray file, else 3. See `io.decode_jpeg`."""
-    if ratio not in (1, 2, 4, 8):
-        raise InvalidArgumentError(f"ratio must be 1, 2, 4 or 8, got {ratio}")
-    if dct not in _METHODS:
-        raise InvalidArgumentError(f"dct_method must be one of {', '.join(map(repr, _METHODS))}, got {dct!r}")
     if channels not in (0, 1, 3):
         raise InvalidArgumentError(f"a JPEG file has 1 or 3 channels, or give 0 for what is there; got {channels}")
     height, width, space = _header(data)
@@ -39,6 +35,14 @@ def decode(
         options |= {"min_factor": ratio, "min_height": -(-height // ratio), "min_width": -(-width // ratio)}
     pixels = _pixels(data, target, recover, options)
     return _from_four(pixels, _ADOBE in data) if four else pixels
+
+
+def check(ratio: int, dct: str) -> None:
+    """Whether the arguments of `io.decode_jpeg` can be; they must be right for files of other formats too."""
+    if ratio not in (1, 2, 4, 8):
+        raise InvalidArgumentError(f"ratio must be 1, 2, 4 or 8, got {ratio}")
+    if dct not in _METHODS:
+        raise InvalidArgumentError(f"dct_method must be one of {', '.join(map(repr, _METHODS))}, got {dct!r}")
 
 
 def shape(data: bytes) -> tuple[int, int, int]:
@@ -68,9 +72,13 @@ def _pixels(data: bytes, space: str, recover: bool, options: dict[str, Any]) -> 
             ) from None
     try:
         pixels = decode_jpeg(data, space, strict=False, **options)
-        return pixels
+        # Damage that ends the decoding leaves memory as it was: what is written must come out over anything.
+        again = decode_jpeg(data, space, strict=False, buffer=~pixels, **options)
     except ValueError as e:
         raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
+    if not np.array_equal(pixels, again):
+        raise InvalidArgumentError(f"a JPEG file of {len(data)} bytes is damaged, so that pixels are missing")
+    return pixels
 
 
 def _from_four(pixels: Array, inverted: bool) -> Array:

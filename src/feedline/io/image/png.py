@@ -77,7 +77,8 @@ def _read(data: bytes) -> _Picture:
         elif name == b"tRNS":
             transparency = body
         elif name == b"gAMA" and len(body) == 4:
-            gamma = struct.unpack(">I", body)[0] / 100000
+            number = struct.unpack(">I", body)[0]
+            gamma = 0.0 if 95000 < number <= 105000 else number / 100000  # numbers that are light, libpng just sums
         elif name == b"sRGB":
             gamma = 0.45455
         elif name == b"IDAT":

@@ -166,8 +166,11 @@ def _string(item: Any) -> bytes:
     if not isinstance(item, str):
         raise _Wrong(f"must be a string of base64, got {_shown(item)}")
     letters = item.rstrip("=").replace("-", "+").replace("_", "/")
+    padding = "=" * (-len(letters) % 4)  # all of it may be left out
     try:
-        return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
+        if len(item) not in (len(letters), len(letters) + len(padding)):
+            raise ValueError("too much padding, or too little")
+        return base64.b64decode(letters + padding, validate=True)
     except (binascii.Error, ValueError):
         raise _Wrong(f"must be base64, got {_shown(item)}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,8 @@ def in_rows(key: str, feature: RaggedFeature, raw: dict[str, Any]) -> Any:
             if isinstance(raw[feature.value_key or key], RaggedTensor):
                 value = _cut_batch(value, partition, raw)
             else:
-                value = _cut(value, partition, raw, feature.row_splits_dtype.dtype)
-        except ValueError as e:
+                value = _cut(value, partition, raw, feature)
+        except (ValueError, OverflowError, MemoryError) as e:  # row ids may ask for more rows than fit in memory
             raise InvalidArgumentError(f"the ragged feature {key!r} cannot be cut by {partition!r}: {e}") from None
     return value
 
@@ -51,11 +52,14 @@ def ragged_spec(feature: RaggedFeature, batch: tuple[int | None, ...]) -> Any:
     return RaggedTensorSpec(shape, feature.dtype, rank, feature.row_splits_dtype)
 
 
-def _cut(value: Any, partition: Any, raw: dict[str, Any], dtype: Any) -> Any:
+def _cut(value: Any, partition: Any, raw: dict[str, Any], feature: RaggedFeature) -> Any:
+    dtype = feature.row_splits_dtype.dtype
     if isinstance(partition, UniformRowLength):
         return _uniform(value, partition.length, dtype)
     by: Array = raw[partition.key].astype(dtype)
     if isinstance(partition, RowSplits):
+        if not len(by) and not len(value) and not feature.validate:  # an example without the feature has no rows
+            by = np.zeros(1, dtype)
         return RaggedTensor.from_row_splits(value, by)
     if isinstance(partition, RowLengths):
         return RaggedTensor.from_row_lengths(value, by)
@@ -86,8 +90,8 @@ def _cut_batch(batch: Any, partition: Any, raw: dict[str, Any]) -> Any:
             shifted = np.delete(shifted, first)
             splits = np.concatenate([[0], np.cumsum(np.maximum(counts - 1, 0))]).astype(dtype)
         return RaggedTensor.from_row_splits(RaggedTensor.from_row_limits(batch.values, shifted), splits)
-    rows_of_each = [int(part.max()) + 1 if len(part) else 0 for part in np.split(numbers, splits[1:-1])]
-    before = np.concatenate([[0], np.cumsum(rows_of_each)]).astype(dtype)
+    rows_of_each = [int(numbers[start:end].max(initial=-1)) + 1 for start, end in pairwise(splits)]
+    before = np.concatenate([[0], np.cumsum(np.array(rows_of_each, np.int64))]).astype(dtype)
     ids = numbers + np.repeat(before[:-1], counts)
     return RaggedTensor.from_row_splits(
         RaggedTensor.from_value_rowids(batch.values, ids, nrows=int(before[-1])), before

@@ -97,8 +97,8 @@ class TFRecords(Files):
             return 'with compression_type="AUTO" a file may be compressed; leave it out if none is'
         if self.compression_type and self.names:
             return (
-                f"{self.names[0]!r} is {self.compression_type}-compressed, and compressed files can only be read from "
-                "the beginning; write the records to files without compression, or use save and Dataset.load"
+                f"{shown(self.names[0])} is {self.compression_type}-compressed, and compressed files can only be read "
+                "from the beginning; write the records to files without compression, or use save and Dataset.load"
             )
         return "" if self.numbered else "some files are not local; copy them first"
 
@@ -168,8 +168,8 @@ def tfrecord_dataset(
     Records of files that are not compressed can be had by number.
 
     >>> ds = fl.TFRecordDataset(path)
-    >>> len(ds), ds.at(1), list(ds.global_shuffle(seed=3))
-    (2, b'two', [b'two', b'one'])
+    >>> len(ds), ds.at(1), ds[-1], list(ds.global_shuffle(seed=3))
+    (2, b'two', b'two', [b'two', b'one'])
 
     For that the records are counted when it is first asked for, which takes a look at every header; `cardinality` stays
     unknown. See `fl.io.tfrecord_index` for what is kept of it. A file that changes while an iteration goes by numbers
