@@ -27,10 +27,8 @@ from feedline.random import seeds
 from feedline.structure.block import Block
 
 WORTH_A_THREAD = 100e-6
-"""Seconds per block from which on a thread makes them, and as many more as its bytes take from one processor's cache to
-another's:"""
-CROSSING = 8e9
-"""bytes per second."""
+"""Seconds per block from which on a thread makes them, and as many more as its bytes take to another cache."""
+CROSSING = 8e9  # bytes per second
 FAST = 2e8
 """Where blocks come at so many bytes per second, one that takes long may be the time it takes to begin, or that of
 somebody else. Those in a row that are worth a thread must take so many seconds together:"""
