@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,18 @@ os.environ.setdefault("KERAS_BACKEND", "jax")  # before anything imports Keras, 
 import feedline as fl
 
 PATIENCE_S = 2.0
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What examples in docstrings, and programs that tests start, leave among the system's temporary files goes into a
+    folder of pytest's, which is removed after a run in which nothing failed.
+    """
+    folder = str(tmp_path_factory.mktemp("t"))  # short: paths of sockets have 108 characters at most
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", folder)
+        patch.setenv("TMPDIR", folder)
+        yield
 
 
 @pytest.fixture(autouse=True)

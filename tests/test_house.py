@@ -7,6 +7,9 @@ import importlib
 import inspect
 import pkgutil
 import re
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,3 +118,11 @@ def test_nothing_is_left_for_later_in_the_code() -> None:
     files = [p for p in [*_files(SOURCE), *_files(TESTS)] if p != Path(__file__)]
     found = [f"{p.relative_to(ROOT)}: {m[0]}" for p in files for m in [words.search(p.read_text())] if m]
     assert not found, f"left for later: {found}"
+
+
+def test_temporary_files_go_where_pytest_removes_them(tmp_path_factory: pytest.TempPathFactory) -> None:
+    made = Path(tempfile.mkdtemp())
+    assert made.is_relative_to(tmp_path_factory.getbasetemp())
+    code = "import tempfile; print(tempfile.mkdtemp())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).is_relative_to(tmp_path_factory.getbasetemp())

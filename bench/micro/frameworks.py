@@ -1,4 +1,4 @@
-"""What handing batches to a framework costs: `python bench/micro/frameworks.py [--rounds N]`.
+"""What handing batches to a framework costs: `python bench/micro/frameworks.py [--rounds N] [--sizes]`.
 
 Iterates the same batches as NumPy arrays and as what `to_torch` and `to_jax` give, on the CPU, in turn within one
 process, and prints the medians of the rounds; the exit status says whether the bounds hold. Times are processor time of
@@ -10,9 +10,12 @@ all threads: nothing here waits, and other load on the machine does not count.
     rows       256 rows of 32 float32 in memory, shuffled
 
 Tensors of PyTorch share the memory of the batch, and what remains is the call that makes them. So do arrays of JAX on
-the CPU where the memory begins at a multiple of 64 bytes, as that of batches which are put together does; others, like
-results of NumPy's own functions, JAX copies. `device_put` is what JAX itself takes for the same batches and the same
-number of them ahead. Where a bound is missing, the batches take so little time that the framework's own calls count.
+the CPU, since under `to_jax` all arrays begin at a multiple of 64 bytes. `device_put` is what JAX itself takes for the
+same batches and the same number of them ahead: it copies those that NumPy's own functions have made. Where a bound is
+missing, the batches take so little time that the framework's own calls count.
+
+With `--sizes`, batches of 1 KB to 64 MB with 1 to 10 leaves, which `batch` copies out of an array in memory and which
+nothing else is done to: the least time that a batch can take, and so the most that a framework can add to it.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import random
 import statistics
 import time
 from collections import deque
@@ -39,7 +43,7 @@ AHEAD = 2
 # workload: which way, against which other, bounded?
 TABLE: dict[str, list[tuple[str, str, bool]]] = {
     "photos": [("to_torch", "numpy", True), ("to_jax", "numpy", True)],
-    "stacked": [("to_torch", "numpy", True), ("to_jax", "numpy", False)],
+    "stacked": [("to_torch", "numpy", True), ("to_jax", "numpy", True)],
     "images": [("to_torch", "numpy", True), ("to_jax", "device_put", True), ("to_jax", "numpy", False)],
     "rows": [("to_torch", "numpy", False), ("to_jax", "device_put", False), ("to_jax", "numpy", False)],
 }
@@ -83,6 +87,13 @@ def rows() -> Any:
     return ds.batch(256)
 
 
+def sized(size: int, leaves: int) -> Any:
+    """Batches of 64 rows that have so many bytes in so many leaves; at least 4 of them, over and over."""
+    count = max(4, (4 << 20) // size)
+    columns = np.ones((leaves, 64 * count, max(1, size // (256 * leaves))), np.float32)
+    return fl.Dataset.from_tensor_slices(tuple(columns)).batch(64).repeat(max(1, 64 // count))
+
+
 def by_hand(ds: Any) -> Iterator[Any]:
     """What one would write instead of `to_jax`."""
     import jax
@@ -105,11 +116,49 @@ def seconds(make: Callable[[], Any]) -> float:
     return (time.process_time() - start) / count
 
 
+def measured(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    """Seconds per batch of each way in each round. Their order changes, since each finds what the one before left."""
+    found: dict[str, list[float]] = {way: [] for way in ways}
+    order = list(ways)
+    for number in range(rounds + 1):
+        random.Random(number).shuffle(order)
+        for way in order:
+            taken = seconds(ways[way])
+            if number:  # the first round is for warming up
+                found[way].append(taken)
+    return found
+
+
+def ratio_of(found: dict[str, list[float]], way: str, other: str) -> float:
+    """How many times as long one way takes as another, in the median round."""
+    return statistics.median(a / b for a, b in zip(found[way], found[other], strict=True))
+
+
+def sizes(rounds: int) -> None:
+    """Prints the table of sizes."""
+    print("batch    leaves      numpy        to_torch                 to_jax")
+    for size in (1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26):
+        for leaves in (1, 3, 10):
+            ds = sized(size, leaves)
+            ways = {"numpy": ds.__iter__, "to_torch": ds.to_torch().__iter__, "to_jax": ds.to_jax().__iter__}
+            found = measured(ways, rounds)
+            base = statistics.median(found["numpy"]) * 1e6
+            shown = [f"{size >> 10:5} KB {leaves:5} {base:9.1f} µs"]
+            for way in ("to_torch", "to_jax"):
+                mine = statistics.median(found[way]) * 1e6
+                shown.append(f"{mine:9.1f} µs {ratio_of(found, way, 'numpy'):6.2f} x")
+            print("   ".join(shown), flush=True)
+
+
 def main() -> int:
     """Runs the rounds and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--sizes", action="store_true")
     args = parser.parse_args()
+    if args.sizes:
+        sizes(args.rounds)
+        return 0
     good = True
     for name, lines in TABLE.items():
         ds = globals()[name]()
@@ -119,15 +168,10 @@ def main() -> int:
             "device_put": lambda ds=ds: by_hand(ds),
             "to_jax": ds.to_jax(prefetch=AHEAD).__iter__,
         }
-        found: dict[str, list[float]] = {way: [] for way in ways}
-        for number in range(args.rounds + 1):
-            for way, make in ways.items():
-                taken = seconds(make)
-                if number:  # the first round is for warming up
-                    found[way].append(taken)
+        found = measured(ways, args.rounds)
         for way, other, bounded in lines:
             mine, theirs = (statistics.median(found[w]) * 1e6 for w in (way, other))
-            ratio = statistics.median(a / b for a, b in zip(found[way], found[other], strict=True))
+            ratio = ratio_of(found, way, other)
             verdict = f"≤ {MOST:g}   {'ok' if ratio <= MOST else 'MISSED'}" if bounded else ""
             good &= ratio <= MOST or not bounded
             print(f"{name:<8} {way:<9} {mine:9.1f} µs   {other:<10} {theirs:9.1f} µs {ratio:7.2f} x   {verdict}")

@@ -9,6 +9,7 @@ void register_example_write(nanobind::module_& m);
 void register_gather(nanobind::module_& m);
 void register_lines(nanobind::module_& m);
 void register_gif(nanobind::module_& m);
+void register_memory(nanobind::module_& m);
 void register_png(nanobind::module_& m);
 void register_random(nanobind::module_& m);
 void register_resize(nanobind::module_& m);
@@ -28,6 +29,7 @@ NB_MODULE(_native, m) {
   feedline::register_gather(m);
   feedline::register_lines(m);
   feedline::register_gif(m);
+  feedline::register_memory(m);
   feedline::register_png(m);
   feedline::register_random(m);
   feedline::register_resize(m);

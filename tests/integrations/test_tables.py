@@ -122,3 +122,30 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch, method: str, packa
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=rf"{method} needs the package {package}: pip install 'feedline\[{extra}\]'"):
         getattr(D.range(3), method)()
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (2, 0, 3), (2, 3, 0), (2, 1, 0, 0), (0, 3)])
+def test_arrays_without_items(shape: tuple[int, ...]) -> None:
+    array = np.ones(shape, np.float32)
+    table = D.from_tensor_slices(array).to_arrow()
+    assert table["value"].to_pylist() == array.tolist()
+    assert table.num_rows == len(D.from_tensor_slices(array).to_pandas()) == shape[0]
+    assert str(table.schema.field("value").type).startswith("fixed_size_list<")
+    table.validate(full=True)
+
+
+def test_ragged_and_sparse_values_keep_their_dtype() -> None:
+    ragged = D.from_tensor_slices(fl.ragged.constant([[[1.5], [2.0, 3.0]], [], [[4.0]]], dtype=np.float32)).to_arrow()
+    assert ragged["value"].to_pylist() == [[[1.5], [2.0, 3.0]], [], [[4.0]]]
+    assert str(ragged.schema.field("value").type) == "large_list<item: large_list<item: float>>"
+    words = D.from_tensor_slices(fl.ragged.constant([["a"], ["b", "c"]])).to_arrow()
+    assert words["value"].to_pylist() == [[b"a"], [b"b", b"c"]]
+    uneven = D.range(1, 3).map(lambda i: np.ones((int(i), 2), np.int8)).to_arrow()
+    assert uneven["value"].to_pylist() == [[[1, 1]], [[1, 1], [1, 1]]]
+    assert str(uneven.schema.field("value").type) == "large_list<item: large_list<item: int8>>"
+
+
+def test_names_that_would_be_the_same() -> None:
+    ds = D.from_tensor_slices({"a.b": [1], "a": {"b": [2]}, "c": [3]})
+    assert ds.to_arrow().to_pydict() == {"$.a.b": [2], "$['a.b']": [1], "c": [3]}
+    assert ds.to_pandas().to_dict("list") == {"$.a.b": [2], "$['a.b']": [1], "c": [3]}

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import threading
+from typing import Any
+
 import numpy as np
 import pytest
 
+from feedline import Dataset
+from feedline.structure import memory
 from feedline.structure.memory import LARGE, PAGE, Keeper, address, concatenate, copied, keeper, taken
 
 
@@ -77,3 +84,52 @@ def test_copied_and_taken_are_copies_in_kept_memory() -> None:
         taken(rows[:0], np.zeros(16, np.int64))
     del mine, wanted
     keeper.trim()
+
+
+def test_iterators_that_are_collected_in_the_middle_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Loop:
+        def __init__(self) -> None:
+            self.self, self.iterator = self, iter(Dataset.range(3))
+
+    class Sys:
+        """Garbage is collected whenever it is asked for references, as it may be at any moment."""
+
+        @staticmethod
+        def getrefcount(value: Any) -> int:
+            Loop()
+            gc.collect()
+            return sys.getrefcount(value)
+
+    def work() -> None:
+        for _ in range(3):
+            keeper.empty((LARGE,), np.dtype(np.uint8))
+            keeper.trim()
+
+    monkeypatch.setattr(memory, "sys", Sys)
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(60)
+    assert not worker.is_alive(), "it waits for itself"
+    monkeypatch.undo()
+    keeper.trim()
+    assert keeper.held == 0
+
+
+def test_the_lock_does_not_follow_into_a_child_process() -> None:
+    mine = Keeper()
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with mine._lock:
+            held.set()
+            done.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    try:
+        mine.unlock()
+        assert mine.empty((LARGE,), np.dtype(np.uint8)).nbytes == LARGE
+    finally:
+        done.set()
+        holder.join()

@@ -67,6 +67,29 @@ def test_nothing_is_wider_than_the_terminal(terminal: Terminal, monkeypatch: pyt
     assert max(map(len, seen(terminal))) <= columns
 
 
+def test_what_is_too_wide_goes_by_whole_pieces(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen(terminal)
+    with screen.bar("epoch 1/2", 781, "  ") as bar:
+        bar.to(781, "loss 0.345  valid 92.8%    1,517,832 images/s")
+    screen.heading("A title of some length, which is longer than this terminal is wide")
+    screen.wrapped("step  buffer  why\n8     2       it keeps up on the whole, but not in bursts, and then waits")
+    monkeypatch.setenv("COLUMNS", "30")
+    screen.wrapped("step  buffer  why\n8     2       it keeps up on the whole")
+    assert seen(terminal) == [
+        "  epoch 1/2  781/781  loss 0.345  valid 92.8%",
+        "",
+        "A title of some length, which is longer than this terminal",
+        "is wide",
+        "",
+        "  step  buffer  why",
+        "  8     2       it keeps up on the whole, but not in bursts,",
+        "                and then waits",
+        "  step  buffer  why",
+        "  8     2       it keeps up o…",
+        "",
+    ]
+
+
 def test_plain_lines_where_there_is_no_terminal() -> None:
     stream = io.StringIO()
     screen = Screen(stream)

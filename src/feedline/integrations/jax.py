@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import functools
 from collections import deque
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from feedline.data.iterator import Iterator
 from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.integrations.alike import Alike, let_go
 from feedline.integrations.batches import Batches
-from feedline.integrations.leaves import Dtypes, check, is_string, needed, refused
+from feedline.integrations.leaves import Dtypes, check, converter, is_string, needed, refused
 from feedline.integrations.locked import Driver, locked
 from feedline.integrations.shards import Reader
 from feedline.integrations.staged import Staged
+from feedline.kernels.memory import aligned
 from feedline.plan.arguments import integer
 from feedline.plan.face import Face
 from feedline.structure.memory import LARGE, copied
-from feedline.structure.nest import Tree
+from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import as_dtype
 
@@ -70,6 +73,8 @@ class JaxBatches(Batches):
 
     def iterator(self, part: Any) -> Staged:
         """Arrays on their way to the devices."""
+        if self.sharding is None and self.jax.default_backend() == "cpu":
+            return Made(Arrays(part, self.jax, self._dtypes), self._put, self.prefetch)
         return Staged(Leaves(part, self.jax, self._dtypes), self._put, self.prefetch)
 
 
@@ -79,6 +84,8 @@ class Leaves(Iterator[Any]):
     def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes) -> None:
         self.jax, self.dtypes = jax, dtypes
         self._tree: Tree | None = None
+        self._plain: Callable[[Any], Any] = _never
+        self._any: Callable[[Any], Any] = _never
         super().__init__(dataset._run(), lambda: dataset.element_spec)
 
     def _handed_out(self) -> Any:
@@ -86,13 +93,20 @@ class Leaves(Iterator[Any]):
         if block is None:
             return rows
         tree, wide = block.tree, self.jax.config.jax_enable_x64
-        if tree != self._tree:
-            self.dtypes.check(tree)
+        if tree is not self._tree:
+            if tree != self._tree:
+                self.dtypes.check(tree)
+                self._learn(tree)
             self._tree = tree
         if not self.dtypes.given and all(taken_as_it_is(c, wide) for c in block.columns):
-            return map(lambda row: (tree, tree.flatten(row)), rows)
+            return map(self._plain, rows)
+        return map(self._any, rows)
+
+    def _learn(self, tree: Tree) -> None:
+        """Sets what makes elements of this structure: `_plain` where the leaves need no look, else `_any`."""
         paths = tree.paths()
-        return map(lambda row: (tree, list(map(self._leaf, paths, tree.flatten(row)))), rows)
+        self._plain = lambda row: (tree, tree.flatten(row))
+        self._any = lambda row: (tree, list(map(self._leaf, paths, tree.flatten(row))))
 
     def _leaf(self, path: str, value: Any) -> Any:
         if value is None:
@@ -103,6 +117,57 @@ class Leaves(Iterator[Any]):
         if name is not None:
             value = value.astype(as_dtype(name).dtype)
         return value if self.jax.config.jax_enable_x64 else fitting(path, value)
+
+
+def _never(element: Any) -> Any:
+    raise TypeError("no structure is known yet")
+
+
+class Arrays(Leaves):
+    """An `Iterator` over JAX arrays on the processor. Memory is made so that JAX takes it as it is."""
+
+    def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes) -> None:
+        self._let_go = let_go(jax)
+        with aligned():  # in the threads as well, which see what is set where the iterator is made
+            super().__init__(dataset, jax, dtypes)
+
+    def _refill(self) -> bool:
+        self._let_go()
+        with aligned():
+            return super()._refill()
+
+    def _learn(self, tree: Tree) -> None:
+        super()._learn(tree)
+        leaves, put = self._any, [Alike(self.jax) for _ in tree.paths()]
+
+        def of_any(row: Any) -> Any:
+            with aligned():
+                values = leaves(row)[1]
+            return tree.unflatten([make(value) for make, value in zip(put, values, strict=True)])
+
+        self._plain, self._any = converter(tree, list(put)), of_any
+
+
+class Made(Staged):
+    """Elements that are arrays of JAX when they come out of their iterator."""
+
+    def __init__(self, source: Arrays, put: Put, depth: int) -> None:
+        self._put = put
+        super().__init__(source, _as_it_is, depth)
+
+    def saved(self, element: Any) -> Any:
+        """Copies of its arrays, as `Put` takes them."""
+        leaves, tree = flatten(element)
+        return tree, [leaf if leaf is None else np.array(leaf) for leaf in leaves]
+
+    def restored(self, saved: Any) -> tuple[Any, Any]:
+        """The element, put again."""
+        made = self._put(saved)
+        return made, made
+
+
+def _as_it_is(element: Any) -> Any:
+    return element
 
 
 def taken_as_it_is(column: Any, wide: bool) -> bool:

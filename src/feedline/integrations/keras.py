@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from feedline.integrations.torch import TorchBatches
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import Face
 from feedline.structure.nest import flatten
+from feedline.structure.spec import TensorSpec
 
 OP = "to_keras"
 OLDEST = (3, 7)
@@ -95,6 +96,13 @@ class KerasBatches(Batches):
     def on_epoch_end(self) -> None:
         """Nothing to do: an epoch is an iteration."""
 
+    def gave_nothing(self) -> None:
+        """An iteration has ended before its first batch. Keras would say something else of it."""
+        raise InvalidArgumentError(
+            f"{OP}: the dataset has no batches; a filter may have left nothing, or drop_remainder=True may have left "
+            "out the only one"
+        )
+
     def _batches(self) -> Again:
         self._check_call()
         # Before it trains, Keras takes one batch to see its shape, and then begins anew; at the end of an epoch
@@ -117,12 +125,22 @@ class KerasBatches(Batches):
                     f"{OP}: the dataset has no end, and neither would the epoch; give fit steps_per_epoch=, evaluate "
                     "and predict steps=, validation data validation_steps=, or end the dataset with take(n)"
                 )
-            if frame.f_code.co_name == "fit" and seen.get("class_weight") is not None and seen.get("x") is self:
-                raise InvalidArgumentError(
-                    f"{OP}: class_weight is not applied to a dataset; give the weights as third component of its "
-                    "elements, for instance with map(lambda x, y: (x, y, weights[y]))"
-                )
+            if frame.f_code.co_name in ("fit", "evaluate") and seen.get("x") is self:
+                self._check_arguments(seen)
             frame = frame.f_back
+
+    def _check_arguments(self, given: Mapping[str, Any]) -> None:
+        if given.get("class_weight") is not None:
+            raise InvalidArgumentError(
+                f"{OP}: class_weight is not applied to a dataset; give the weights as third component of its "
+                "elements, for instance with map(lambda x, y: (x, y, weights[y]))"
+            )
+        for name, place in (("y", "second"), ("sample_weight", "third")):
+            if given.get(name) is not None:
+                raise InvalidArgumentError(
+                    f"{OP}: {name} is not used beside a dataset; make it the {place} component of its elements, for "
+                    "instance with zip"
+                )
 
 
 class Again:
@@ -146,7 +164,12 @@ class Again:
             if self._source is None:
                 self._source = iter(self._elements)
             self._first = []
-            element = next(self._source)
+            try:
+                element = next(self._source)
+            except StopIteration:
+                if not self._given and isinstance(self._elements, KerasBatches):
+                    self._elements.gave_nothing()
+                raise
             self._first = [] if self._given else [element]
         self._given += 1
         return element
@@ -170,10 +193,20 @@ def as_arrays(batch: Any) -> Any:
         if leaf is not None and (not isinstance(leaf, (np.ndarray, np.generic)) or is_string(leaf)):
             raise refused(OP, path, leaf)
         if leaf is not None and not leaf.ndim:
-            raise InvalidArgumentError(
-                f"{OP}: the leaf {path} is a scalar, and Keras takes batches; put a batch(n) at the end of the dataset"
-            )
+            raise scalar(path)
     return batch
+
+
+def _batched(path: str, spec: TensorSpec) -> None:
+    if spec.shape.rank == 0:
+        raise scalar(path)
+
+
+def scalar(path: str) -> InvalidArgumentError:
+    """The error for elements that are no batches."""
+    return InvalidArgumentError(
+        f"{OP}: the leaf {path} is a scalar, and Keras takes batches; put a batch(n) at the end of the dataset"
+    )
 
 
 @functools.cache
@@ -206,5 +239,5 @@ def to_keras(self: Face[Any]) -> KerasBatches:
     """
     kind = data_adapter()
     if self._plan.spec_known:
-        check(OP, self.element_spec)
+        check(OP, self.element_spec, _batched)
     return kind(self)

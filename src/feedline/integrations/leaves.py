@@ -40,7 +40,7 @@ def refused(op: str, path: str, leaf: Any) -> InvalidTypeError:
     """The error for a leaf, or its spec, that becomes no array of numbers."""
     for kinds, what, remedy in _NO_TENSOR:
         if isinstance(leaf, kinds):
-            return InvalidTypeError(f"{op}: the leaf {path} {what}, which has no tensor; {remedy}")
+            return InvalidTypeError(f"{op}: the leaf {path} {what}, and there is no such tensor; {remedy}")
     if is_string(leaf):
         return InvalidTypeError(f"{op}: the leaf {path} {_STRINGS[0]}, which have no tensor; {_STRINGS[1]}")
     shown = getattr(leaf, "dtype", type(leaf).__name__)

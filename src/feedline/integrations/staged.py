@@ -47,6 +47,14 @@ class Staged:
         except Exception as e:
             self._error = e
 
+    def saved(self, element: Any) -> Any:
+        """What a checkpoint holds of an element that waits."""
+        return element
+
+    def restored(self, saved: Any) -> tuple[Any, Any]:
+        """The element of a checkpoint, and what was moved of it."""
+        return saved, self._move(saved)
+
     def arrived(self, moved: Any) -> Any:
         """What is handed out for an element that was moved."""
         return moved
@@ -58,7 +66,7 @@ class Staged:
         """Where the consumer is: the iterator's state, and the elements that it has given and the consumer has not got
         yet.
         """
-        return {"iterator": self.source.save(), "ahead": [element for element, _ in self._queue]}
+        return {"iterator": self.source.save(), "ahead": [self.saved(element) for element, _ in self._queue]}
 
     def restore(self, state: Any) -> None:
         """Goes on from there. The state of an iterator that moves nothing ahead will do, too."""
@@ -66,7 +74,7 @@ class Staged:
             state = {"iterator": state, "ahead": []}
         self.source.restore(state["iterator"])
         self._ended, self._error = False, None
-        self._queue = deque((element, self._move(element)) for element in state["ahead"])
+        self._queue = deque(self.restored(saved) for saved in state["ahead"])
 
     def close(self) -> None:
         """Frees what the iterator holds."""

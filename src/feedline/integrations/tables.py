@@ -93,7 +93,9 @@ def _no_rows(spec: Any) -> Any:
 def _names(tree: Tree) -> list[str]:
     if tree.is_leaf:
         return ["value"]
-    return [re.sub(r"\[('?)(.*?)\1\]", r".\2", path[1:]).lstrip(".") for path in tree.paths()]
+    paths = tree.paths()
+    names = [re.sub(r"\[('?)(.*?)\1\]", r".\2", path[1:]).lstrip(".") for path in paths]
+    return [path if names.count(name) > 1 else name for name, path in zip(names, paths, strict=True)]
 
 
 def _for_pandas(column: Any) -> Array:
@@ -119,17 +121,19 @@ def _for_arrow(arrow: Any, name: str, column: Any) -> Any:
         if isinstance(item, (Face, Optional)):
             raise refused("to_arrow", name, item)
     if not column.items:
-        return _no_lists(arrow, name, column.spec)
+        return arrow.array([], _lists(arrow, name, column.spec) or arrow.null())
     if all(isinstance(item, np.ndarray) and item.ndim == 1 for item in column.items):
         ends = np.cumsum([0, *(len(item) for item in column.items)])
         return arrow.LargeListArray.from_arrays(ends, _nested(arrow, name, np.concatenate(column.items)))
-    return arrow.array([_plain(item) for item in column.items])
+    return arrow.array([_plain(item) for item in column.items], _lists(arrow, name, column.spec))
 
 
 def _nested(arrow: Any, name: str, array: Array) -> Any:
     if array.ndim > 1:
-        inner = _nested(arrow, name, array.reshape(-1, *array.shape[2:]))
-        return arrow.FixedSizeListArray.from_arrays(inner, type=arrow.list_(inner.type, array.shape[1]))
+        rows, size, *shape = array.shape
+        inner = _nested(arrow, name, array.reshape(rows * size, *shape))
+        # Not with from_arrays, which would divide by the size to find out how many rows there are.
+        return arrow.Array.from_buffers(arrow.list_(inner.type, size), rows, [None], children=[inner])
     if array.dtype.kind == "O":
         return arrow.array(array, arrow.binary())
     if array.dtype.kind not in "biuf":
@@ -139,14 +143,15 @@ def _nested(arrow: Any, name: str, array: Array) -> Any:
     return arrow.array(array)
 
 
-def _no_lists(arrow: Any, name: str, spec: Any) -> Any:
+def _lists(arrow: Any, name: str, spec: Any) -> Any:
+    """The type of rows of this spec: lists of any size; None where the spec does not say it."""
     dtype, rank = getattr(spec, "dtype", None), getattr(getattr(spec, "shape", None), "rank", None)
     if dtype is None:
-        return arrow.nulls(0)
+        return None
     kind = _nested(arrow, name, np.empty(0, object if dtype == string else dtype.dtype)).type
     for _ in range(rank or 0):
         kind = arrow.large_list(kind)
-    return arrow.array([], kind)
+    return kind
 
 
 def _plain(item: Any) -> Any:

@@ -10,6 +10,7 @@ drivers lock whole pages for devices to read.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -35,7 +36,14 @@ class Keeper:
         self._kept: dict[int, list[Array]] = {}
         self._known: set[int] = set()
         self._total = 0
-        self._lock = threading.Lock()
+        self._trimming = False
+        self.unlock()
+
+    def unlock(self) -> None:
+        """In a child process, where nobody is there to release the lock. It is reentrant: memory may be trimmed while
+        garbage is collected, which happens at any moment, here as well.
+        """
+        self._lock = threading.RLock()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """As `np.empty`, in memory that may have been used before."""
@@ -66,13 +74,19 @@ class Keeper:
     def trim(self) -> None:
         """Frees what nobody uses."""
         with self._lock:
-            for size, buffers in list(self._kept.items()):
-                used = [b for b in buffers if sys.getrefcount(b) > _UNUSED]
-                self._total -= size * (len(buffers) - len(used))
-                self._known -= {id(b) for b in buffers} - {id(b) for b in used}
-                self._kept[size] = used
-                if not used:
-                    del self._kept[size]
+            if self._trimming:  # garbage has been collected in the middle of this
+                return
+            self._trimming = True
+            try:
+                for size, buffers in list(self._kept.items()):
+                    used = [b for b in buffers if sys.getrefcount(b) > _UNUSED]
+                    self._total -= size * (len(buffers) - len(used))
+                    self._known -= {id(b) for b in buffers} - {id(b) for b in used}
+                    self._kept[size] = used
+                    if not used:
+                        del self._kept[size]
+            finally:
+                self._trimming = False
 
     @property
     def held(self) -> int:
@@ -93,6 +107,8 @@ def _unused() -> int:
 
 _UNUSED = _unused()
 keeper = Keeper()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=keeper.unlock)
 
 
 def copied(array: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -15,6 +16,8 @@ WIDTH = 80
 """How wide lines are where there is no terminal to ask."""
 BAR, TAIL = 24, 52
 """How wide a bar is at most, and what stands behind it at least: bars below one another are alike."""
+COLUMN = 20
+"""Text is wrapped within the last column of a table where that has so many characters."""
 SHADES = " .:-=+*#%@"
 GREYS = 232
 """The number of the darkest of a terminal's 24 greys."""
@@ -51,11 +54,18 @@ class Screen:
         print(self._encodable(text), file=self.stream, flush=True)
 
     def wrapped(self, text: str, indent: str = "  ") -> None:
-        """Prints lines, further in; what is too wide for a terminal goes on below."""
+        """Prints lines, further in; what is too wide for a terminal goes on below, in a table below its last column."""
         for line in text.splitlines():
-            wide = self.live and len(indent + line) > self.width
-            pieces = textwrap.wrap(line, self.width, initial_indent=indent, subsequent_indent=indent)
-            self.say("\n".join(pieces) if wide else indent + line)
+            last = re.split(" {2,}", line)[-1]
+            column = indent + line[: len(line) - len(last)]
+            room = self.width - len(column)
+            if not self.live or len(last) <= room:
+                self.say(column + last)
+            elif room < COLUMN and column != indent:
+                self.table(line, indent)
+            else:
+                pieces = textwrap.wrap(last, max(1, room))
+                self.say(column + f"\n{' ' * len(column)}".join(pieces))
 
     def table(self, text: str, indent: str = "  ") -> None:
         """Prints lines, further in; what is too wide for a terminal is cut off, so that columns stay columns."""
@@ -70,7 +80,8 @@ class Screen:
     def heading(self, text: str) -> None:
         """The title of a part."""
         self.say()
-        self.say(self.styled(text, BOLD, CYAN))
+        for line in textwrap.wrap(text, self.width) if self.live else [text]:
+            self.say(self.styled(line, BOLD, CYAN))
         self.say()
 
     def images(self, images: Any, captions: Any, indent: str = "  ") -> None:
@@ -118,6 +129,8 @@ class Bar:
         if room >= 4:
             line = f"{head}{_drawn(screen, self._done / max(1, self._total), room)}  {tail}"
         else:
+            while "  " in tail and len(head + tail) >= screen.width:  # what stands last goes first, and as a whole
+                tail = tail.rpartition("  ")[0].rstrip()
             line = (head + tail)[: screen.width - 1]
         print("\r\x1b[2K" + line, end=end, file=screen.stream, flush=True)
 

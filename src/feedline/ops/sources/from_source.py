@@ -97,7 +97,7 @@ class Lease:
     """A claim on a source; the source is closed with the last one."""
 
     __slots__ = ("_source",)
-    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _lock: ClassVar[Any] = threading.RLock()  # an iterator may be collected, and its claim given up, at any moment
     _count: ClassVar[dict[int, int]] = {}
 
     def __init__(self, source: Source) -> None:
