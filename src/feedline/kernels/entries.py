@@ -1,4 +1,4 @@
-"""An `Example` on the wire: which features are where, and the values of one.
+"""An `Example` or `SequenceExample` on the wire: which features are where, and the values of one.
 
 This reads as TensorFlow's own fast parser does, which differs from protobuf in what it makes of odd input: of a key
 that is there twice the last entry counts, of a list in pieces only the first piece is read, a length that is too long
@@ -15,6 +15,9 @@ from feedline.wire import DELIMITED, FIXED32, FIXED64, VARINT, WireError, read_p
 
 Array = np.ndarray[Any, Any]
 Span = tuple[int, int]
+
+CONTEXT, LISTS = 0x0A, 0x12
+"""The tags of the two fields of a SequenceExample."""
 
 _ENTRY = 0x0A
 _KEY, _VALUE = 0x0A, 0x12
@@ -33,6 +36,23 @@ def entries(data: bytes) -> list[tuple[bytes, Span]]:
             inner = min(at + length, end)
             at = read_entries(data, at, inner, found)
     return found
+
+
+def sequence_entries(data: bytes) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
+    """Where the features of the context and the feature lists of a SequenceExample are; of a key that is there twice,
+    the last.
+    """
+    context: list[tuple[bytes, Span]] = []
+    lists: list[tuple[bytes, Span]] = []
+    at, end = 0, len(data)
+    while at < end:
+        if data[at] in (CONTEXT, LISTS):
+            found = context if data[at] == CONTEXT else lists
+            length, at = read_varint(data, at + 1, end)
+            at = read_entries(data, at, min(at + length, end), found)
+        else:
+            at = skip(data, at, end)
+    return dict(context), dict(lists)
 
 
 def read_entries(data: bytes, at: int, end: int, found: list[tuple[bytes, Span]]) -> int:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.fuzz import messages, mutate
+from tests.fuzz.outcomes import outcome, plain
 from tests.harness import compare
 
 import feedline as fl
 from feedline import wire
+from feedline.io.parsing.sequence import SequenceParser
 
 io, train = fl.io, fl.train
 
@@ -116,3 +121,42 @@ def test_what_is_refused() -> None:
         io.parse_single_sequence_example([b""], None, PAIRS)
     with pytest.raises(ValueError, match="got shape"):
         io.parse_sequence_example([[b""]], None, PAIRS)
+
+
+def test_what_is_damaged_comes_before_what_is_missing() -> None:
+    features = {"f": io.FixedLenSequenceFeature([2], fl.float32), "g": io.FixedLenSequenceFeature([], fl.int64)}
+    good = example({"c": [1]}, {"f": [[0.5, 1.5]], "g": [[1]]})
+    no_list, short = example({"c": [1]}, {"f": [[0.5, 1.5]]}), example({"c": [1]}, {"f": [[0.5]], "g": [[1]]})
+    kind, none = example({"c": [1]}, {"f": [[1]], "g": []}), example({}, {"f": [], "g": []})
+
+    context = {"c": io.FixedLenFeature([], fl.int64)}
+
+    def said(*given: bytes) -> str:
+        found = outcome(lambda: io.parse_sequence_example(list(given), context, features))
+        return str(found.text.removeprefix("parse_sequence_example: "))
+
+    assert said(good, no_list, short, none, b"?").startswith("example 4 is no serialized SequenceExample")
+    assert said(good, no_list, short, none, kind, b"?").startswith("example 4, feature list 'f', step 0 has values of")
+    assert said(good, no_list, short, none).startswith("example 3 has no feature 'c', which is needed")
+    assert said(good, no_list, short).startswith("example 2 has 1 values in step 0 of the feature list 'f'")
+    assert said(good, no_list).startswith("example 1 has no feature list 'g', which is needed")
+
+
+def test_the_kernel_and_one_after_another_give_the_same(tmp_path: Path) -> None:
+    """Features of every kind, of messages of which many are damaged."""
+    rng, seeds = random.Random(4), messages.sequences(tmp_path)
+    parsers = [SequenceParser(*spec, "parse") for spec in messages.SEQUENCE_SPECS]
+    slow = [SequenceParser(*spec, "parse") for spec in messages.SEQUENCE_SPECS]
+    for parser in slow:
+        parser._request = None
+    good = 0
+    for _ in range(300):
+        batch: Any = [rng.choice(seeds) for _ in range(rng.choice((1, 2, 5)))]
+        if rng.random() < 0.7:
+            batch[rng.randrange(len(batch))] = mutate.message(rng, rng.choice(seeds))
+        for given in (batch, batch[0]):
+            for fast, other in zip(parsers, slow, strict=True):
+                found = plain(outcome(lambda fast=fast, given=given: fast(given)))
+                assert found == plain(outcome(lambda other=other, given=given: other(given)))
+                good += isinstance(found, tuple) and not hasattr(found, "kind")
+    assert good > 300
