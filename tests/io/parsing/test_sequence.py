@@ -123,6 +123,41 @@ def test_what_is_refused() -> None:
         io.parse_sequence_example([[b""]], None, PAIRS)
 
 
+RAGGED = io.RaggedFeature
+CUT = [
+    example({}, {"v": [[1, 2, 3], [4], []], "n": [[2, 1], [1], [0]], "i": [[0, 0, 1], [0], []]}),
+    example({}, {}),
+    example({}, {"v": [[5, 6, 7]], "n": [[3]], "i": [[0, 2, 2]]}),
+]
+
+
+@pytest.mark.parametrize(
+    ("partition", "expect"),
+    [
+        (RAGGED.RowLengths("n"), [[[[1, 2], [3]], [[4]], [[]]], [], [[[5, 6, 7]]]]),
+        (RAGGED.ValueRowIds("i"), [[[[1, 2], [3]], [[4]], []], [], [[[5], [], [6, 7]]]]),
+        (RAGGED.UniformRowLength(1), [[[[1], [2], [3]], [[4]], []], [], [[[5], [6], [7]]]]),
+    ],
+)
+def test_partitions_cut_each_step(partition: Any, expect: Any) -> None:
+    features = {"x": RAGGED(fl.int64, "v", [partition])}
+    _, sequences, _ = io.parse_sequence_example(CUT, None, features)
+    assert sequences["x"].to_list() == expect
+    _, none, _ = io.parse_sequence_example([], None, features)
+    assert none["x"].to_list() == []
+    for data, one in zip(CUT, expect, strict=True):
+        assert io.parse_single_sequence_example(data, None, features)[1]["x"].to_list() == one
+
+
+def test_partitions_of_other_steps_are_refused() -> None:
+    data = example({}, {"v": [[1, 2], [3]], "n": [[2, 1]]})
+    for parse, given in ((io.parse_sequence_example, [data]), (io.parse_single_sequence_example, data)):
+        with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'x'"):
+            parse(given, None, {"x": RAGGED(fl.int64, "v", [RAGGED.RowSplits("n")])})
+    with pytest.raises(fl.errors.InvalidArgumentError, match="'x' has other steps than what cuts it"):
+        io.parse_sequence_example([data], None, {"x": RAGGED(fl.int64, "v", [RAGGED.RowLengths("n")])})
+
+
 def test_what_is_damaged_comes_before_what_is_missing() -> None:
     features = {"f": io.FixedLenSequenceFeature([2], fl.float32), "g": io.FixedLenSequenceFeature([], fl.int64)}
     good = example({"c": [1]}, {"f": [[0.5, 1.5]], "g": [[1]]})
