@@ -110,6 +110,14 @@ def test_the_context_is_like_an_example() -> None:
         io.parse_single_sequence_example(kindless, default, None)
 
 
+def test_the_same_features_in_the_context_and_in_lists() -> None:
+    features = {"c": io.VarLenFeature(fl.int64)}
+    data = example({"c": [7]}, {"c": [[8], [9]]})
+    for _ in range(2):
+        assert io.parse_single_sequence_example(data, features, None)[0]["c"].values.tolist() == [7]
+        assert io.parse_single_sequence_example(data, None, features)[1]["c"].values.tolist() == [8, 9]
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="give context_features or sequence_features"):
         io.parse_single_sequence_example(b"")
