@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,11 @@ def _feature(numbers: random.Random) -> fl.train.Feature:
 
 def examples(folder: Path) -> list[bytes]:
     """Some with the types that are asked for, some with any."""
+    return _examples()
+
+
+@functools.cache
+def _examples() -> list[bytes]:
     numbers, made = random.Random(1), []
     for i in range(12):
         given = {"i": 1, "f": 2, "s": 3, "v": 4, "r": 5, "odd": 6} if i % 3 else {"i": 1, "s": 2}
@@ -63,7 +69,7 @@ def _each_spec(parse: Callable[[Any, Any], Any], data: Any) -> list[Any]:
 
 def parse_example(data: bytes, folder: Path) -> Any:
     """One among good ones, with every spec."""
-    good = examples(folder)
+    good = _examples()
     return _each_spec(fl.io.parse_example, [good[1], data, good[2]])
 
 
@@ -74,6 +80,11 @@ def parse_single_example(data: bytes, folder: Path) -> Any:
 
 def sequences(folder: Path) -> list[bytes]:
     """Sequence examples: a context, and lists of features. Most have the types that are asked for."""
+    return _sequences()
+
+
+@functools.cache
+def _sequences() -> list[bytes]:
     numbers, made = random.Random(2), []
     train = fl.train
     for i in range(12):
@@ -124,7 +135,7 @@ SEQUENCE_SPECS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
 
 def parse_sequence_example(data: bytes, folder: Path) -> Any:
     """One among good ones, with every spec."""
-    good = sequences(folder)
+    good = _sequences()
     batch = [good[1], data, good[2]]
     return [outcome(lambda spec=spec: fl.io.parse_sequence_example(batch, *spec)) for spec in SEQUENCE_SPECS]
 
