@@ -6,6 +6,7 @@ namespace {
 
 // An Example has nothing beside its features.
 struct Nothing {
+  static constexpr bool kOrdered = false;
   struct Asked {};
   explicit Nothing(const Asked&) {}
   void start() {}

@@ -26,8 +26,8 @@ struct Arrays {
   nb::object ints = numpy.attr("dtype")("<i8"), floats = numpy.attr("dtype")("<f4");
 };
 
-// Where a feature is asked for. In the context of a SequenceExample the last of several entries counts. A list has any
-// number of steps, each of which is a Feature.
+// Where a feature is asked for. TensorFlow reads a SequenceExample with other code than an Example, and in its context
+// the last of several entries counts. A list has any number of steps, each of which is a Feature.
 enum class In { kExample, kContext, kLists };
 
 // What an entry with no list in it means: that an earlier one counts, that there are no values, or an error.
@@ -45,8 +45,9 @@ struct Extent {
 // A feature that is asked for. Where it has one size the values of row i have their place already.
 struct Wanted {
   Wanted(const Arrays& arrays, nb::handle name, uint8_t number, int64_t count, nb::handle given, const Extent& extent,
-         In in)
+         In place)
       : key(span_of(name, "a key")),
+        in(place),
         kind(number),
         exact(count >= 0),
         fixed(exact && in != In::kLists),
@@ -85,6 +86,7 @@ struct Wanted {
   unsigned char tag() const { return static_cast<unsigned char>(kind << 3 | kDelimited); }
 
   Span key;
+  In in;
   uint8_t kind;
   bool exact;  // so many values, or it is an error
   bool fixed;  // and so many in a row
@@ -185,11 +187,11 @@ struct Sink {
     Wire items{};
     if (!feature.tag(w.tag()) || !feature.clipped(items)) return false;
     if (w.kind == kString) return all_strings(items);
-    if (!items.empty() && *items.at == kPacked) {  // what comes after the first piece is not looked at
+    if (!items.empty() && *items.at == kPacked) {  // what comes after the first piece is not looked at, or refused
       Wire piece{};
       ++items.at;
-      if (w.kind == kInt) return items.clipped(piece) && packed_ints(piece);
-      return items.piece(piece) && packed_floats(piece);
+      if (w.kind == kInt ? !items.clipped(piece) : !items.piece(piece)) return false;
+      return (items.empty() || w.in != In::kLists) && packed(piece);
     }
     return w.kind == kInt ? plain_ints(items) : plain_floats(items);
   }
@@ -236,7 +238,7 @@ struct Sink {
 
   bool packed_floats(Wire piece) {
     const size_t count = piece.left() / 4;
-    char* to = room(count);
+    char* to = piece.left() % 4 != 0 && w.in != In::kExample ? nullptr : room(count);
     if (to == nullptr) return false;
     if (count == 1) std::memcpy(to, piece.at, 4);
     else if (count > 0) std::memcpy(to, piece.at, 4 * count);

@@ -163,7 +163,7 @@ class Part {
   bool surprise(Wire& features, size_t& column) {
     Wire key{}, value{};
     const unsigned char* at = features.at;
-    if (!features.entry(key, value)) return false;
+    if (!features.entry(key, value, Beside::kOrdered)) return false;
     column = request_.find({key.at, key.left()});
     ++surprises_;
     remember(at, key, value, column);
@@ -216,7 +216,7 @@ class Part {
       if (!wire.clipped(features)) return false;
       while (!features.empty()) {
         Wire key{}, value{};
-        if (!features.entry(key, value)) return false;
+        if (!features.entry(key, value, Beside::kOrdered)) return false;
         const size_t column = request_.find({key.at, key.left()});
         if (column != kNowhere) found.emplace_back(column, value);
       }

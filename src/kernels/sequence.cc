@@ -16,6 +16,7 @@ struct Steps : Values {
 // The lists beside the context. Of a key that is there twice the last entry counts, so none is read before the row ends.
 class Lists {
  public:
+  static constexpr bool kOrdered = true;  // TensorFlow takes no value before its key here
   using Asked = Request;
 
   explicit Lists(const Request& request)
@@ -37,7 +38,7 @@ class Lists {
     if (!wire.clipped(lists)) return false;
     while (!lists.empty()) {
       Wire key{}, value{};
-      if (!lists.entry(key, value)) return false;
+      if (!lists.entry(key, value, kOrdered)) return false;
       const size_t c = request_.find({key.at, key.left()});
       if (c == kNowhere) continue;
       found_[c] = value;

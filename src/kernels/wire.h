@@ -75,15 +75,17 @@ struct Wire {
     }
   }
 
-  // An entry of a map: a key and a value in any order, or one of them twice.
-  bool entry(Wire& key, Wire& value) {
+  // An entry of a map: a key and a value; unless they must be `ordered`, in any order, or one of them twice.
+  bool entry(Wire& key, Wire& value, bool ordered) {
     Wire inside{};
     if (!tag(kEntry) || !clipped(inside)) return false;
     key = value = {inside.at, inside.at};
     for (int i = 0; i < 2; ++i) {
       if (inside.empty()) return false;
       const unsigned char which = *inside.at++;
-      if ((which != kKey && which != kValue) || !inside.piece(which == kKey ? key : value)) return false;
+      if (which != kKey && which != kValue) return false;
+      if (ordered && which != (i == 0 ? kKey : kValue)) return false;
+      if (!inside.piece(which == kKey ? key : value)) return false;
     }
     return inside.empty();
   }

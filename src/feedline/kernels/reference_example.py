@@ -87,8 +87,9 @@ def parse_sequences(
     """The features and feature lists of serialized `SequenceExample` messages, as columns, up to the first bad one.
 
     `strings` and the features of the context are as those of `parse_examples`, but of entries with one key the last
-    counts, and one that holds no list is bad where the key has a size. A list has any number of steps. With a size n
-    each step has n values, otherwise, for -1 and -2, any number. A message without a list that is `needed` is bad.
+    counts, and one that holds no list is bad where the key has a size; so are a value before its key, and bytes after
+    the last float. A list has any number of steps, with nothing after the values of each. With a size n each step has
+    n values, otherwise, for -1 and -2, any number. A message without a list that is `needed` is bad.
 
     Returns how many messages are good before the first that is not, a pair for each key of the context as
     `parse_examples` does, and three arrays for each list: with a size the values of each message, filled up with zeros
@@ -158,7 +159,7 @@ def _values(data: bytes, span: Span, kind: int) -> Any:
     number = kind_of(data, span)
     if number not in (None, kind):
         raise wire.WireError("another type")
-    return None if number is None else values(data, span)
+    return None if number is None else values(data, span, strict=True)
 
 
 def _list(rows: list[list[Any]], kind: int, size: int) -> tuple[NDArray[Any], Int64, Int64 | None]:

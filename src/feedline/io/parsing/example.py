@@ -360,15 +360,15 @@ def named(op: str, i: int, names: Any) -> str:
     return f"{op}: example {i}" + (f" ({given[i].decode(errors='replace')})" if i < len(given) else "")
 
 
-def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str) -> Any:
-    """The values of one Feature message, None where it holds no list."""
+def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str, strict: bool = False) -> Any:
+    """The values of one Feature message, None where it holds no list; `strict` is that of `kernels.entries.values`."""
     try:
         number = kind_of(data, span)
         if number is None:
             return None
         got = KINDS[number - 1]
         if got == kind:
-            return values(data, span)
+            return values(data, span, strict)
     except WireError as e:
         raise InvalidArgumentError(f"{where} cannot be read: {e}") from None
     raise InvalidArgumentError(f"{where} has values of type {got.name}, and {kind.name} is asked for")

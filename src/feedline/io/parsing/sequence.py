@@ -164,7 +164,7 @@ class SequenceParser:
             context, steps = parts(data, where)
             for key, kind in context_kinds.items():
                 at = f"{where}, context feature {key.decode()!r}"
-                found = read_feature(data, context[key], kind, at) if key in context else None
+                found = read_feature(data, context[key], kind, at, strict=True) if key in context else None
                 if found is None and key in context and key.decode() in self.in_context.dense:
                     raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
                 contexts[key.decode()].append(found)
@@ -225,8 +225,8 @@ def _steps(data: bytes, span: Span, kind: DType, where: str) -> Steps:
 
 
 def _read(data: bytes, span: Span, kind: DType, where: str) -> Any:
-    """As `read_feature`, but here TensorFlow does not take a Feature with two lists."""
-    found = read_feature(data, span, kind, where)
+    """As `read_feature`, but here TensorFlow does not take a Feature with two lists, or a list in pieces."""
+    found = read_feature(data, span, kind, where, strict=True)
     if found is not None and holds_more(data, span):
         raise InvalidArgumentError(f"{where} cannot be read: there is something after its list")
     return found
