@@ -19,6 +19,7 @@ from feedline.kernels import (
     reference_example,
     reference_image,
     reference_index,
+    reference_strings,
     reference_tfrecord,
 )
 
@@ -28,6 +29,7 @@ _REFERENCES = (
     reference_example,
     reference_image,
     reference_index,
+    reference_strings,
     reference_tfrecord,
 )
 
