@@ -27,6 +27,7 @@ WORKLOADS: dict[str, tuple[list[str], list[tuple[str, str | None, float, bool]]]
     "shuffle_batch": (["feedline", "tf", "take"], [("rate", "tf", 5, True), ("rate", "take", 0.5, True)]),
     "tfrecord_batch": (["feedline", "tf"], [("rate", "tf", 4, True)]),
     "parse_example": (["feedline", "tf"], [("rate", "tf", 2, True)]),
+    "parse_sequence_example": (["feedline", "tf"], [("rate", "tf", 2, True)]),
     "node_overhead": (["feedline"], [("microseconds", None, 1.0, False)]),
     "shuffle_memory": (["feedline"], [("bytes", None, 40.0, False)]),
     "import_time": (["feedline"], [("seconds", None, 0.15, False)]),
@@ -67,7 +68,7 @@ def main() -> int:
                 progress(f"round {number + 1} of {args.rounds}: {name} {implementation}")
                 found.setdefault((name, implementation), []).append(measure(name, implementation))
     progress("")
-    print(f"{'workload':<18} {'feedline':>16}   {'against':<24} {'ratio':>8}   {'bound':>8}")
+    print(f"{'workload':<22} {'feedline':>16}   {'against':<24} {'ratio':>8}   {'bound':>8}")
     good = True
     for name, (_, bounds) in chosen.items():
         for key, peer, bound, at_least in bounds:
@@ -93,7 +94,7 @@ def report(name: str, key: str, peer: str | None, bound: float, at_least: bool, 
     holds = value >= bound if at_least else value <= bound
     sign = "≥" if at_least else "≤"
     verdict = "ok" if holds else "MISSED"
-    print(f"{name:<18} {shown(key, own):>16}   {against:<24} {ratio:>8}   {sign}{bound:>6g}   {verdict}")
+    print(f"{name:<22} {shown(key, own):>16}   {against:<24} {ratio:>8}   {sign}{bound:>6g}   {verdict}")
     return holds
 
 

@@ -164,6 +164,57 @@ def parse_example(name: str) -> dict[str, float]:
     return rate(n, lambda: drain(ds))
 
 
+def parse_sequence_example(name: str) -> dict[str, float]:
+    """batches of 256 SequenceExamples in memory with a context of 5 features and 3 lists of about 20 steps, parsed"""
+    import numpy as np
+
+    lib, rng, n = whole(name), np.random.default_rng(0), 5_120
+    train, io = lib.train, lib.io
+
+    def ints(many: int) -> Any:
+        return train.Feature(int64_list=train.Int64List(value=rng.integers(0, 1 << 20, many).tolist()))
+
+    def floats(many: int) -> Any:
+        return train.Feature(float_list=train.FloatList(value=rng.random(many).tolist()))
+
+    def strings(many: int) -> Any:
+        return train.Feature(bytes_list=train.BytesList(value=[rng.bytes(12) for _ in range(many)]))
+
+    def example() -> bytes:
+        steps = int(rng.integers(15, 26))
+        context = {"id": ints(1), "name": strings(1), "v": floats(8), "tags": ints(3), "words": strings(2)}
+        lists = {
+            "x": [floats(4) for _ in range(steps)],
+            "token": [ints(1) for _ in range(steps)],
+            "near": [ints(int(rng.integers(0, 4))) for _ in range(steps)],
+        }
+        message = train.SequenceExample(
+            context=train.Features(feature=context),
+            feature_lists=train.FeatureLists(
+                feature_list={key: train.FeatureList(feature=features) for key, features in lists.items()}
+            ),
+        )
+        data: bytes = message.SerializeToString()
+        return data
+
+    context = {
+        "id": io.FixedLenFeature([], lib.int64),
+        "name": io.FixedLenFeature([], lib.string),
+        "v": io.FixedLenFeature([8], lib.float32),
+        "tags": io.VarLenFeature(lib.int64),
+        "words": io.RaggedFeature(lib.string),
+    }
+    lists = {
+        "x": io.FixedLenSequenceFeature([4], lib.float32),
+        "token": io.VarLenFeature(lib.int64),
+        "near": io.RaggedFeature(lib.int64),
+    }
+    ds = library(name).Dataset.from_tensor_slices([example() for _ in range(n)]).batch(BATCH)
+    ds = ds.map(lambda batch: io.parse_sequence_example(batch, context, lists))
+    drain(ds)
+    return rate(n, lambda: drain(ds))
+
+
 def node_overhead(name: str) -> dict[str, float]:
     """what one more node costs per block: 40 nodes that pass rows on, on blocks of one row"""
     from feedline import Dataset

@@ -14,6 +14,7 @@ void register_png(nanobind::module_& m);
 void register_random(nanobind::module_& m);
 void register_resize(nanobind::module_& m);
 void register_sealed(nanobind::module_& m);
+void register_sequence(nanobind::module_& m);
 void register_shuffle(nanobind::module_& m);
 void register_strings(nanobind::module_& m);
 void register_tfrecord(nanobind::module_& m);
@@ -34,6 +35,7 @@ NB_MODULE(_native, m) {
   feedline::register_random(m);
   feedline::register_resize(m);
   feedline::register_sealed(m);
+  feedline::register_sequence(m);
   feedline::register_shuffle(m);
   feedline::register_strings(m);
   feedline::register_tfrecord(m);

@@ -200,7 +200,7 @@ class Worker:
 
 def tried(target: Any, data: bytes, folder: Path) -> tuple[str, bool]:
     """What is wrong with what came of an input, nothing if all is well; and whether any value came of it."""
-    from tests.fuzz.targets import Failure, numpy_kernels, outcome, plain
+    from tests.fuzz.outcomes import Failure, numpy_kernels, outcome, plain
 
     from feedline import kernels
 

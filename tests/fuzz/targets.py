@@ -9,164 +9,22 @@ from __future__ import annotations
 import functools
 import gzip
 import os
-import random
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import zstandard
-from tests.fuzz import mutate
-from tests.fuzz.mutate import Mutator
+from tests.fuzz import messages, mutate
+from tests.fuzz.outcomes import Failure, Target, failure, outcome
 
 import feedline as fl
 from feedline import kernels
 from feedline.io.tfrecord import index, sidecar
-from feedline.kernels import (
-    reference,
-    reference_csv,
-    reference_example,
-    reference_image,
-    reference_index,
-    reference_tfrecord,
-)
 
 MOST_ROWS = 1000
 """A result is looked at no further."""
-
-_REFERENCES = (
-    reference,
-    reference_csv,
-    reference_example,
-    reference_image,
-    reference_index,
-    reference_tfrecord,
-)
-
-
-class Target(NamedTuple):
-    """`seeds(folder)` makes the inputs, `run(data, folder)` reads a changed one."""
-
-    seeds: Callable[[Path], list[bytes]]
-    run: Callable[[bytes, Path], Any]
-    mutate: Mutator = mutate.mutated
-    twin: bool = True
-
-
-@contextmanager
-def numpy_kernels() -> Iterator[None]:
-    """Inside, every kernel is NumPy's."""
-    kept = {name: getattr(kernels, name) for name in kernels.__all__ if name != "NATIVE"}
-    for name in kept:
-        made = next(getattr(module, name) for module in _REFERENCES if hasattr(module, name))
-        setattr(kernels, name, made)
-    try:
-        yield
-    finally:
-        for name, function in kept.items():
-            setattr(kernels, name, function)
-
-
-# Examples
-
-
-def _feature(numbers: random.Random) -> fl.train.Feature:
-    n = numbers.choice((0, 1, 2, 2, 3, 20))
-    kind = numbers.randrange(3)
-    if kind == 0:
-        ints = [numbers.choice((-1, 0, 1, 300, 1 << 62)) for _ in range(n)]
-        return fl.train.Feature(int64_list=fl.train.Int64List(value=ints))
-    if kind == 1:
-        return fl.train.Feature(float_list=fl.train.FloatList(value=[numbers.random() for _ in range(n)]))
-    return fl.train.Feature(bytes_list=fl.train.BytesList(value=[numbers.randbytes(i % 5) for i in range(n)]))
-
-
-def examples(folder: Path) -> list[bytes]:
-    """Some with the types that are asked for, some with any."""
-    numbers, made = random.Random(1), []
-    for i in range(12):
-        given = {"i": 1, "f": 2, "s": 3, "v": 4, "r": 5, "odd": 6} if i % 3 else {"i": 1, "s": 2}
-        features = {key: _feature(numbers) for key in given}
-        if i % 4:
-            features["i"] = fl.train.Feature(int64_list=fl.train.Int64List(value=[i, -i]))
-            features["f"] = fl.train.Feature(float_list=fl.train.FloatList(value=[0.5 * i]))
-            features["s"] = fl.train.Feature(bytes_list=fl.train.BytesList(value=[b"text" * i]))
-        made.append(fl.train.Example(features=fl.train.Features(feature=features)).SerializeToString())
-    return made
-
-
-SPECS: tuple[dict[str, Any], ...] = (
-    {"i": fl.io.FixedLenFeature([2], fl.int64), "f": fl.io.FixedLenFeature([], fl.float32)},
-    {
-        "i": fl.io.FixedLenFeature([2], fl.int64, [7, 7]),
-        "f": fl.io.FixedLenFeature([], fl.float32, 1.5),
-        "s": fl.io.FixedLenFeature([], fl.string, "x"),
-    },
-    {"i": fl.io.VarLenFeature(fl.int64), "f": fl.io.VarLenFeature(fl.float32), "s": fl.io.VarLenFeature(fl.string)},
-    {
-        "i": fl.io.FixedLenSequenceFeature([2], fl.int64, allow_missing=True),
-        "s": fl.io.FixedLenSequenceFeature([], fl.string, allow_missing=True),
-        "f": fl.io.RaggedFeature(fl.float32),
-    },
-    {
-        "v": fl.io.SparseFeature("i", "f", fl.float32, 100),
-        "r": fl.io.RaggedFeature(fl.string, "s", [fl.io.RaggedFeature.RowSplits("i")]),
-    },
-)
-
-
-def _each_spec(parse: Callable[[Any, Any], Any], data: Any) -> list[Any]:
-    return [outcome(lambda spec=spec: parse(data, spec)) for spec in SPECS]
-
-
-def parse_example(data: bytes, folder: Path) -> Any:
-    """One among good ones, with every spec."""
-    good = examples(folder)
-    return _each_spec(fl.io.parse_example, [good[1], data, good[2]])
-
-
-def parse_single_example(data: bytes, folder: Path) -> Any:
-    """One alone, with every spec."""
-    return _each_spec(fl.io.parse_single_example, data)
-
-
-def sequences(folder: Path) -> list[bytes]:
-    """Sequence examples: a context, and lists of features."""
-    numbers, made = random.Random(2), []
-    for i in range(8):
-        lists = {
-            key: fl.train.FeatureList(feature=[_feature(numbers) for _ in range(i % 4)]) for key in ("fi", "ff", "fs")
-        }
-        if i % 2:
-            ints = [fl.train.Feature(int64_list=fl.train.Int64List(value=[k])) for k in range(i)]
-            lists["fi"] = fl.train.FeatureList(feature=ints)
-        message = fl.train.SequenceExample(
-            context=fl.train.Features(feature={"i": fl.train.Feature(int64_list=fl.train.Int64List(value=[i, i]))}),
-            feature_lists=fl.train.FeatureLists(feature_list=lists),
-        )
-        made.append(message.SerializeToString())
-    return made
-
-
-SEQUENCE_SPECS: tuple[dict[str, Any], ...] = (
-    {"fi": fl.io.FixedLenSequenceFeature([], fl.int64, allow_missing=True)},
-    {"fi": fl.io.VarLenFeature(fl.int64), "fs": fl.io.VarLenFeature(fl.string)},
-    {"fi": fl.io.RaggedFeature(fl.int64), "ff": fl.io.RaggedFeature(fl.float32)},
-)
-
-
-def parse_sequence(data: bytes, folder: Path) -> Any:
-    """Alone and among others."""
-    context = {"i": fl.io.FixedLenFeature([2], fl.int64, [0, 0])}
-    good = sequences(folder)[1]
-    found = []
-    for spec in SEQUENCE_SPECS:
-        found.append(outcome(lambda spec=spec: fl.io.parse_single_sequence_example(data, context, spec)))
-        found.append(outcome(lambda spec=spec: fl.io.parse_sequence_example([good, data], context, spec)))
-    return found
-
 
 # Files
 
@@ -195,7 +53,7 @@ def _file(folder: Path, data: bytes) -> str:
 
 def records(folder: Path) -> list[bytes]:
     """TFRecord files, not compressed."""
-    good = examples(folder)
+    good = messages.examples(folder)
     lists = (good, [b""], [b"", b"a", bytes(300), b"bcd"], [bytes([i]) * (i * 50) for i in range(8)])
     return [b"".join(mutate.frame(record) for record in records) for records in lists]
 
@@ -421,50 +279,6 @@ def restore(data: bytes, folder: Path) -> Any:
         return [outcome(lambda: next(elements, None)) for _ in range(5)]
 
 
-# Outcomes
-
-
-class Failure(NamedTuple):
-    """An exception, as far as it is compared."""
-
-    kind: str
-    text: str
-
-
-def failure(error: Exception) -> Failure:
-    """What is compared of an error."""
-    return Failure(type(error).__name__, str(error))
-
-
-def outcome(call: Callable[[], Any]) -> Any:
-    """A value, or an error that feedline documents. Others go on up: they are what is looked for."""
-    try:
-        return call()
-    except fl.errors.OpError as e:
-        return failure(e)
-
-
-def plain(value: Any) -> Any:
-    """A result as something that `==` compares, NaN and all."""
-    if isinstance(value, Failure):
-        return value
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        return str(value.dtype), value.shape, value.tobytes()
-    if isinstance(value, np.ndarray):
-        return value.shape, tuple(map(plain, value.ravel().tolist()))
-    if isinstance(value, np.generic):
-        return str(value.dtype), value.tobytes()
-    if isinstance(value, dict):
-        return tuple((key, plain(item)) for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return tuple(map(plain, value))
-    if isinstance(value, fl.RaggedTensor):
-        return plain([value.flat_values, *value.nested_row_splits])
-    if isinstance(value, fl.SparseTensor):
-        return plain([value.indices, value.values, value.dense_shape])
-    return value
-
-
 def compressed(kind: str, pack: Callable[[bytes], bytes]) -> dict[str, Target]:
     """The readers of compressed files."""
     return {
@@ -476,9 +290,10 @@ def compressed(kind: str, pack: Callable[[bytes], bytes]) -> dict[str, Target]:
 
 
 TARGETS: dict[str, Target] = {
-    "parse_example": Target(examples, parse_example, mutate.message),
-    "parse_single_example": Target(examples, parse_single_example, mutate.message),
-    "parse_sequence_example": Target(sequences, parse_sequence, mutate.message),
+    "parse_example": Target(messages.examples, messages.parse_example, mutate.message),
+    "parse_single_example": Target(messages.examples, messages.parse_single_example, mutate.message),
+    "parse_sequence_example": Target(messages.sequences, messages.parse_sequence_example, mutate.message),
+    "parse_single_sequence_example": Target(messages.sequences, messages.parse_single_sequence_example, mutate.message),
     "tfrecord": Target(records, tfrecords, mutate.framed),
     **compressed("GZIP", functools.partial(gzip.compress, compresslevel=1)),
     **compressed("ZLIB", functools.partial(zlib.compress, level=1)),

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.fuzz import driver, mutate
-from tests.fuzz.targets import TARGETS, Target
+from tests.fuzz.outcomes import Target
+from tests.fuzz.targets import TARGETS
 
 ROOT = Path(__file__).parents[2]
 INPUTS = 25
@@ -79,7 +80,9 @@ def test_the_input_of_a_process_that_dies_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "0000-dies.input").read_bytes() == b"the input"
 
 
-@pytest.mark.parametrize("name", ["parse_example", "tfrecord", "decode_png", "iterator state", "tfrecord index"])
+@pytest.mark.parametrize(
+    "name", ["parse_example", "parse_sequence_example", "tfrecord", "decode_png", "iterator state", "tfrecord index"]
+)
 def test_the_same_seed_makes_the_same_inputs(tmp_path: Path, name: str) -> None:
     target = TARGETS[name]
     (seed, *_) = target.seeds(tmp_path)

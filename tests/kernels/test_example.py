@@ -10,33 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.kernels.messages import FLOAT, INT, STRING, entry, example, feature
 
 from feedline import kernels
 from feedline.kernels import reference
-from feedline.wire import delimited, packed, tag, varint
+from feedline.wire import delimited, packed, varint
 
 BOTH = pytest.mark.parametrize("kernel", [kernels, reference], ids=["kernels", "reference"])
-STRING, FLOAT, INT = 1, 2, 3
-
-
-def feature(kind: int, values: Any, plain: bool = False) -> bytes:
-    """A Feature message with one list, packed unless `plain`."""
-    if kind == STRING:
-        inside = b"".join(delimited(1, v) for v in values)
-    elif kind == FLOAT:
-        raw = [struct.pack("<f", v) for v in values]
-        inside = b"".join(tag(1, 5) + v for v in raw) if plain else delimited(1, b"".join(raw))
-    else:
-        inside = b"".join(tag(1, 0) + varint(v) for v in values) if plain else delimited(1, packed(values))
-    return delimited(kind, inside)
-
-
-def entry(key: bytes, value: bytes) -> bytes:
-    return delimited(1, delimited(1, key) + delimited(2, value))
-
-
-def example(*entries: bytes) -> bytes:
-    return delimited(1, b"".join(entries))
 
 
 def request(**wanted: tuple[int, int, Any]) -> tuple[list[bytes], Any, Any, list[Any]]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING or not NATIVE:
         tfrecord_frames,
     )
     from feedline.kernels.reference_csv import csv_records, csv_strings, line_offsets
-    from feedline.kernels.reference_example import framed_examples
+    from feedline.kernels.reference_example import framed_examples, parse_sequences
     from feedline.kernels.reference_image import gif_pixels, png_rows, resize_bilinear
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
     from feedline.kernels.reference_strings import strings_from_rows, strings_to_rows
@@ -47,6 +47,7 @@ else:
         gif_pixels,
         line_offsets,
         parse_examples,
+        parse_sequences,
         permute,
         philox,
         philox_blocks,
@@ -85,6 +86,7 @@ __all__ = [
     "gif_pixels",
     "line_offsets",
     "parse_examples",
+    "parse_sequences",
     "permute",
     "philox",
     "philox_blocks",

@@ -54,6 +54,22 @@ def parse_examples(
     defaults: list[Any],
     threads: int = 1,
 ) -> tuple[int, list[tuple[NDArray[Any], NDArray[np.int64] | None]]]: ...
+def parse_sequences(
+    strings: list[bytes] | NDArray[Any] | tuple[bytes | NDArray[Any], NDArray[np.int64], int],
+    keys: list[bytes],
+    kinds: NDArray[np.uint8],
+    sizes: NDArray[np.int64],
+    defaults: list[Any],
+    list_keys: list[bytes],
+    list_kinds: NDArray[np.uint8],
+    list_sizes: NDArray[np.int64],
+    needed: NDArray[np.uint8],
+    threads: int = 1,
+) -> tuple[
+    int,
+    list[tuple[NDArray[Any], NDArray[np.int64] | None]],
+    list[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64] | None]],
+]: ...
 def line_offsets(
     data: bytes | bytearray | memoryview | NDArray[Any], start: int, want: int
 ) -> NDArray[np.int64]: ...

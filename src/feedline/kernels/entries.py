@@ -1,4 +1,4 @@
-"""An `Example` on the wire: which features are where, and the values of one.
+"""An `Example` or `SequenceExample` on the wire: which features are where, and the values of one.
 
 This reads as TensorFlow's own fast parser does, which differs from protobuf in what it makes of odd input: of a key
 that is there twice the last entry counts, of a list in pieces only the first piece is read, a length that is too long
@@ -15,6 +15,9 @@ from feedline.wire import DELIMITED, FIXED32, FIXED64, VARINT, WireError, read_p
 
 Array = np.ndarray[Any, Any]
 Span = tuple[int, int]
+
+CONTEXT, LISTS = 0x0A, 0x12
+"""The tags of the two fields of a SequenceExample."""
 
 _ENTRY = 0x0A
 _KEY, _VALUE = 0x0A, 0x12
@@ -35,17 +38,36 @@ def entries(data: bytes) -> list[tuple[bytes, Span]]:
     return found
 
 
-def read_entries(data: bytes, at: int, end: int, found: list[tuple[bytes, Span]]) -> int:
-    """Adds the entries of a map of features; gives the place after it."""
+def sequence_entries(data: bytes) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
+    """Where the features of the context and the feature lists of a SequenceExample are; of a key that is there twice,
+    the last.
+    """
+    context: list[tuple[bytes, Span]] = []
+    lists: list[tuple[bytes, Span]] = []
+    at, end = 0, len(data)
+    while at < end:
+        if data[at] in (CONTEXT, LISTS):
+            found = context if data[at] == CONTEXT else lists
+            length, at = read_varint(data, at + 1, end)
+            at = read_entries(data, at, min(at + length, end), found, ordered=True)
+        else:
+            at = skip(data, at, end)
+    return dict(context), dict(lists)
+
+
+def read_entries(data: bytes, at: int, end: int, found: list[tuple[bytes, Span]], ordered: bool = False) -> int:
+    """Adds the entries of a map of features; gives the place after it. Where they must be `ordered`, as in the maps of
+    a SequenceExample, a key comes before its value.
+    """
     while at < end:
         if data[at] != _ENTRY:
             raise WireError("an unknown field among the features")
         length, at = read_varint(data, at + 1, end)
         stop = min(at + length, end)
         key, value = b"", (at, at)
-        for _ in range(2):  # key and value, in any order
+        for expected in (_KEY, _VALUE):
             tag = data[at] if at < stop else 0
-            if tag not in (_KEY, _VALUE):
+            if tag not in ((expected,) if ordered else (_KEY, _VALUE)):
                 raise WireError("a feature without a name or without a value")
             size, at = read_varint(data, at + 1, stop)
             if size > stop - at:
@@ -103,17 +125,25 @@ def kind_of(data: bytes, span: Span) -> int | None:
 
 
 def holds_more(data: bytes, span: Span) -> bool:
-    """True when there is something after the list in a Feature."""
+    """True when there is something after the list in a Feature, or after the first piece of its packed numbers."""
     length, at = read_varint(data, span[0] + 1, span[1])
-    return at + length < span[1]
+    end = min(at + length, span[1])
+    if end == span[1] and at < end and data[at] == _PACKED and data[span[0]] >> 3 != 1:
+        length, at = read_varint(data, at + 1, end)
+        return at + length < end
+    return end < span[1]
 
 
-def values(data: bytes, span: Span) -> Any:
-    """The values of a Feature that holds a list: an array, or a list of `bytes`."""
+def values(data: bytes, span: Span, strict: bool = False) -> Any:
+    """The values of a Feature that holds a list: an array, or a list of `bytes`. Bytes after the last float are passed
+    over, unless this is `strict`, as with the features of a SequenceExample.
+    """
     number = data[span[0]] >> 3
     length, at = read_varint(data, span[0] + 1, span[1])
     end = min(at + length, span[1])
-    return (_bytes, _floats, _ints)[number - 1](data, at, end)
+    if number == 2:
+        return _floats(data, at, end, strict)
+    return _bytes(data, at, end) if number == 1 else _ints(data, at, end)
 
 
 def _bytes(data: bytes, at: int, end: int) -> list[bytes]:
@@ -129,10 +159,10 @@ def _bytes(data: bytes, at: int, end: int) -> list[bytes]:
     return found
 
 
-def _floats(data: bytes, at: int, end: int) -> Array:
+def _floats(data: bytes, at: int, end: int, strict: bool) -> Array:
     if at < end and data[at] == _PACKED:
         length, at = read_varint(data, at + 1, end)
-        if length > end - at:
+        if length > end - at or (strict and length % 4):
             raise WireError("floats that are cut")
         return np.frombuffer(data, "<f4", length // 4, at).astype(np.float32)
     found = bytearray()

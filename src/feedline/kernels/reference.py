@@ -339,37 +339,44 @@ def parse_examples(
     >>> fl.kernels.parse_examples([data, b"?"], [b"a"], kinds, sizes, [None])
     (1, [(array([7]), array([1]))])
     """
+    wanted = _checked(keys, kinds, sizes, defaults, threads, -2)
+    rows = []
+    for data in _examples(strings):
+        try:
+            rows.append(_example(data, wanted))
+        except WireError:
+            break
+    return len(rows), [_column([row[key] for row in rows], kind, size) for key, (kind, size, _) in wanted.items()]
+
+
+def _checked(
+    keys: list[bytes], kinds: NDArray[np.uint8], sizes: Int64, defaults: list[Any], threads: int, least: int
+) -> dict[bytes, tuple[int, int, Any]]:
+    """Kind, size and default of each key; sizes from `least` up are known."""
     _plain(kinds, np.uint8, 1, "kinds")
     _plain(sizes, np.int64, 1, "sizes")
     _not_negative(threads, "threads")
-    examples = _examples(strings)
     if not len(keys) == len(kinds) == len(sizes) == len(defaults):
         raise ValueError("keys, kinds, sizes and defaults must have one length")
     if not set(kinds.tolist()) <= {1, 2, 3}:
         raise ValueError("a kind is 1, 2 or 3")
     if len(set(keys)) < len(keys):
         raise ValueError("a key is there twice")
-    if len(sizes) and sizes.min() < -2:
-        raise ValueError("a size is a number of values, or -1 or -2 for any")
+    if len(sizes) and sizes.min() < least:
+        raise ValueError(f"a size is a number of values, or -1{' or -2' if least == -2 else ''} for any")
     for size, default in zip(sizes.tolist(), defaults, strict=True):
         if default is not None and len(default) != size:
             raise ValueError("a default has another size than its key")
-    if not all(isinstance(item, bytes) for item in (*examples, *keys)):
-        raise TypeError("an example must be bytes, and a key must be")
-    wanted = dict(zip(keys, zip(kinds.tolist(), sizes.tolist(), defaults, strict=True), strict=True))
-    rows = []
-    for data in examples:
-        try:
-            rows.append(_example(data, wanted))
-        except WireError:
-            break
-    out: list[tuple[NDArray[Any], Int64 | None]] = []
-    for key, (kind, size, _) in wanted.items():
-        column = [row[key] for row in rows]
-        flat: NDArray[Any] = np.empty(sum(map(len, column)), [None, object, np.float32, np.int64][kind])
-        flat[:] = [value for values in column for value in values]
-        out.append((flat, np.array([len(v) for v in column], np.int64) if size < 0 else None))
-    return len(rows), out
+    if not all(isinstance(key, bytes) for key in keys):
+        raise TypeError("a key must be bytes")
+    return dict(zip(keys, zip(kinds.tolist(), sizes.tolist(), defaults, strict=True), strict=True))
+
+
+def _column(rows: list[Any], kind: int, size: int) -> tuple[NDArray[Any], Int64 | None]:
+    """All values, and how many each row has where that differs."""
+    flat: NDArray[Any] = np.empty(sum(map(len, rows)), [None, object, np.float32, np.int64][kind])
+    flat[:] = [value for values in rows for value in values]
+    return flat, np.array([len(v) for v in rows], np.int64) if size < 0 else None
 
 
 def _examples(strings: Any) -> list[Any]:
@@ -378,11 +385,11 @@ def _examples(strings: Any) -> list[Any]:
             raise ValueError("examples in one buffer are (data, offsets, gap)")
         rows: list[Any] = bytes_rows(*strings).tolist()
         return rows
-    if isinstance(strings, list):
-        return strings
-    if not isinstance(strings, np.ndarray) or strings.dtype.char != "O":
+    if not isinstance(strings, list) and (not isinstance(strings, np.ndarray) or strings.dtype.char != "O"):
         raise TypeError("examples must be bytes: in a list, an object array, or one buffer")
-    items: list[Any] = strings.ravel().tolist()
+    items: list[Any] = strings if isinstance(strings, list) else strings.ravel().tolist()
+    if not all(isinstance(item, bytes) for item in items):
+        raise TypeError("an example must be bytes")
     return items
 
 

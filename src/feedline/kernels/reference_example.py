@@ -1,4 +1,4 @@
-"""The kernel that writes examples in plain Python; `reference` says what that is for."""
+"""The kernels that write examples and read sequence examples in plain Python; `reference` says what that is for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline import wire
-from feedline.kernels.reference import Int64, _plain, tfrecord_framed
+from feedline.kernels.entries import Span, holds_more, kind_of, sequence_entries, spans, values
+from feedline.kernels.reference import Buffer, Int64, _checked, _column, _examples, _plain, tfrecord_framed
 
 
 def framed_examples(
@@ -69,3 +70,111 @@ def _entry(key: bytes, kind: int, values: Any) -> bytes:
     else:
         inside = wire.delimited(1, wire.packed(values.tolist()))
     return wire.delimited(1, wire.delimited(1, key) + wire.delimited(2, wire.delimited(kind, inside)))
+
+
+def parse_sequences(
+    strings: list[bytes] | NDArray[Any] | tuple[Buffer, Int64, int],
+    keys: list[bytes],
+    kinds: NDArray[np.uint8],
+    sizes: Int64,
+    defaults: list[Any],
+    list_keys: list[bytes],
+    list_kinds: NDArray[np.uint8],
+    list_sizes: Int64,
+    needed: NDArray[np.uint8],
+    threads: int = 1,
+) -> tuple[int, list[tuple[NDArray[Any], Int64 | None]], list[tuple[NDArray[Any], Int64, Int64 | None]]]:
+    """The features and feature lists of serialized `SequenceExample` messages, as columns, up to the first bad one.
+
+    `strings` and the features of the context are as those of `parse_examples`, but of entries with one key the last
+    counts, and one that holds no list is bad where the key has a size; so are a value before its key, and bytes after
+    the last float. A list has any number of steps, with nothing after the values of each. With a size n each step has
+    n values, otherwise, for -1 and -2, any number. A message without a list that is `needed` is bad.
+
+    Returns how many messages are good before the first that is not, a pair for each key of the context as
+    `parse_examples` does, and three arrays for each list: with a size the values of each message, filled up with zeros
+    or empty strings to the most steps, how many steps each has, and None; otherwise all values, how many steps each
+    message has, and how many values each step has, or for -2 where each value is: the numbers of its message, its step,
+    and its place in that.
+
+    >>> step = b"\\x0a\\x05\\x1a\\x03\\x0a\\x01\\x07"
+    >>> data = b"\\x12\\x15\\x0a\\x13\\x0a\\x01a\\x12\\x0e" + step + step
+    >>> none, kinds = ([], np.zeros(0, np.uint8), np.zeros(0, np.int64), []), np.array([3], np.uint8)
+    >>> lists = [b"a"], kinds, np.array([1]), np.zeros(1, np.uint8)
+    >>> fl.kernels.parse_sequences([data, b""], *none, *lists)
+    (2, [], [(array([7, 7, 0, 0]), array([2, 0]), None)])
+    """
+    asked = _checked(keys, kinds, sizes, defaults, threads, -1)
+    if not len(list_keys) == len(list_kinds) == len(list_sizes) == len(needed):
+        raise ValueError("list_keys, list_kinds, list_sizes and needed must have one length")
+    asked_lists = _checked(list_keys, list_kinds, list_sizes, [None] * len(list_keys), threads, -2)
+    _plain(needed, np.uint8, 1, "needed")
+    must = {key for key, is_needed in zip(list_keys, needed.tolist(), strict=True) if is_needed}
+    contexts, lists = [], []
+    for data in _examples(strings):
+        try:
+            context, found = sequence_entries(data)
+            contexts.append({key: _feature(data, context.get(key), *wanted) for key, wanted in asked.items()})
+            if must - found.keys():
+                raise wire.WireError("a list that is needed is missing")
+            lists.append(
+                {key: _steps(data, found.get(key), kind, size) for key, (kind, size, _) in asked_lists.items()}
+            )
+        except wire.WireError:
+            break
+    done = len(lists)
+    in_context = [_column([row[key] for row in contexts[:done]], *asked[key][:2]) for key in asked]
+    return done, in_context, [_list([row[key] for row in lists], *asked_lists[key][:2]) for key in asked_lists]
+
+
+def _feature(data: bytes, span: Span | None, kind: int, size: int, default: Any) -> Any:
+    """The values of a feature of the context; a `WireError` where they are not as asked for."""
+    if span is None:
+        if size >= 0 and default is None:
+            raise wire.WireError("a key that is needed is missing")
+        return default if size >= 0 else ()
+    found = _values(data, span, kind)
+    if found is None and size >= 0:
+        raise wire.WireError("no list")
+    found = () if found is None else found
+    if size not in (-1, len(found)):
+        raise wire.WireError("another number of values")
+    return found
+
+
+def _steps(data: bytes, span: Span | None, kind: int, size: int) -> list[Any]:
+    out = []
+    for step in spans(data, *span) if span is not None else []:
+        found = _values(data, step, kind)
+        if found is not None and holds_more(data, step):
+            raise wire.WireError("something after a list")
+        found = () if found is None else found
+        if size not in (-1, -2, len(found)):
+            raise wire.WireError("another number of values")
+        out.append(found)
+    return out
+
+
+def _values(data: bytes, span: Span, kind: int) -> Any:
+    number = kind_of(data, span)
+    if number not in (None, kind):
+        raise wire.WireError("another type")
+    return None if number is None else values(data, span, strict=True)
+
+
+def _list(rows: list[list[Any]], kind: int, size: int) -> tuple[NDArray[Any], Int64, Int64 | None]:
+    steps = np.array([len(row) for row in rows], np.int64)
+    if size < 0:
+        flat, lengths = _column([step for row in rows for step in row], kind, size)
+        return flat, steps, lengths if size == -1 else _places(rows)
+    longest = int(steps.max(initial=0))
+    out: NDArray[Any] = np.empty((len(rows), longest * size), [None, object, np.float32, np.int64][kind])
+    out[...] = b"" if kind == 1 else 0
+    for i, row in enumerate(rows):
+        out[i, : len(row) * size] = [value for step in row for value in step]
+    return out.ravel(), steps, None
+
+
+def _places(rows: list[list[Any]]) -> Int64:
+    places = [(i, j, k) for i, row in enumerate(rows) for j, step in enumerate(row) for k in range(len(step))]
+    return np.array(places, np.int64).ravel()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.fuzz import messages, mutate
+from tests.fuzz.outcomes import outcome, plain
 from tests.harness import compare
 
 import feedline as fl
 from feedline import wire
+from feedline.io.parsing.sequence import SequenceParser
 
 io, train = fl.io, fl.train
 
@@ -105,6 +110,14 @@ def test_the_context_is_like_an_example() -> None:
         io.parse_single_sequence_example(kindless, default, None)
 
 
+def test_the_same_features_in_the_context_and_in_lists() -> None:
+    features = {"c": io.VarLenFeature(fl.int64)}
+    data = example({"c": [7]}, {"c": [[8], [9]]})
+    for _ in range(2):
+        assert io.parse_single_sequence_example(data, features, None)[0]["c"].values.tolist() == [7]
+        assert io.parse_single_sequence_example(data, None, features)[1]["c"].values.tolist() == [8, 9]
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="give context_features or sequence_features"):
         io.parse_single_sequence_example(b"")
@@ -116,3 +129,77 @@ def test_what_is_refused() -> None:
         io.parse_single_sequence_example([b""], None, PAIRS)
     with pytest.raises(ValueError, match="got shape"):
         io.parse_sequence_example([[b""]], None, PAIRS)
+
+
+RAGGED = io.RaggedFeature
+CUT = [
+    example({}, {"v": [[1, 2, 3], [4], []], "n": [[2, 1], [1], [0]], "i": [[0, 0, 1], [0], []]}),
+    example({}, {}),
+    example({}, {"v": [[5, 6, 7]], "n": [[3]], "i": [[0, 2, 2]]}),
+]
+
+
+@pytest.mark.parametrize(
+    ("partition", "expect"),
+    [
+        (RAGGED.RowLengths("n"), [[[[1, 2], [3]], [[4]], [[]]], [], [[[5, 6, 7]]]]),
+        (RAGGED.ValueRowIds("i"), [[[[1, 2], [3]], [[4]], []], [], [[[5], [], [6, 7]]]]),
+        (RAGGED.UniformRowLength(1), [[[[1], [2], [3]], [[4]], []], [], [[[5], [6], [7]]]]),
+    ],
+)
+def test_partitions_cut_each_step(partition: Any, expect: Any) -> None:
+    features = {"x": RAGGED(fl.int64, "v", [partition])}
+    _, sequences, _ = io.parse_sequence_example(CUT, None, features)
+    assert sequences["x"].to_list() == expect
+    _, none, _ = io.parse_sequence_example([], None, features)
+    assert none["x"].to_list() == []
+    for data, one in zip(CUT, expect, strict=True):
+        assert io.parse_single_sequence_example(data, None, features)[1]["x"].to_list() == one
+
+
+def test_partitions_of_other_steps_are_refused() -> None:
+    data = example({}, {"v": [[1, 2], [3]], "n": [[2, 1]]})
+    for parse, given in ((io.parse_sequence_example, [data]), (io.parse_single_sequence_example, data)):
+        with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'x'"):
+            parse(given, None, {"x": RAGGED(fl.int64, "v", [RAGGED.RowSplits("n")])})
+    with pytest.raises(fl.errors.InvalidArgumentError, match="'x' has other steps than what cuts it"):
+        io.parse_sequence_example([data], None, {"x": RAGGED(fl.int64, "v", [RAGGED.RowLengths("n")])})
+
+
+def test_what_is_damaged_comes_before_what_is_missing() -> None:
+    features = {"f": io.FixedLenSequenceFeature([2], fl.float32), "g": io.FixedLenSequenceFeature([], fl.int64)}
+    good = example({"c": [1]}, {"f": [[0.5, 1.5]], "g": [[1]]})
+    no_list, short = example({"c": [1]}, {"f": [[0.5, 1.5]]}), example({"c": [1]}, {"f": [[0.5]], "g": [[1]]})
+    kind, none = example({"c": [1]}, {"f": [[1]], "g": []}), example({}, {"f": [], "g": []})
+
+    context = {"c": io.FixedLenFeature([], fl.int64)}
+
+    def said(*given: bytes) -> str:
+        found = outcome(lambda: io.parse_sequence_example(list(given), context, features))
+        return str(found.text.removeprefix("parse_sequence_example: "))
+
+    assert said(good, no_list, short, none, b"?").startswith("example 4 is no serialized SequenceExample")
+    assert said(good, no_list, short, none, kind, b"?").startswith("example 4, feature list 'f', step 0 has values of")
+    assert said(good, no_list, short, none).startswith("example 3 has no feature 'c', which is needed")
+    assert said(good, no_list, short).startswith("example 2 has 1 values in step 0 of the feature list 'f'")
+    assert said(good, no_list).startswith("example 1 has no feature list 'g', which is needed")
+
+
+def test_the_kernel_and_one_after_another_give_the_same(tmp_path: Path) -> None:
+    """Features of every kind, of messages of which many are damaged."""
+    rng, seeds = random.Random(4), messages.sequences(tmp_path)
+    parsers = [SequenceParser(*spec, "parse") for spec in messages.SEQUENCE_SPECS]
+    slow = [SequenceParser(*spec, "parse") for spec in messages.SEQUENCE_SPECS]
+    for parser in slow:
+        parser._request = None
+    good = 0
+    for _ in range(300):
+        batch: Any = [rng.choice(seeds) for _ in range(rng.choice((1, 2, 5)))]
+        if rng.random() < 0.7:
+            batch[rng.randrange(len(batch))] = mutate.message(rng, rng.choice(seeds))
+        for given in (batch, batch[0]):
+            for fast, other in zip(parsers, slow, strict=True):
+                found = plain(outcome(lambda fast=fast, given=given: fast(given)))
+                assert found == plain(outcome(lambda other=other, given=given: other(given)))
+                good += isinstance(found, tuple) and not hasattr(found, "kind")
+    assert good > 300

@@ -17,6 +17,8 @@ from feedline.structure.sparse import SparseTensor
 from feedline.structure.types import DType
 
 Array = np.ndarray[Any, Any]
+Found = list[tuple[Array, Any]]
+"""What the kernel gives: for each key all values, and how many each example has where that differs."""
 
 
 def assembled(
@@ -32,6 +34,23 @@ def assembled(
     for key, (kind, splits) in want.ragged.items():
         flat = joined(kind, rows[key])
         out[key] = RaggedTensor.from_row_splits(flat, row_splits(lengths_of(rows[key]), splits)) if batch else flat
+    return out
+
+
+def in_tensors(want: Wanted, columns: Found, batch: bool) -> dict[str, Any]:
+    """As `assembled`, of what the kernel gave for the keys in the order of `want.kinds()`."""
+    found = iter(columns)
+    out: dict[str, Any] = {}
+    for key, d in want.dense.items():
+        flat, lengths = next(found)
+        array = flat.reshape(-1, *d.shape) if lengths is None else padded(d, flat, lengths)
+        out[key] = array if batch else array[0]
+    for key in want.sparse:
+        flat, lengths = next(found)
+        out[key] = sparse(flat, lengths, batch)
+    for key, (_, splits) in want.ragged.items():
+        flat, lengths = next(found)
+        out[key] = RaggedTensor.from_row_splits(flat, row_splits(lengths, splits)) if batch else flat
     return out
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
-from feedline.io.parsing.assemble import assembled, composed, padded, row_splits, sparse
+from feedline.io.parsing.assemble import Found, assembled, composed, in_tensors
 from feedline.io.parsing.features import (
     KINDS,
     FixedLenFeature,
@@ -29,18 +29,17 @@ from feedline.kernels.threads import allowed
 from feedline.structure import types
 from feedline.structure.block import Bytes, Column, pack, rows_of
 from feedline.structure.dense import dense
-from feedline.structure.ragged import RaggedTensor
 from feedline.structure.spec import SparseTensorSpec, TensorSpec
 from feedline.structure.types import DType
 from feedline.structure.whole import register_whole
 from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
-Found = list[tuple[Array, Array | None]]
-"""What the kernel gives: for each key all values, and how many each example has where that differs."""
-
 THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 """At most so many threads read a large batch."""
+
+TOO_MANY = 1 << 62
+"""No example has so many values of one feature, nor a kernel numbers for them."""
 
 ALLOWED = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature, RaggedFeature)
 
@@ -143,7 +142,7 @@ class ExampleParser:
                 )
         self.wanted = wanted(features, ALLOWED, op)
         self.kinds = self.wanted.kinds()
-        self._requests = _request(self.wanted, self.kinds, False), _request(self.wanted, self.kinds, True)
+        self._requests = request(self.wanted, False), request(self.wanted, True)
         self._fixed: list[tuple[str, int, tuple[int, ...]]] | None = None
         """For features that are all of a fixed size: key, place in the kernel's answer, and shape."""
         if all(isinstance(feature, FixedLenFeature) for feature in features.values()):
@@ -176,7 +175,7 @@ class ExampleParser:
                 done = min(done, self._whole_steps(found))
             if done == len(examples):
                 if self._fixed is None:
-                    return composed(self.features, self._assembled(found, batch))
+                    return composed(self.features, in_tensors(self.wanted, found, batch))
                 return _in_shape(self._fixed, found) if batch else _of_one(self._fixed, found)
             self._slow([examples[done]], batch, names, done)  # says what is wrong with the first that is bad
         return self._slow(list(examples), batch, names)
@@ -194,22 +193,6 @@ class ExampleParser:
                 cut = np.flatnonzero(lengths % math.prod(d.shape))
                 least = min(least, int(cut[0])) if len(cut) else least
         return least
-
-    def _assembled(self, columns: Found, batch: bool) -> dict[str, Any]:
-        """As `assembled`, of what the kernel gave."""
-        found = dict[str, Any](zip((key.decode() for key in self.kinds), columns, strict=True))
-        out: dict[str, Any] = {}
-        for key, d in self.wanted.dense.items():
-            flat, lengths = found[key]
-            array = flat.reshape(-1, *d.shape) if lengths is None else padded(d, flat, lengths)
-            out[key] = array if batch else array[0]
-        for key in self.wanted.sparse:
-            flat, lengths = found[key]
-            out[key] = sparse(flat, lengths, batch)
-        for key, (_, splits) in self.wanted.ragged.items():
-            flat, lengths = found[key]
-            out[key] = RaggedTensor.from_row_splits(flat, row_splits(lengths, splits)) if batch else flat
-        return out
 
     # Many elements at once, where the parser is the function of a map.
 
@@ -240,7 +223,7 @@ class ExampleParser:
         rows: list[dict[str, Any]] = []
         for one in _one_by_one(found, done):
             try:
-                rows.append(composed(self.features, self._assembled(one, False)))
+                rows.append(composed(self.features, in_tensors(self.wanted, one, False)))
             except InvalidArgumentError:  # features that do not fit together
                 break
         return len(rows), {key: pack([row[key] for row in rows]) for key in self.features} if rows else {}
@@ -313,12 +296,13 @@ class ExampleParser:
         return found
 
 
-def _request(want: Wanted, kinds: dict[bytes, DType], batch: bool) -> tuple[Any, ...] | None:
+def request(want: Wanted, batch: bool) -> tuple[Any, ...] | None:
     """What the kernel is asked for; None where a shape holds no values, which it knows nothing about."""
     sizes, defaults = [], []
+    kinds = want.kinds()
     for key in kinds:
         d = want.dense.get(key.decode())
-        if d is not None and not math.prod(d.shape):
+        if d is not None and not 0 < math.prod(d.shape) < TOO_MANY:
             return None
         fixed = d if d is not None and not d.sequence else None
         # In a batch TensorFlow lets an entry with no list count, for what does not become an array.
@@ -326,8 +310,12 @@ def _request(want: Wanted, kinds: dict[bytes, DType], batch: bool) -> tuple[Any,
         sizes.append(any_number if fixed is None else math.prod(fixed.shape))
         default = None if fixed is None or fixed.default is None else fixed.default.ravel()
         defaults.append(default.tolist() if default is not None and default.dtype == object else default)
-    numbers = np.array([KINDS.index(kind) + 1 for kind in kinds.values()], np.uint8)
-    return list(kinds), numbers, np.array(sizes, np.int64), defaults
+    return list(kinds), numbers_of(kinds), np.array(sizes, np.int64), defaults
+
+
+def numbers_of(kinds: dict[bytes, DType]) -> Array:
+    """The number of the list that holds the values of each key."""
+    return np.array([KINDS.index(kind) + 1 for kind in kinds.values()], np.uint8)
 
 
 def _read(strings: Any, request: tuple[Any, ...], threads: int | None = None) -> tuple[int, Found]:
@@ -372,15 +360,15 @@ def named(op: str, i: int, names: Any) -> str:
     return f"{op}: example {i}" + (f" ({given[i].decode(errors='replace')})" if i < len(given) else "")
 
 
-def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str) -> Any:
-    """The values of one Feature message, None where it holds no list."""
+def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str, strict: bool = False) -> Any:
+    """The values of one Feature message, None where it holds no list; `strict` is that of `kernels.entries.values`."""
     try:
         number = kind_of(data, span)
         if number is None:
             return None
         got = KINDS[number - 1]
         if got == kind:
-            return values(data, span)
+            return values(data, span, strict)
     except WireError as e:
         raise InvalidArgumentError(f"{where} cannot be read: {e}") from None
     raise InvalidArgumentError(f"{where} has values of type {got.name}, and {kind.name} is asked for")

@@ -16,11 +16,11 @@ from feedline.io.parsing.features import (
     RaggedFeature,
     VarLenFeature,
 )
-from feedline.io.parsing.sequence import LISTS, parts
+from feedline.io.parsing.sequence import parts
 from feedline.io.reader import Place
 from feedline.io.tfrecord.framing import AROUND, HEADER
 from feedline.io.tfrecord.reader import TFRecordReader
-from feedline.kernels.entries import Span, entries, kind_of, skip, spans, values
+from feedline.kernels.entries import LISTS, Span, entries, kind_of, skip, spans, values
 from feedline.structure.types import DType
 from feedline.wire import WireError
 

@@ -25,18 +25,31 @@ Array = np.ndarray[Any, Any]
 def in_rows(key: str, feature: RaggedFeature, raw: dict[str, Any]) -> Any:
     """The value of a ragged feature: an array or ragged tensor for one example, a ragged tensor for a batch.
 
-    `raw` holds the values of each key, which are arrays for one example and ragged tensors for a batch.
+    `raw` holds the values of each key, which are arrays for one example and ragged tensors for a batch. The steps of a
+    sequence are a batch, those of a batch of sequences are one that is cut into sequences again.
     """
-    value = raw[feature.value_key or key]
+    value_key = feature.value_key or key
+    value, sequences = raw[value_key], None
+    if feature.partitions and isinstance(value, RaggedTensor) and value.ragged_rank > 1:
+        keys = [p.key for p in feature.partitions if not isinstance(p, UniformRowLength)]
+        raw = {k: raw[k].values for k in (value_key, *keys)}
+        value, sequences = raw[value_key], value.row_splits
     for partition in reversed(feature.partitions):
         try:
-            if isinstance(raw[feature.value_key or key], RaggedTensor):
+            if isinstance(raw[value_key], RaggedTensor):
                 value = _cut_batch(value, partition, raw)
             else:
                 value = _cut(value, partition, raw, feature)
         except (ValueError, OverflowError, MemoryError) as e:  # row ids may ask for more rows than fit in memory
             raise InvalidArgumentError(f"the ragged feature {key!r} cannot be cut by {partition!r}: {e}") from None
-    return value
+    return value if sequences is None else _in_sequences(key, value, sequences)
+
+
+def _in_sequences(key: str, steps: Any, sequences: Array) -> RaggedTensor:
+    try:
+        return RaggedTensor.from_row_splits(steps, sequences)
+    except ValueError as e:
+        raise InvalidArgumentError(f"the ragged feature {key!r} has other steps than what cuts it: {e}") from None
 
 
 def ragged_spec(feature: RaggedFeature, batch: tuple[int | None, ...]) -> Any:

@@ -30,7 +30,7 @@ def prepared(make: Callable[..., P], op: str, *given: Any) -> P:
     `given` is a dict of features, or None.
     """
     try:
-        objects = (op, *[part for one in given if one for part in (len(one), *one, *map(id, one.values()))])
+        objects = (op, *[part for one in given for part in ((len(one), *one, *map(id, one.values())) if one else (0,))])
         made = _by_object.get(objects)
         if made is not None and made.lists == made.copies:
             return made.parser  # type: ignore[no-any-return]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from feedline import kernels
 from feedline.errors import InvalidArgumentError
-from feedline.io.parsing.assemble import assembled, composed, joined, lengths_of, row_splits
-from feedline.io.parsing.example import as_strings, named, read_feature
+from feedline.io.parsing.assemble import assembled, composed, in_tensors, joined, lengths_of, row_splits
+from feedline.io.parsing.example import THREADS, TOO_MANY, as_strings, named, numbers_of, read_feature, request
 from feedline.io.parsing.features import (
     Dense,
     FixedLenFeature,
@@ -19,18 +21,21 @@ from feedline.io.parsing.features import (
     wanted,
 )
 from feedline.io.parsing.prepared import prepared
-from feedline.kernels.entries import Span, holds_more, read_entries, skip, spans
+from feedline.kernels.entries import Span, holds_more, sequence_entries, spans
+from feedline.kernels.threads import allowed
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.types import DType
-from feedline.wire import WireError, read_varint
+from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
 Steps = list[Any]
 """The values of a feature step by step."""
 
-CONTEXT, LISTS = 0x0A, 0x12
-"""The tags of the two fields of a SequenceExample."""
+Lists = list[tuple[Array, Array, Any]]
+"""What the kernel gives for each list: its values, how many steps each example has, and for one that becomes a ragged
+tensor how many values each step has, for a sparse one where each value is. For an array the values are filled up.
+"""
 
 
 def parse_sequence_example(
@@ -92,50 +97,96 @@ class SequenceParser:
         self.sequences: Mapping[str, Any] = sequences or {}
         self.in_context = wanted(self.context, (VarLenFeature, FixedLenFeature, RaggedFeature), op)
         self.in_lists = wanted(self.sequences, (VarLenFeature, FixedLenSequenceFeature, RaggedFeature), op)
-        self.context_kinds, self.list_kinds = self.in_context.kinds(), self.in_lists.kinds()
         for key, feature in self.sequences.items():
             if isinstance(feature, FixedLenSequenceFeature) and feature.default_value is not None:
                 raise InvalidArgumentError(f"{op}: the FixedLenSequenceFeature {key!r} must have no default_value here")
+        self._request = self._requested()
+
+    def _requested(self) -> tuple[Any, ...] | None:
+        """What the kernel is asked for; None where a shape is one it knows nothing about."""
+        context, kinds, dense = request(self.in_context, False), self.in_lists.kinds(), self.in_lists.dense
+        any_number = dict.fromkeys(self.in_lists.sparse, -2) | dict.fromkeys(self.in_lists.ragged, -1)
+        sizes = [math.prod(d.shape) for d in dense.values()] + list(any_number.values())
+        if context is None or max(sizes, default=0) >= TOO_MANY:
+            return None
+        needed = [key in dense and not self.sequences[key].allow_missing for key in map(bytes.decode, kinds)]
+        lists = list(kinds), numbers_of(kinds), np.array(sizes, np.int64), np.array(needed, np.uint8)
+        return *context, *lists
 
     def __call__(self, serialized: Any, names: Any = None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
         """The features of the context, the sequences, and the lengths of those that are arrays."""
+        if type(serialized) is bytes:
+            return self._parsed([serialized], False, names)
         strings = as_strings(serialized, self.op)
         if strings.ndim > 1:
             raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
-        contexts: dict[str, list[Any]] = {key.decode(): [] for key in self.context_kinds}
-        lists: dict[str, list[Steps | None]] = {key.decode(): [] for key in self.list_kinds}
-        for i, data in enumerate(strings.ravel().tolist()):
+        return self._parsed(strings.ravel(), strings.ndim > 0, names)
+
+    def _parsed(
+        self, examples: Any, batch: bool, names: Any
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
+        if self._request is not None:
+            done, context, lists = kernels.parse_sequences(*(examples, *self._request, allowed(THREADS)))
+            if done == len(examples):
+                whole = composed(self.context, in_tensors(self.in_context, context, batch))
+                return whole, *self._sequences(lists, batch)
+        # What is wrong may be with any of the examples: all are read before their values are counted.
+        contexts, rows = self._values(list(examples), names)
+        whole = composed(self.context, assembled(self.in_context, contexts, batch, self.op))
+        return whole, *self._sequences(self._columns(rows), batch)
+
+    def _sequences(self, columns: Lists, batch: bool) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The sequences, of what the kernel gave for the keys in the order of `kinds()`, and their lengths."""
+        out: dict[str, Any] = {}
+        lengths: dict[str, Array] = {}
+        found = iter(columns)
+        for key, d in self.in_lists.dense.items():
+            flat, steps, _ = next(found)
+            array = flat.reshape(len(steps), int(steps.max(initial=0)), *d.shape)
+            out[key], lengths[key] = (array, steps) if batch else (array[0], steps[0])
+        for key in self.in_lists.sparse:
+            out[key] = _sparse(*next(found), batch)
+        for key, (_, splits) in self.in_lists.ragged.items():
+            flat, steps, counts = next(found)
+            inner = RaggedTensor.from_row_splits(flat, row_splits(counts, splits))
+            out[key] = RaggedTensor.from_row_splits(inner, row_splits(steps, splits)) if batch else inner
+        return composed(self.sequences, out), {key: lengths[key] for key in self.sequences if key in lengths}
+
+    # One example after another, for what the kernel does not take: this says what is wrong with it.
+
+    def _values(self, examples: list[bytes], names: Any) -> tuple[dict[str, list[Any]], dict[str, list[Steps | None]]]:
+        """For each key the values of each example, or of each of its steps; None where it has none."""
+        context_kinds, list_kinds = self.in_context.kinds(), self.in_lists.kinds()
+        contexts: dict[str, list[Any]] = {key.decode(): [] for key in context_kinds}
+        lists: dict[str, list[Steps | None]] = {key.decode(): [] for key in list_kinds}
+        for i, data in enumerate(examples):
             where = named(self.op, i, names)
             context, steps = parts(data, where)
-            for key, kind in self.context_kinds.items():
+            for key, kind in context_kinds.items():
                 at = f"{where}, context feature {key.decode()!r}"
-                found = read_feature(data, context[key], kind, at) if key in context else None
+                found = read_feature(data, context[key], kind, at, strict=True) if key in context else None
                 if found is None and key in context and key.decode() in self.in_context.dense:
                     raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
                 contexts[key.decode()].append(found)
-            for key, kind in self.list_kinds.items():
+            for key, kind in list_kinds.items():
                 at = f"{where}, feature list {key.decode()!r}"
                 lists[key.decode()].append(_steps(data, steps[key], kind, at) if key in steps else None)
-        batch = strings.ndim > 0
-        whole = composed(self.context, assembled(self.in_context, contexts, batch, self.op))
-        return whole, *self._sequences(lists, batch)
+        return contexts, lists
 
-    def _sequences(self, lists: dict[str, list[Steps | None]], batch: bool) -> tuple[dict[str, Any], dict[str, Array]]:
-        out: dict[str, Any] = {}
-        lengths: dict[str, Array] = {}
-        for key, d in self.in_lists.dense.items():
-            rows = [self._whole(key, d, i, steps) for i, steps in enumerate(lists[key])]
-            counts = np.array([len(steps) for steps in rows], np.int64)
-            array = _stacked(d, rows, int(counts.max(initial=0)))
-            out[key], lengths[key] = (array, counts) if batch else (array[0], counts[0])
-        for key, kind in self.in_lists.sparse.items():
-            out[key] = _sparse(kind, [steps or [] for steps in lists[key]], batch)
-        for key, (kind, splits) in self.in_lists.ragged.items():
-            flat = [values for steps in lists[key] for values in steps or []]
-            inner = RaggedTensor.from_row_splits(joined(kind, flat), row_splits(lengths_of(flat), splits))
-            outer = row_splits(lengths_of(lists[key]), splits)
-            out[key] = RaggedTensor.from_row_splits(inner, outer) if batch else inner
-        return composed(self.sequences, out), {key: lengths[key] for key in self.sequences if key in lengths}
+    def _columns(self, lists: dict[str, list[Steps | None]]) -> Lists:
+        """As the kernel gives them."""
+        out: Lists = []
+        for key, kind in self.in_lists.kinds().items():
+            rows, d = lists[key.decode()], self.in_lists.dense.get(key.decode())
+            if d is not None:
+                whole = [self._whole(key.decode(), d, i, steps) for i, steps in enumerate(rows)]
+                out.append((_stacked(d, whole), lengths_of(whole), None))
+            else:
+                flat = [values for steps in rows for values in steps or []]
+                steps, lengths = lengths_of(rows), lengths_of(flat)
+                where = _places(steps, lengths) if key.decode() in self.in_lists.sparse else lengths
+                out.append((joined(kind, flat), steps, where))
+        return out
 
     def _whole(self, key: str, d: Dense, i: int, steps: Steps | None) -> Steps:
         """The steps of an example, if each has as many values as it must."""
@@ -159,20 +210,10 @@ class SequenceParser:
 
 def parts(data: bytes, where: str) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
     """Where the features of the context and the feature lists are; of a key that is there twice, the last."""
-    context: list[tuple[bytes, Span]] = []
-    lists: list[tuple[bytes, Span]] = []
-    at, end = 0, len(data)
     try:
-        while at < end:
-            if data[at] in (CONTEXT, LISTS):
-                found = context if data[at] == CONTEXT else lists
-                length, at = read_varint(data, at + 1, end)
-                at = read_entries(data, at, min(at + length, end), found)
-            else:
-                at = skip(data, at, end)
+        return sequence_entries(data)
     except WireError as e:
         raise InvalidArgumentError(f"{where} is no serialized SequenceExample: {e}") from None
-    return dict(context), dict(lists)
 
 
 def _steps(data: bytes, span: Span, kind: DType, where: str) -> Steps:
@@ -184,15 +225,15 @@ def _steps(data: bytes, span: Span, kind: DType, where: str) -> Steps:
 
 
 def _read(data: bytes, span: Span, kind: DType, where: str) -> Any:
-    """As `read_feature`, but here TensorFlow does not take a Feature with two lists."""
-    found = read_feature(data, span, kind, where)
+    """As `read_feature`, but here TensorFlow does not take a Feature with two lists, or a list in pieces."""
+    found = read_feature(data, span, kind, where, strict=True)
     if found is not None and holds_more(data, span):
         raise InvalidArgumentError(f"{where} cannot be read: there is something after its list")
     return found
 
 
-def _stacked(d: Dense, rows: list[Steps], longest: int) -> Array:
-    out = np.empty((len(rows), longest, *d.shape), d.dtype.dtype)
+def _stacked(d: Dense, rows: list[Steps]) -> Array:
+    out = np.empty((len(rows), max(map(len, rows), default=0), *d.shape), d.dtype.dtype)
     out[...] = d.default
     for i, steps in enumerate(rows):
         if steps:
@@ -200,14 +241,17 @@ def _stacked(d: Dense, rows: list[Steps], longest: int) -> Array:
     return out
 
 
-def _sparse(kind: DType, rows: list[Steps], batch: bool) -> SparseTensor:
+def _places(steps: Array, lengths: Array) -> Array:
+    step_of = np.repeat(np.arange(len(lengths)), lengths)
+    row_of = np.repeat(np.arange(len(steps)), steps)
+    number = np.arange(len(lengths)) - (np.cumsum(steps) - steps)[row_of]
+    place = np.arange(len(step_of)) - (np.cumsum(lengths) - lengths)[step_of]
+    return np.stack([row_of[step_of], number[step_of], place], axis=1).ravel()
+
+
+def _sparse(flat: Array, steps: Array, places: Array, batch: bool) -> SparseTensor:
     """Places [batch, step, value]; for one example without the first."""
-    flat = [values for steps in rows for values in steps]
-    lengths = [0 if values is None else len(values) for values in flat]
-    example = np.repeat([i for i, steps in enumerate(rows) for _ in steps], lengths).astype(np.int64)
-    step = np.repeat([j for steps in rows for j in range(len(steps))], lengths).astype(np.int64)
-    place = np.concatenate([np.arange(n) for n in lengths]) if lengths else np.empty(0, np.int64)
-    shape = [len(rows), max(map(len, rows), default=0), max(lengths, default=0)]
-    indices = np.stack([example, step, place], axis=1)
+    indices = places.reshape(-1, 3)
+    shape = [len(steps), int(steps.max(initial=0)), int(indices[:, 2].max(initial=-1)) + 1]
     first = 0 if batch else 1
-    return SparseTensor(indices[:, first:], joined(kind, flat), shape[first:])
+    return SparseTensor(indices[:, first:], flat, shape[first:])

@@ -1,0 +1,98 @@
+"""What is compared of what a function did: a value, or an error that feedline documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tests.fuzz import mutate
+from tests.fuzz.mutate import Mutator
+
+import feedline as fl
+from feedline import kernels
+from feedline.kernels import (
+    reference,
+    reference_csv,
+    reference_example,
+    reference_image,
+    reference_index,
+    reference_strings,
+    reference_tfrecord,
+)
+
+_REFERENCES = (
+    reference,
+    reference_csv,
+    reference_example,
+    reference_image,
+    reference_index,
+    reference_strings,
+    reference_tfrecord,
+)
+
+
+class Target(NamedTuple):
+    """`seeds(folder)` makes the inputs, `run(data, folder)` reads a changed one."""
+
+    seeds: Callable[[Path], list[bytes]]
+    run: Callable[[bytes, Path], Any]
+    mutate: Mutator = mutate.mutated
+    twin: bool = True
+
+
+@contextmanager
+def numpy_kernels() -> Iterator[None]:
+    """Inside, every kernel is NumPy's."""
+    kept = {name: getattr(kernels, name) for name in kernels.__all__ if name != "NATIVE"}
+    for name in kept:
+        made = next(getattr(module, name) for module in _REFERENCES if hasattr(module, name))
+        setattr(kernels, name, made)
+    try:
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(kernels, name, function)
+
+
+class Failure(NamedTuple):
+    """An exception, as far as it is compared."""
+
+    kind: str
+    text: str
+
+
+def failure(error: Exception) -> Failure:
+    """What is compared of an error."""
+    return Failure(type(error).__name__, str(error))
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """A value, or an error that feedline documents. Others go on up: they are what is looked for."""
+    try:
+        return call()
+    except fl.errors.OpError as e:
+        return failure(e)
+
+
+def plain(value: Any) -> Any:
+    """A result as something that `==` compares, NaN and all."""
+    if isinstance(value, Failure):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return str(value.dtype), value.shape, value.tobytes()
+    if isinstance(value, np.ndarray):
+        return value.shape, tuple(map(plain, value.ravel().tolist()))
+    if isinstance(value, np.generic):
+        return str(value.dtype), value.tobytes()
+    if isinstance(value, dict):
+        return tuple((key, plain(item)) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(map(plain, value))
+    if isinstance(value, fl.RaggedTensor):
+        return plain([value.flat_values, *value.nested_row_splits])
+    if isinstance(value, fl.SparseTensor):
+        return plain([value.indices, value.values, value.dense_shape])
+    return value
