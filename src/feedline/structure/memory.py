@@ -11,11 +11,12 @@ drivers lock whole pages for devices to read.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from feedline.sharing import Guard
 
 Array = np.ndarray[Any, Any]
 
@@ -35,7 +36,7 @@ class Keeper:
         self._kept: dict[int, list[Array]] = {}
         self._known: set[int] = set()
         self._total = 0
-        self._lock = threading.Lock()
+        self._lock = Guard()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """As `np.empty`, in memory that may have been used before."""
@@ -68,11 +69,14 @@ class Keeper:
         with self._lock:
             for size, buffers in list(self._kept.items()):
                 used = [b for b in buffers if sys.getrefcount(b) > _UNUSED]
-                self._total -= size * (len(buffers) - len(used))
-                self._known -= {id(b) for b in buffers} - {id(b) for b in used}
-                self._kept[size] = used
-                if not used:
-                    del self._kept[size]
+                if used:
+                    self._kept[size] = used
+                else:
+                    self._kept.pop(size, None)
+            # Counted anew: garbage may be collected in the middle of this, and end with the same.
+            kept = list(self._kept.items())
+            self._known = {id(b) for _, buffers in kept for b in buffers}
+            self._total = sum(size * len(buffers) for size, buffers in kept)
 
     @property
     def held(self) -> int:
