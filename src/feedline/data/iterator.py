@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
@@ -23,6 +24,9 @@ from feedline.structure.spec import DatasetSpec, OptionalSpec, type_spec_from_va
 from feedline.structure.values import spec_of_element
 
 T = TypeVar("T")
+
+WITH_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Without it, Python's iterators over lists may give the same row to two threads."""
 
 
 class Iterator(Generic[T]):
@@ -53,9 +57,8 @@ class Iterator(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return self
 
-    def __next__(self) -> T:
-        for row in self._rows:
-            return row  # type: ignore[no-any-return]
+    def _next_of_many(self) -> T:
+        """The next element, whichever thread asks for it."""
         self._crew.check()  # before the lock: in a child process nobody may be there to release it
         with self._lock:
             while True:
@@ -65,6 +68,15 @@ class Iterator(Generic[T]):
                 if not self._refill():
                     self._must_be_open()
                     raise StopIteration
+
+    if WITH_GIL:
+
+        def __next__(self) -> T:
+            for row in self._rows:  # what Python's own iterators give, they give once
+                return row  # type: ignore[no-any-return]
+            return self._next_of_many()
+    else:
+        __next__ = _next_of_many
 
     def _refill(self) -> bool:
         began = perf_counter()
