@@ -10,13 +10,13 @@ drivers lock whole pages for devices to read.
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from feedline.sharing import Guard
 
 Array = np.ndarray[Any, Any]
 
@@ -36,14 +36,7 @@ class Keeper:
         self._kept: dict[int, list[Array]] = {}
         self._known: set[int] = set()
         self._total = 0
-        self._trimming = False
-        self.unlock()
-
-    def unlock(self) -> None:
-        """In a child process, where nobody is there to release the lock. It is reentrant: memory may be trimmed while
-        garbage is collected, which happens at any moment, here as well.
-        """
-        self._lock = threading.RLock()
+        self._lock = Guard()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """As `np.empty`, in memory that may have been used before."""
@@ -74,19 +67,16 @@ class Keeper:
     def trim(self) -> None:
         """Frees what nobody uses."""
         with self._lock:
-            if self._trimming:  # garbage has been collected in the middle of this
-                return
-            self._trimming = True
-            try:
-                for size, buffers in list(self._kept.items()):
-                    used = [b for b in buffers if sys.getrefcount(b) > _UNUSED]
-                    self._total -= size * (len(buffers) - len(used))
-                    self._known -= {id(b) for b in buffers} - {id(b) for b in used}
+            for size, buffers in list(self._kept.items()):
+                used = [b for b in buffers if sys.getrefcount(b) > _UNUSED]
+                if used:
                     self._kept[size] = used
-                    if not used:
-                        del self._kept[size]
-            finally:
-                self._trimming = False
+                else:
+                    self._kept.pop(size, None)
+            # Counted anew: garbage may be collected in the middle of this, and end with the same.
+            kept = list(self._kept.items())
+            self._known = {id(b) for _, buffers in kept for b in buffers}
+            self._total = sum(size * len(buffers) for size, buffers in kept)
 
     @property
     def held(self) -> int:
@@ -107,8 +97,6 @@ def _unused() -> int:
 
 _UNUSED = _unused()
 keeper = Keeper()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=keeper.unlock)
 
 
 def copied(array: Array) -> Array:
