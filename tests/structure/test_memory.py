@@ -120,7 +120,7 @@ def test_the_lock_does_not_follow_into_a_child_process() -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with mine._lock:
+        with mine._lock._lock:
             held.set()
             done.wait()
 

@@ -36,6 +36,7 @@ class Keeper:
         self._kept: dict[int, list[Array]] = {}
         self._known: set[int] = set()
         self._total = 0
+        self._trimming = False
         self._lock = Guard()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -67,16 +68,21 @@ class Keeper:
     def trim(self) -> None:
         """Frees what nobody uses."""
         with self._lock:
-            for size, buffers in list(self._kept.items()):
-                used = [b for b in buffers if sys.getrefcount(b) > _UNUSED]
-                if used:
-                    self._kept[size] = used
-                else:
-                    self._kept.pop(size, None)
-            # Counted anew: garbage may be collected in the middle of this, and end with the same.
-            kept = list(self._kept.items())
-            self._known = {id(b) for _, buffers in kept for b in buffers}
-            self._total = sum(size * len(buffers) for size, buffers in kept)
+            if self._trimming:  # garbage has been collected in the middle of this
+                return
+            self._trimming = True
+            try:
+                for size, buffers in list(self._kept.items()):
+                    used = [b for b in buffers if sys.getrefcount(b) > _UNUSED]
+                    if used:
+                        self._kept[size] = used
+                    else:
+                        self._kept.pop(size, None)
+                kept = list(self._kept.items())
+                self._known = {id(b) for _, buffers in kept for b in buffers}
+                self._total = sum(size * len(buffers) for size, buffers in kept)
+            finally:
+                self._trimming = False
 
     @property
     def held(self) -> int:

@@ -115,7 +115,7 @@ def test_compressed_files(tmp_path: Path, compression: str) -> None:
     with fl.io.TFRecordWriter(tmp_path / "a", compression) as writer:
         writer.write(b"one")
     ds = fl.TFRecordDataset(tmp_path / "a", compression)
-    why = f"a' is {compression}-compressed, and compressed files can only be read from the beginning; write"
+    why = f"a is {compression}-compressed, and compressed files can only be read from the beginning; write"
     with pytest.raises(UnimplementedError, match=why):
         ds.map(lambda x: x).at(0)
     with pytest.raises(FailedPreconditionError, match=why):
