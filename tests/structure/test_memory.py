@@ -113,23 +113,3 @@ def test_iterators_that_are_collected_in_the_middle_of_it(monkeypatch: pytest.Mo
     monkeypatch.undo()
     keeper.trim()
     assert keeper.held == 0
-
-
-def test_the_lock_does_not_follow_into_a_child_process() -> None:
-    mine = Keeper()
-    held, done = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with mine._lock:
-            held.set()
-            done.wait()
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    held.wait()
-    try:
-        mine.unlock()
-        assert mine.empty((LARGE,), np.dtype(np.uint8)).nbytes == LARGE
-    finally:
-        done.set()
-        holder.join()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -70,6 +69,7 @@ from feedline.plan.face import Face, register_face
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node
 from feedline.plan.picture import picture
+from feedline.sharing import cached_property
 
 if TYPE_CHECKING:
     from feedline.integrations import jax as _jax

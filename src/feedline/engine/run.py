@@ -16,7 +16,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from operator import length_hint
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple
@@ -29,6 +28,7 @@ from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.face import register_sampler
 from feedline.plan.node import Node, RowWise
 from feedline.random.element import uncounted
+from feedline.sharing import cached_property
 from feedline.structure.block import Block
 
 __all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Moment", "Run", "as_is", "blocks", "close_state", "sample"]

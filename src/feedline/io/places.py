@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import importlib
 import os
-import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -21,6 +20,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import FailedPreconditionError
 from feedline.io.files import shown
+from feedline.sharing import Guard
 from feedline.structure.block import Array, Block, Origin, concat
 from feedline.structure.origin import register_teller
 
@@ -60,7 +60,7 @@ class _Known:
     def __init__(self) -> None:
         self.files: list[File] = []
         self.numbers: dict[File, int] = {}
-        self.lock = threading.Lock()
+        self.lock = Guard()
 
     def number(self, file: File) -> int:
         with self.lock:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from feedline.plan.arguments import boolean, plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import dataset
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec, general

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import F, dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
+from feedline.sharing import cached_property
 from feedline.structure.block import Block, Objects, concat, pack
 from feedline.structure.nest import flat
 from feedline.structure.spec import DatasetSpec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, ClassVar
 
 from feedline.ops import columnar  # noqa: F401  what functions may call when they run for many rows
@@ -13,6 +12,7 @@ from feedline.plan.face import F, sample
 from feedline.plan.function import Function, infer
 from feedline.plan.node import Parallel, RowFailed, RowWise, node
 from feedline.random.element import Epochs
+from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
 
 SAMPLES = 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -18,6 +17,7 @@ from feedline.plan import arguments
 from feedline.plan.face import F, sample
 from feedline.plan.function import infer
 from feedline.plan.node import Node, RowFailed, RowWise, node
+from feedline.sharing import Guard
 from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
@@ -35,7 +35,7 @@ class Asked:
 
     def __init__(self, given: Any, plan: Node) -> None:
         self.given, self.plan = given, plan
-        self._lock = threading.Lock()
+        self._lock = Guard()
         self._found: ExampleParser | SequenceParser | None = None if given is None else _parser_for(given)
 
     @property

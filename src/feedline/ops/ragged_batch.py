@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from feedline.ops.map_and_batch import MapAndBatch
 from feedline.plan import arguments
 from feedline.plan.face import F
 from feedline.plan.node import node
+from feedline.sharing import cached_property
 from feedline.structure import ragged
 from feedline.structure.block import (
     Block,

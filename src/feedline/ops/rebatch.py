@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import cycle, islice
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,6 +14,7 @@ from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.sharing import cached_property
 from feedline.structure.block import Block, concat
 from feedline.structure.nest import flatten
 from feedline.structure.ragged import RaggedTensor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidTypeError
@@ -12,6 +11,7 @@ from feedline.plan import arguments
 from feedline.plan.face import F, sample
 from feedline.plan.function import Function, infer
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
+from feedline.sharing import cached_property
 from feedline.structure.block import Block
 from feedline.structure.values import leaf_of
 from feedline.structure.zeros import zeros_of

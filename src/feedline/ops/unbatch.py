@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from feedline.ops.batch import Grouped
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.sharing import cached_property
 from feedline.structure.block import Block, Objects, Ungroupable, ungroup
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec

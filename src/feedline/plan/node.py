@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
@@ -23,6 +22,7 @@ from feedline.plan.pull import Child as Child
 from feedline.plan.pull import Pull as Pull
 from feedline.plan.tally import Tally
 from feedline.random.element import Draws, Epochs, place
+from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 

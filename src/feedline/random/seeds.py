@@ -23,6 +23,7 @@ from typing import SupportsIndex
 import numpy as np
 
 from feedline.random import philox
+from feedline.sharing import Guard
 
 M = 2**31 - 1
 DEFAULT_SEED = 87654321
@@ -37,19 +38,8 @@ class _Global:
 
 
 _global = _Global(None)
-counting = threading.Lock()
-"""Held while something is counted that all iterators share. A child process gets a new one: there nobody may be left to
-release the old one.
-"""
-
-
-def _after_fork() -> None:
-    global counting
-    counting = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+counting = Guard()
+"""Held while something is counted that all iterators share."""
 
 _scope: ContextVar[FunctionScope | None] = ContextVar("feedline_function_scope", default=None)
 

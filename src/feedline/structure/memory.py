@@ -10,13 +10,13 @@ drivers lock whole pages for devices to read.
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from feedline.sharing import Guard
 
 Array = np.ndarray[Any, Any]
 
@@ -37,13 +37,7 @@ class Keeper:
         self._known: set[int] = set()
         self._total = 0
         self._trimming = False
-        self.unlock()
-
-    def unlock(self) -> None:
-        """In a child process, where nobody is there to release the lock. It is reentrant: memory may be trimmed while
-        garbage is collected, which happens at any moment, here as well.
-        """
-        self._lock = threading.RLock()
+        self._lock = Guard()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """As `np.empty`, in memory that may have been used before."""
@@ -107,8 +101,6 @@ def _unused() -> int:
 
 _UNUSED = _unused()
 keeper = Keeper()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=keeper.unlock)
 
 
 def copied(array: Array) -> Array:

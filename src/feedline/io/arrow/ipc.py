@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from feedline.io.arrow import needed
 from feedline.io.arrow.table import TableReader, source
 from feedline.io.files import system_path
+from feedline.sharing import cached_property
 from feedline.structure.block import Array
 
 MAGIC = b"ARROW1"

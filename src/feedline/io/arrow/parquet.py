@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from feedline.io.arrow import needed
 from feedline.io.arrow.table import TableReader, source
+from feedline.sharing import cached_property
 from feedline.structure.block import Array
 
 BATCH_BYTES = 4 << 20

@@ -24,6 +24,7 @@ from feedline.io.progress import Progress
 from feedline.io.tfrecord import sidecar
 from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
 from feedline.io.tfrecord.sidecar import Array, Stamp
+from feedline.sharing import Guard
 
 CHUNK = 1 << 19
 LARGE = 1 << 16
@@ -55,7 +56,7 @@ class _Memory:
     """The indexes of files that were used last, by name."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Guard()
         self._held: OrderedDict[bytes, Index] = OrderedDict()
         self._bytes = 0
 

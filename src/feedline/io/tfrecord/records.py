@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from feedline.io.tfrecord import index as indexing
 from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
 from feedline.io.tfrecord.index import Index, OpenFile
 from feedline.io.tfrecord.sidecar import Array, Stamp
+from feedline.sharing import Guard
 from feedline.structure.block import Block, Bytes, Origin, concat
 from feedline.structure.nest import LEAF
 
@@ -38,7 +38,7 @@ class RecordFiles:
 
     def __init__(self, names: Sequence[bytes]) -> None:
         self.names = tuple(names)
-        self._lock = threading.RLock()
+        self._lock = Guard()
         self._indexes: list[Index] = []
         self._stamps: list[Stamp] | None = None
         self._looked: int | None = None

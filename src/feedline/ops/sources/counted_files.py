@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from feedline.io.files import system_path
 from feedline.ops.sources.files import Files
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import node
+from feedline.sharing import Guard, cached_property
 from feedline.structure.block import Array, Block, Objects, concat
 from feedline.structure.nest import flatten
 
@@ -25,7 +24,7 @@ class Shelf:
     """What is known of the files: how many rows each has, and readers for random access. A copy starts empty."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = Guard()
         self.counts: list[int] | None = None
         self.counted = False
         self.readers: dict[int, Any] = {}

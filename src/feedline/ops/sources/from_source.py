@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +12,7 @@ from feedline.ops.sources.indexed import Indexed
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import dataset
 from feedline.plan.node import EMPTY, Node, node
+from feedline.sharing import Guard, cached_property
 from feedline.structure import ragged, sparse
 from feedline.structure.block import Array, Block, Column, Objects, freeze, pack
 from feedline.structure.nest import Tree, flatten
@@ -97,7 +96,7 @@ class Lease:
     """A claim on a source; the source is closed with the last one."""
 
     __slots__ = ("_source",)
-    _lock: ClassVar[Any] = threading.RLock()  # an iterator may be collected, and its claim given up, at any moment
+    _lock: ClassVar[Guard] = Guard()
     _count: ClassVar[dict[int, int]] = {}
 
     def __init__(self, source: Source) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import threading
 import time
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,6 +23,7 @@ from feedline.plan import arguments
 from feedline.plan.face import dataset, in_memory, register_recipe
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, RowFailed, node
+from feedline.sharing import Guard, cached_property
 from feedline.structure.block import Array, Block, Objects, concat, pack
 from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.spec import DatasetSpec, TypeSpec, general
@@ -69,7 +68,7 @@ class Shelf:
     """Readers for random access, kept from one call to the next. A copy starts empty."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = Guard()
         self.readers: Readers | None = None
 
     def __reduce__(self) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from functools import cached_property
 from typing import Any, ClassVar
 
 from feedline.errors import DataLossError, InvalidArgumentError, in_function
@@ -19,6 +18,7 @@ from feedline.ops.turns import Turns
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import Face
 from feedline.plan.node import Node, node
+from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 
 _log = logging.getLogger("feedline")

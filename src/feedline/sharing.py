@@ -1,0 +1,76 @@
+"""What threads share: values that are worked out once, and locks.
+
+Neither is what Python has for it. Its `cached_property` holds, up to Python 3.11, one lock for all objects of a class
+while it works: where a function of the user's takes part in that and waits for threads, which need a value of another
+object, nobody ever goes on. And a lock that is held while a program forks stays locked in the child for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property:
+        """A property that is worked out when it is first asked for. Threads that ask at once may all work it out; the
+        first one to be done decides.
+        """
+
+        def __init__(self, function: Any) -> None:
+            self.function, self.__doc__ = function, function.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self.name = name
+
+        def __get__(self, owner: Any, kind: type | None = None) -> Any:
+            if owner is None:
+                return self
+            value = self.function(owner)  # once it is in there, Python does not come here any more
+            return owner.__dict__.setdefault(self.name, value)
+
+
+class Guard:
+    """A lock. It is reentrant, since garbage may be collected while it is held, and what is collected may want it, too.
+    A child process finds it open, unless the thread that has forked holds it: the others are not there.
+
+    >>> from feedline.sharing import Guard
+    >>> guard = Guard()
+    >>> with guard, guard:
+    ...     pass
+    """
+
+    __slots__ = ("__weakref__", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _guards.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def open_in_child(self) -> None:
+        """Nobody but this thread is there to release it."""
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
+            self._lock = threading.RLock()
+
+
+_guards: weakref.WeakSet[Guard] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for guard in list(_guards):
+        guard.open_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
