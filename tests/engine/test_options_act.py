@@ -65,11 +65,30 @@ def test_kernels_use_no_more_threads_than_allowed(monkeypatch: pytest.MonkeyPatc
     assert threads.most.get() is None
 
 
-def test_a_negative_number_of_threads_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [
+        ("threading", "private_threadpool_size"),
+        ("threading", "max_intra_op_parallelism"),
+        ("autotune", "cpu_budget"),
+        ("autotune", "ram_budget"),
+        ("autotune", "initial_parallelism"),
+        ("autotune", "min_parallelism"),
+    ],
+)
+def test_negative_numbers_are_refused(group: str, name: str) -> None:
     options = fl.Options()
-    options.threading.max_intra_op_parallelism = -1
-    with pytest.raises(fl.errors.InvalidArgumentError, match="max_intra_op_parallelism must not be negative, got -1"):
-        iter(fl.Dataset.range(3).with_options(options))
+    setattr(getattr(options, group), name, -1)
+    with pytest.raises(fl.errors.InvalidArgumentError, match=f"options.{group}.{name} must not be negative, got -1; "):
+        iter(fl.Dataset.range(4).map(int, num_parallel_calls=2).with_options(options))
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+def test_a_time_that_no_call_can_keep_is_refused(seconds: float) -> None:
+    options = fl.Options()
+    options.threading.call_timeout = seconds
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"call_timeout must be more than 0 seconds, got .*None"):
+        iter(fl.Dataset.range(4).map(int, num_parallel_calls=2).with_options(options))
 
 
 @pytest.mark.parametrize("slack", [True, False])

@@ -408,14 +408,14 @@ def engine_settings(options: Options | None) -> Settings:
             _log.warning("options.%s has no effect: see fl.%s.%s", name, type(group).__name__, field.name)
     size = threads.private_threadpool_size
     return Settings(
-        threads=None if size is None else size or cores(),
+        threads=None if size is None else _budget(size, "threading.private_threadpool_size") or cores(),
         ordered=options.deterministic is not False,
         tuned=tune.enabled is not False,
         cores=_budget(tune.cpu_budget, "autotune.cpu_budget"),
         memory=_budget(tune.ram_budget, "autotune.ram_budget") or None,
-        initial_calls=tune.initial_parallelism,
-        fewest_calls=tune.min_parallelism,
-        timeout=None if threads.call_timeout is None else float(threads.call_timeout),
+        initial_calls=_budget(tune.initial_parallelism, "autotune.initial_parallelism") or None,
+        fewest_calls=_budget(tune.min_parallelism, "autotune.min_parallelism") or None,
+        timeout=_seconds(threads.call_timeout, "threading.call_timeout"),
         processes=bool(tune.allow_processes),
         warm=bool(options.experimental_warm_start),
         slack=bool(options.experimental_slack),
@@ -438,5 +438,11 @@ WITHOUT_EFFECT: dict[str, _Field[Any]] = {
 
 def _budget(value: int | None, name: str) -> int:
     if value is not None and value < 0:
-        raise InvalidArgumentError(f"options.{name} must not be negative, got {value}; 0 or None means all there is")
+        raise InvalidArgumentError(f"options.{name} must not be negative, got {value}; 0 or None leaves it open")
     return value or 0
+
+
+def _seconds(value: Real | None, name: str) -> float | None:
+    if value is not None and not float(value) > 0:
+        raise InvalidArgumentError(f"options.{name} must be more than 0 seconds, got {value}; None sets no limit")
+    return None if value is None else float(value)
