@@ -269,7 +269,8 @@ class Function:
             first = [_key(type_spec_from_value(rows_of(slice_column(c, 0, 1))[0])) for c in block.columns]
             if all(key is None for key in first):
                 what = "None" if block.columns else "an empty structure"
-                raise RowFailed(0, None, InvalidTypeError(f"the function returned {what}, which is no element"))
+                why = f"the function returned {what}, which is no element; return a value for every element"
+                raise RowFailed(0, None, InvalidTypeError(why))
             self._signature = block.tree, first
         _, expected = self._signature
         for j, (column, want) in enumerate(zip(block.columns, expected, strict=True)):
@@ -297,7 +298,7 @@ class Function:
         path = f" ({failed.path})" if failed.path else ""
         error = failed.error
         kind = "" if isinstance(error, errors.OpError) else f"{type(error).__name__}: "
-        text = f"{op} at step {position}{place} failed{failed.on(number)}{path}: {kind}{error}"
+        text = f"{op} at step {position}{place} failed{failed.on(number)}{path}: {kind}{error}{_advice(error)}"
         blamed = errors.in_function(error, text)
         blamed.__cause__ = error
         return blamed
@@ -317,6 +318,13 @@ class Function:
     def for_worker(self) -> tuple[Call, Any]:
         """What another process needs to make the same function, which must look alike there what looked alike here."""
         return self.call, self._signature
+
+
+def _advice(error: BaseException) -> str:
+    """What to do, where NumPy does not say it."""
+    if isinstance(error, ValueError) and str(error).endswith("read-only"):
+        return "; an element may be shared with others: change a copy of it, x.copy()"
+    return ""
 
 
 # Results that cannot change any more once they are returned.
