@@ -66,7 +66,7 @@ def test_nothing_is_begun_while_closing() -> None:
     crew = Crew()
     crew.tell_closing()
     with pytest.raises(Closing):
-        crew.thread(lambda: None, "late")
+        crew.start(crew.worker(lambda: None, "late"))
     with pytest.raises(Closing):
         crew.pool("key", 1, "late").submit(lambda: None)
     crew.close()

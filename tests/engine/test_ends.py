@@ -17,7 +17,7 @@ import pytest
 from tests.engine.watch import leftovers, processes, segments, settled, threads
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.crew import Worker, forced
 
 ROUNDS = int(os.environ.get("FEEDLINE_ROUNDS", "10000"))
 """How often iterators are opened and closed in one test; more for a longer look."""
@@ -376,6 +376,70 @@ def test_interrupted_and_closed() -> None:
             for x in it:
                 if x == 5:
                     signal.raise_signal(signal.SIGINT)
+
+
+class Interrupts:
+    """Interrupts the program once while it starts a thread: before the thread runs, or while it does."""
+
+    def __init__(self, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.when, self.done, self.start = when, False, Worker.start
+        monkeypatch.setattr(Worker, "start", lambda worker: self(worker))
+
+    def __call__(self, worker: Worker) -> None:
+        if self.done:
+            self.start(worker)
+            return
+        self.done = True
+        if self.when == "after":
+            self.start(worker)
+            while not worker._decided.locked():  # it has not begun yet
+                time.sleep(0.001)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", NAMES)
+def test_interrupted_while_a_thread_is_started(name: str, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the thread runs or not, nothing hangs, nothing comes twice, and nothing is left."""
+    expect = ints(plans(np.positive, 24)[name])
+    for then in ("go on", "leave"):
+        interrupts = Interrupts(when, monkeypatch)
+        with forced("thread"), iter(plans(waiting, 24)[name]) as it:
+            got: list[int] = []
+            with pytest.raises(KeyboardInterrupt):
+                while True:
+                    got.append(int(next(it)))
+            assert interrupts.done
+            if then == "go on":
+                got += ints(it)
+                assert len(set(got)) == len(got) and len(set(expect) - set(got)) <= 2
+        assert not settled(threads)
+        monkeypatch.undo()
+
+
+def test_interrupted_while_closing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left then goes when the iterator does."""
+    closed = threading.Event()
+
+    def generate() -> Any:
+        try:
+            yield from range(100)
+        finally:
+            closed.set()
+
+    def interrupt(*_: Any) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    numbers = fl.Dataset.from_generator(generate, output_signature=fl.TensorSpec([], fl.int64))
+    it = iter(numbers.map(waiting, num_parallel_calls=2, workers="process").prefetch(2))
+    next(it)
+    monkeypatch.setattr(it._run, "close", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        it.close()
+    assert not closed.is_set() and segments()
+    del it
+    assert closed.is_set() and not segments()
 
 
 # Many.

@@ -13,7 +13,7 @@ from tests.engine.watch import settled, threads
 from tests.harness import check, check_errors
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.crew import Worker, forced
 from feedline.engine.prefetch import CHEAP_BLOCKS, Ahead
 from feedline.engine.run import blocks
 
@@ -378,10 +378,10 @@ def test_without_a_thread_to_be_had_it_goes_on_alone(monkeypatch: pytest.MonkeyP
     def none_left(*_: Any) -> Any:
         raise RuntimeError("can't start new thread")
 
-    with forced("thread"), iter(fl.Dataset.range(6).prefetch(2)) as it:
-        monkeypatch.setattr(it._crew, "thread", none_left)
-        assert isinstance(it._run.root, Ahead)
-        assert ints(it) == list(range(6))
+    monkeypatch.setattr(Worker, "start", none_left)
+    for ds in (fl.Dataset.range(6).prefetch(2), fl.Dataset.range(6).map(int, num_parallel_calls=2)):
+        with forced("thread"), iter(ds) as it:
+            assert ints(it) == list(range(6))
 
 
 def test_rows_that_come_in_small_pieces_are_handed_over_in_large_ones() -> None:

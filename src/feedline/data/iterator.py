@@ -43,8 +43,9 @@ class Iterator(Generic[T]):
         self._crew = run.crew if run.crew is not None else Crew()
         self._spec = spec
         self._lock = threading.RLock()
-        self._closed = False
+        self._closed = self._freed = False
         self._waited = 0.0
+        self._rows: Any = iter(())
         run.start()
         self._cursor = Cursor(run)
         self._rows = self._handed_out()
@@ -258,7 +259,7 @@ class Iterator(Generic[T]):
         Traceback (most recent call last):
         feedline.errors.FailedPreconditionError: the iterator is closed; make a new one with iter(dataset)
         """
-        if self._closed:
+        if self._freed:  # else it may have been interrupted
             return
         self._closed = True
         if self._crew.lost:
@@ -275,6 +276,7 @@ class Iterator(Generic[T]):
         self._rows = iter(())
         self._run.close()
         self._crew.close()
+        self._freed = True
 
     def _handed_out(self) -> Any:
         """The rows of the cursor's block, as users get them."""

@@ -27,6 +27,7 @@ class Call:
         "done",
         "draws",
         "failed",
+        "finished",
         "handed",
         "number",
         "offset",
@@ -49,7 +50,8 @@ class Call:
         self.slot = 0  # where another process writes that it has begun
         self.handed = False  # to the workers
         self.again = False  # made a second time, after its worker died
-        self.done = threading.Lock()
+        self.finished = False  # whether the outcome is there
+        self.done = threading.Lock()  # held until then; an interrupt may leave it held by one who waited
         self.done.acquire()
         self.on_done: Callable[[], None] | None = None
 
@@ -76,6 +78,7 @@ class Call:
 
     def release(self) -> None:
         """Lets go whoever waits."""
+        self.finished = True
         with suppress(RuntimeError):  # somebody else has done so, to end the waiting
             self.done.release()
 
@@ -96,11 +99,6 @@ class Call:
             single.again = True
             rows.append(single)
         return rows
-
-    @property
-    def finished(self) -> bool:
-        """True when the outcome is there."""
-        return not self.done.locked()
 
 
 class Timed:
@@ -134,7 +132,7 @@ class Threads:
         self.pool.submit(lambda: self._run(call))
 
     def _run(self, call: Call) -> None:
-        if not self.stopped:
+        if not self.stopped and not call.started:  # else it was handed over twice, after an interrupt
             call.run(self.node)
 
     def age(self, call: Call) -> float:

@@ -39,6 +39,10 @@ class Closing(BaseException):
     """Raised in threads whose iterator is being closed. No `except Exception` on the way stops it."""
 
 
+class NoThreadLeft(Exception):
+    """The system gives this program no more threads: it goes on with those it has."""
+
+
 class Settings(NamedTuple):
     """What a dataset's options say about how it is run; the defaults where they say nothing."""
 
@@ -176,8 +180,30 @@ class Asking:
         return True
 
 
+class Worker(threading.Thread):
+    """A thread of an iterator's. Where starting it is interrupted, nobody knows whether it runs: then whoever comes
+    first, the thread or the one that wanted it, decides.
+    """
+
+    def __init__(self, target: Callable[[], None], name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self._do = target
+        self._decided = threading.Lock()
+
+    def run(self) -> None:
+        """Does its work, unless it has been called off."""
+        if self._decided.acquire(blocking=False):
+            self._do()
+
+    def called_off(self) -> bool:
+        """True when it has not begun, and never will."""
+        return self._decided.acquire(blocking=False)
+
+
 class Pool:
-    """Threads that take jobs in the order they were given, as many as are needed and allowed."""
+    """Threads that take jobs in the order they were given, as many as are needed and allowed. Where the system has none
+    left, whoever gives a job does it.
+    """
 
     def __init__(self, crew: Crew, size: int, name: str) -> None:
         self.crew, self.size, self.name = crew, size, name
@@ -190,25 +216,45 @@ class Pool:
         """Has the job done by a thread."""
         with self._lock:
             self._spare -= 1
-            start = self._one_more()
         self._jobs.put(job)
-        if start:
-            self.crew.thread(self._work, self.name)
+        self._grow()
 
     def replace_one(self) -> None:
         """One thread is stuck for good: another takes its place, at once where jobs wait for it."""
         with self._lock:
             self._threads -= 1
-            start = self._one_more()
-        if start:
-            self.crew.thread(self._work, self.name)
+        self._grow()
 
-    def _one_more(self) -> bool:
-        if self._spare >= 0 or self._threads >= self.size:
-            return False
-        self._threads += 1
-        self._spare += 1
-        return True
+    def _grow(self) -> None:
+        """One thread more, where jobs wait for it and it may be had."""
+        worker, counted = None, False
+        try:
+            with self._lock:
+                if self._spare >= 0 or self._threads >= self.size:
+                    return
+                self._threads += 1
+                self._spare += 1
+                counted = True
+            worker = self.crew.worker(self._work, self.name)
+            self.crew.start(worker)
+        except BaseException as e:
+            if counted and (worker is None or worker.called_off()):
+                with self._lock:
+                    self._threads -= 1
+                    self._spare -= 1
+            if not isinstance(e, NoThreadLeft):
+                raise
+            if not self._threads:
+                self._do_one()
+
+    def _do_one(self) -> None:
+        job = self._jobs.get()
+        if job is None:
+            self._jobs.put(None)
+            return
+        job()
+        with self._lock:
+            self._spare += 1
 
     def close(self) -> None:
         """Ends the threads, each when it is done with what it does."""
@@ -247,19 +293,24 @@ class Crew:
         """How many processors may be planned with."""
         return self.settings.cores or cores()
 
-    def thread(self, target: Callable[[], None], name: str) -> threading.Thread:
-        """Starts a thread. It sees the context variables of the thread that made the iterator."""
+    def worker(self, target: Callable[[], None], name: str) -> Worker:
+        """A thread that is to be started. It sees the context variables of the thread that made the iterator."""
+        name = f"feedline-{name} of {self.settings.name}" if self.settings.name else f"feedline-{name}"
+        return Worker(functools.partial(self._context.copy().run, target), name)
+
+    def start(self, worker: Worker) -> None:
+        """Starts a thread. If that raises, which an interrupt may do at any moment, `called_off` says whether it runs.
+        """
         self.check()
         if self.closing:
             raise Closing
-        context = self._context.copy()
-        name = f"feedline-{name} of {self.settings.name}" if self.settings.name else f"feedline-{name}"
-        made = threading.Thread(target=context.run, args=(target,), name=name, daemon=True)
-        with self._lock:
-            made.start()
-            self._threads = [made, *(t for t in self._threads if t.is_alive())]
         self.must_end()
-        return made
+        with self._lock:
+            self._threads = [worker, *(t for t in self._threads if t.is_alive())]
+            try:
+                worker.start()
+            except RuntimeError as e:
+                raise NoThreadLeft from e
 
     def must_end(self) -> None:
         """There is something that does not end by itself: it is ended at the latest when the program ends."""
@@ -306,7 +357,7 @@ class Crew:
 def wait_for(threads: list[threading.Thread], until: float) -> None:
     """Joins threads, but no longer than until then."""
     for thread in threads:
-        if thread is not threading.current_thread():
+        with suppress(RuntimeError):  # the one that this runs in, or one that was never started
             thread.join(max(0.0, until - time.monotonic()))
 
 

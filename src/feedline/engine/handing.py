@@ -53,6 +53,9 @@ class Handing(Input):
         if self.seeded and isinstance(inputs, Ahead):
             inputs.eager = True
         self.tuner = Tuner(calls, settings, self.crew.cores, self.key)
+        if self._in_processes() or settings.processes:
+            # Now, by the thread that makes iterators: a child that is forked while another one imports it never can.
+            import feedline.engine.processes  # noqa: F401
         if self._in_processes():
             self.tuner.in_processes(self.crew.cores if calls == AUTOTUNE else calls)
         self.timed = Timed(inputs)
@@ -98,18 +101,17 @@ class Handing(Input):
     def _go(self, state: RowWiseState) -> None:
         """Workers make the calls from now on."""
         self._idle()
-        self.active = True
         self.calls = max(1, self.tuner.go())
+        self._hire()
         self.seen, self.draws = state.seen, state.draws
         self.ready, self.late = deque(state.ready), state.late
         self.states[self.slot] = RowWiseState(skip=state.skip, draws=state.draws)  # passed over in `_pull`
-        self._hire()
+        self.active = True
         if state.rest is not None:
             self._cut(state.rest, None, 0)
 
     def _hire(self) -> None:
-        if self.workers is not None:
-            self.workers.close()
+        self._dismiss()
         if self._in_processes():
             from feedline.engine.processes import Processes
 
@@ -122,9 +124,12 @@ class Handing(Input):
         """The consumer makes the calls by itself from now on, or there are no more."""
         self.states[self.slot] = RowWiseState(self.seen, draws=self.draws)
         self.active = False
-        if self.workers is not None:
-            self.workers.close()
-            self.workers = None
+        self._dismiss()
+
+    def _dismiss(self) -> None:
+        workers, self.workers = self.workers, None
+        if workers is not None:
+            workers.close()
 
     def _top_up(self, want: int) -> None:
         """Hands chunks to the workers until enough are on their way."""
@@ -247,8 +252,14 @@ class Handing(Input):
     def _hand(self, call: Call) -> None:
         if not self.ordered:
             call.on_done = self._tell
+        if self.workers is None:  # an interrupt has come between two
+            self._hire()
         call.handed = True
-        self.workers.submit(call)
+        try:
+            self.workers.submit(call)
+        except BaseException:  # an interrupt: nobody knows whether it is on its way
+            call.handed = False
+            raise
         if self.closing or self.crew.closing:
             raise Closing  # who told so may not have seen this call, and it may never be made
 

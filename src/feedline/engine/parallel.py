@@ -290,7 +290,7 @@ class Calls(Handing):
         """For reports."""
         calls = self.tuner.calls  # also those that have made everything there was
         how = "alone" if not calls else "processes" if self._in_processes() else "threads"
-        held = sum(call.size for call in list(self.window))
+        held = sum(call.size for call in self.window.copy())
         return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why)
 
     # The end.
@@ -301,15 +301,13 @@ class Calls(Handing):
         if self.workers is not None:
             self.workers.forget()
         self.finished.put(None)
-        for call in list(self.window):
+        for call in self.window.copy():
             call.release()
 
     def finish(self) -> bool:
         """Forgets what is on its way."""
         self.crew.budget.add(-sum(call.size for call in self.window))
-        if self.workers is not None:
-            self.workers.close()
-            self.workers = None
+        self._dismiss()
         self._idle()
         return True
 

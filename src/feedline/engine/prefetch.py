@@ -17,7 +17,7 @@ from time import monotonic, perf_counter, sleep
 from typing import Any
 
 from feedline.engine.autotune import seconds_of
-from feedline.engine.crew import PATIENCE, Closing, forced, wait_for
+from feedline.engine.crew import PATIENCE, Closing, NoThreadLeft, forced, wait_for
 from feedline.engine.input import MOVING, Input, blocks
 from feedline.engine.item import Item
 from feedline.engine.report import Stage
@@ -62,7 +62,7 @@ class Ahead(Input):
         "__weakref__", "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "crew",
         "demand", "depth", "eager", "filled", "free", "front", "given", "go_on", "holding", "items", "left", "light",
         "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack", "slow_down", "slowly",
-        "standing", "starved", "starving", "thread", "unit", "waited", "worked",
+        "standing", "starved", "starving", "thread", "threaded", "unit", "waited", "worked",
     )
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
@@ -73,6 +73,7 @@ class Ahead(Input):
         self.eager = forced.mode is not None  # always uses a thread
         self.slack = False  # gives the consumer a moment alone before it goes on
         self.slow_down = 0.0
+        self.threaded = False  # whether a thread makes the rows, or made those there were
         self.lock = threading.RLock()
         self.depth = self._chosen_depth()
         self.blocks = 0
@@ -119,6 +120,7 @@ class Ahead(Input):
             item = self._next()
             if item.switch or (item.block is None and item.error is None):
                 self.running = False
+                self.threaded = not item.switch
                 return self._inline(want) if item.switch else None
         if item.error is not None:
             raise item.error
@@ -191,12 +193,15 @@ class Ahead(Input):
         self.demand: SimpleQueue[None] = SimpleQueue()
         self.parked: SimpleQueue[None] = SimpleQueue()
         self.go_on: SimpleQueue[None] = SimpleQueue()
-        self.running = self.alive = True
+        self.thread = worker = self.crew.worker(self._produce, "prefetch")
+        self.running = self.alive = self.threaded = True
         try:
-            self.thread = self.crew.thread(self._produce, "prefetch")
+            self.crew.start(worker)
         except BaseException as e:
-            self.running = self.alive = False
-            if not isinstance(e, RuntimeError):  # where the system has no thread left, it goes on without
+            if worker.called_off():
+                self.running = self.alive = self.threaded = False
+                self.thread = None
+            if not isinstance(e, NoThreadLeft):
                 raise
 
     def _next(self) -> Item:
@@ -222,6 +227,7 @@ class Ahead(Input):
                 raise Closing
             self.consumer = current.stage
             self.starving = True
+            self._make_room()  # an interrupt may have come between taking the last item and telling so
             if self.holding:
                 self.demand.put(None)
         return None
@@ -232,9 +238,13 @@ class Ahead(Input):
             self.slow_down = min(SLACK * (perf_counter() - item.made), LONGEST_SLACK)
         with self.lock:
             self.asked += 1
-            if self.blocked:
-                self.blocked = False
-                self.room.put(None)
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Wakes the thread where it waits for room; under the lock."""
+        if self.blocked:
+            self.blocked = False
+            self.room.put(None)
 
     def _starved(self) -> None:
         """Nothing was ready. Where the queue has been full meanwhile, a longer one would have helped."""
@@ -420,9 +430,7 @@ class Ahead(Input):
             self.pausing = self.alive and self._position()[0] is None
             if not self.pausing:
                 return
-            if self.blocked:
-                self.blocked = False
-                self.room.put(None)
+            self._make_room()
             if self.holding:
                 self.demand.put(None)
         while self.alive and not self.standing:
@@ -437,9 +445,9 @@ class Ahead(Input):
 
     def described(self) -> Stage:
         """For reports."""
-        how = "thread" if self.running else "alone"
-        held = sum(item.size for item in list(self.items))
-        why = f"{self.starved} of {self.asked + self.starved} times nothing was ready" if self.running else _why(self)
+        how = "thread" if self.threaded else "alone"
+        held = sum(item.size for item in self.items.copy())
+        why = f"{self.starved} of {self.asked + self.starved} times nothing was ready" if self.threaded else _why(self)
         return Stage(self.key, how, None, self.depth, self.worked, self.waited, held, why)
 
     # The end.
@@ -451,9 +459,7 @@ class Ahead(Input):
             if not self.alive:
                 return
             self.ready.put(None)
-            if self.blocked:
-                self.blocked = False
-                self.room.put(None)
+            self._make_room()
             if self.holding:
                 self.demand.put(None)
             if self.pausing:

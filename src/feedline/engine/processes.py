@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import multiprocessing.process
 import os
 import signal
 import threading
@@ -14,6 +15,8 @@ import time
 from concurrent.futures import wait
 from glob import glob
 from typing import Any
+
+from loky import ProcessPoolExecutor
 
 from feedline.engine.call import Call
 from feedline.engine.crew import PATIENCE, end_all
@@ -42,8 +45,6 @@ class Hands:
     """Worker processes. Kept for a moment when an iterator is done with them, for the next one."""
 
     def __init__(self, size: int) -> None:
-        from loky import ProcessPoolExecutor
-
         self.size, self.pid, self.begun = size, os.getpid(), False
         self.executor = ProcessPoolExecutor(max_workers=size, initializer=watch, initargs=(self.pid,))
 
@@ -155,9 +156,10 @@ class _Forks:
         self.lock.release()
 
     def in_child(self) -> None:
-        """Nothing of the parent's is used here."""
+        """Nothing of the parent's is used here, and nothing of it is waited for when the child ends."""
         self.lock = threading.RLock()
         _idle.__init__()  # type: ignore[misc]
+        getattr(multiprocessing.process, "_children", set()).clear()
 
 
 _idle, _forks = _Idle(), _Forks()

@@ -113,13 +113,11 @@ class Run:
         """Whether the order of elements must be kept."""
         return wanted if wanted is not None else self.crew is None or self.crew.settings.ordered
 
-    def ask(self, want: int, calls: int) -> Asked | None:
-        """Has the next block read in the background, if the last one took long enough for that to pay."""
+    def ask(self, want: int) -> Asked | None:
+        """The next block, to be read in the background, if the last one took long enough for that to pay."""
         if self.crew is None or not (forced.mode or (self.seconds >= WORTH_ASKING and self.crew.asking.pays())):
             return None
-        asked = Asked(self, self.crew, want, self.moment())
-        self.crew.pool((self.level, "read"), calls, "read").submit(asked.run_it)
-        return asked
+        return Asked(self, self.crew, want, self.moment())
 
     def nested(self, plan: Node, key: Block | None, within: Node | None = None) -> Run:
         """A run of a plan that a node of this one has opened."""
@@ -275,9 +273,11 @@ class Moment(NamedTuple):
 
 
 class Asked:
-    """A block of a nested run that is being read in the background."""
+    """A block of a nested run that is read in the background, or by whoever wants it first."""
 
-    __slots__ = ("_begun", "_block", "_closed", "_crew", "_done", "_error", "_orphan", "_run", "_want", "stood")
+    __slots__ = (
+        "_begun", "_block", "_closed", "_crew", "_done", "_error", "_orphan", "_run", "_want", "finished", "stood",
+    )
 
     def __init__(self, run: Run, crew: Crew, want: int, stood: Moment | None) -> None:
         self._run, self._crew, self._want = run, crew, want
@@ -286,9 +286,14 @@ class Asked:
         self._done = threading.Lock()
         self._closed = threading.Lock()
         self._done.acquire()
+        self.finished = False  # whether the block is there
         self._block: Block | None = None
         self._error: BaseException | None = None
         self._orphan: Run | None = None
+
+    def begin(self, calls: int) -> None:
+        """Has it read by a thread, of which there may be so many."""
+        self._crew.pool((self._run.level, "read"), calls, "read").submit(self.run_it)
 
     def run_it(self) -> None:
         """Reads the block, unless somebody has begun to already."""
@@ -298,23 +303,20 @@ class Asked:
             self._block = self._run(self._want)
         except BaseException as e:
             self._error = e
+        self.finished = True
         self._done.release()
         if self._orphan is not None:
             self._close(self._orphan)
-
-    @property
-    def finished(self) -> bool:
-        """True when the block is there."""
-        return not self._done.locked()
 
     def wait(self) -> Block | None:
         """The block. Where nobody has begun to read it, the caller does."""
         began = perf_counter()
         self.run_it()
-        while not self._done.acquire(timeout=PATIENCE):
-            if self._crew.closing:
+        while not self.finished:
+            if self._done.acquire(timeout=PATIENCE):
+                self._done.release()
+            elif self._crew.closing:
                 raise Closing
-        self._done.release()
         self._crew.asking.told(self._run.seconds, perf_counter() - began)
         if self._error is not None:
             raise self._error
@@ -327,7 +329,7 @@ class Asked:
         if not self._begun.acquire(blocking=False):
             self._orphan = child
             child.tell_closing()
-            if not self._done.acquire(timeout=max(0.0, self._crew.until - monotonic())):
+            if not (self._done.acquire(timeout=max(0.0, self._crew.until - monotonic())) or self.finished):
                 return
         self._close(child)
 

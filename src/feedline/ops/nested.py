@@ -124,8 +124,10 @@ class Nested:
             if ahead and self._ahead < AHEAD_ROWS and size < min(most, AHEAD_BYTES) // 4 and block.n >= self._ahead:
                 self._ahead *= 4
         if calls and self.child is not None and self.error is None and not self.seeds:
-            self.asked = self.child.ask(max(want, self._ahead), calls)
-            self.stood = None if self.asked is None else self.asked.stood
+            self.asked = self.child.ask(max(want, self._ahead))
+            if self.asked is not None:
+                self.stood = self.asked.stood
+                self.asked.begin(calls)
 
     def _read(self, want: int) -> Block | None:
         try:
@@ -164,13 +166,12 @@ class Nested:
 
     def close(self) -> None:
         """Ends the run."""
-        if self.asked is not None:
-            asked, self.asked = self.asked, None
-            child, self.child = self.child, None
+        asked, child = self.asked, self.child
+        self.asked = self.child = None
+        if asked is not None:
             asked.drop(child)
-        elif self.child is not None:
-            self.child.close()
-            self.child = None
+        elif child is not None:
+            child.close()
 
     def moment(self) -> list[Any] | None:
         """What `save` would give now, as a value, and without waiting for anything; None where it cannot be had."""
