@@ -178,6 +178,25 @@ def test_advice(waited: float, stage: dict[str, Any], says: str) -> None:
     assert says in advice(waited, **stage)
 
 
+def test_the_step_that_is_waited_for_is_named_not_the_one_that_waits() -> None:
+    """A prefetch spends its time waiting for the calls of the map below it."""
+    above = Stage("4 prefetch", "thread", None, 2, 0.9, 0.9, 0, "")
+    held = Stage("3 shuffle", "holds", None, None, 0.0, 0.0, 0, "")
+    below = Stage("2 map", "threads", 2, None, 1.6, 0.8, 0, "")
+    other = Stage("1/2 map", "threads", 1, None, 0.1, 0.0, 0, "")
+    stages = [SimpleNamespace(described=lambda s=s: s) for s in (above, held, below, other)]
+    budget = SimpleNamespace(held=0, limit=1, most=0)
+    report: Report = made(SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget), 0.9)
+    assert "step 2 map works the most: more calls" in report.advice
+
+
+def test_a_prefetch_that_had_a_thread_says_so_at_the_end() -> None:
+    with forced("thread"), iter(fl.Dataset.range(20).map(waiting).prefetch(2)) as it:
+        assert len(list(it)) == 20
+        (stage,) = [s for s in it.report().stages if s.key.endswith("prefetch")]
+    assert stage.how == "thread" and "times nothing was ready" in stage.why
+
+
 def test_a_prefetch_that_needs_no_thread_is_not_told_to_get_one() -> None:
     with iter(fl.Dataset.range(100_000).prefetch(fl.AUTOTUNE)) as it:
         for _ in it:

@@ -104,7 +104,7 @@ def made(crew: Any, waited: float) -> Report:
 
 def _order(stage: Stage) -> Any:
     *outer, last = stage.key.split(" ")[0].split("/")
-    return [-int(n) for n in (*outer, last)]
+    return [-int(n) for n in (*outer, last)], stage.how == HOLDS  # what a prefetch reads ahead of comes after it
 
 
 def _advice(stages: list[Stage], seconds: float, waited: float) -> str:
@@ -112,10 +112,27 @@ def _advice(stages: list[Stage], seconds: float, waited: float) -> str:
     told = f"the consumer has waited {share:.0%} of {_time(seconds)}"
     if share < 0.05:
         return f"{told}: the pipeline keeps up with it"
-    busy = max(stages, key=lambda s: s.worked / max(1, s.calls or 1), default=None)
+    own = [_own(stages[i:]) for i in range(len(stages))]
+    busy = stages[own.index(max(own))] if stages else None
     if busy is None or busy.worked < 0.3 * waited:
         return f"{told}; most of it for steps without threads of their own: prefetch(fl.AUTOTUNE) at the end helps"
     return f"{told}; step {busy.key} works the most: {_remedy(busy, seconds)}"
+
+
+def _own(stages: list[Stage]) -> float:
+    """How long the first of these steps worked, each of its calls; the time in which it waited for those below it in
+    the same dataset, or did their work, does not count.
+    """
+    first = stages[0]
+    own, level = first.worked / max(1, first.calls or 1), first.key.rpartition("/")[0]
+    if first.buffer is None:
+        return own
+    for below in stages[1:]:
+        if below.how != HOLDS and below.key.rpartition("/")[0] == level:
+            if below.how != "alone":
+                return max(0.0, own - below.waited)
+            own -= below.worked if below.buffer is None else 0.0
+    return max(0.0, own)
 
 
 def _remedy(busy: Stage, seconds: float) -> str:
