@@ -21,262 +21,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.pipelines import Delay, Generate, Made, Maker, written
 from tests.engine.watch import leftovers
 
-import feedline as fl
 from feedline.data.iterator import Iterator as FeedlineIterator
 from feedline.engine.crew import forced
 from feedline.engine.run import Run, blocks
 from feedline.errors import op_class
-from feedline.structure.nest import flatten, map_structure
+from feedline.structure.nest import flatten
 
 SECONDS = float(os.environ.get("FEEDLINE_STRESS_SECONDS", "24"))
 SEED = int(os.environ.get("FEEDLINE_STRESS_SEED", "0"))
 MODES = ("as it likes", "thread", "loose", "process")
 LONGEST = 120  # elements of one iteration that are looked at
 HANGS = 60.0  # seconds
-
-Made = Callable[[], Any]
-
-
-class Delay:
-    """How long functions take: nothing where it is off."""
-
-    on = False
-
-    @classmethod
-    def of(cls, value: int) -> None:
-        if cls.on and value % 7 == 0:
-            time.sleep((value * 2654435761 % 1000) / 500_000)
-
-
-def digest(value: Any) -> int:
-    """A number for an element, whatever it is made of."""
-    leaves, _ = flatten(value)
-    return int(sum(int(np.sum(np.asarray(leaf).astype(np.int64))) * (i + 1) for i, leaf in enumerate(leaves)))
-
-
-class Add:
-    """Adds a number to all of an element; fails for some."""
-
-    def __init__(self, n: int, bad: int) -> None:
-        self.n, self.bad = n, bad
-
-    def __call__(self, *element: Any) -> Any:
-        value = digest(element)
-        Delay.of(value + self.n)
-        if self.bad and value % self.bad == self.bad - 1:
-            raise ValueError(f"no {value}")
-        result = map_structure(lambda leaf: leaf + self.n, element)
-        return result if len(element) > 1 else result[0]
-
-
-class AddOwn(Add):
-    """As `Add`, but writes into its argument where that is allowed."""
-
-    def __call__(self, *element: Any) -> Any:
-        result = super().__call__(*element)
-        for leaf in flatten(element)[0]:
-            if isinstance(leaf, np.ndarray) and leaf.flags.writeable:
-                leaf += 1
-        return result
-
-
-class Noise(Add):
-    """Adds a random number."""
-
-    def __call__(self, *element: Any) -> Any:
-        noise = int(fl.random.element_rng(seed=self.n).integers(1000))
-        result = map_structure(lambda leaf: leaf + noise, super().__call__(*element))
-        return result
-
-
-class Keep(Add):
-    """A predicate."""
-
-    def __call__(self, *element: Any) -> bool:
-        super().__call__(*element)
-        return digest(element) % (self.n + 2) != 0
-
-
-class Spread(Add):
-    """Makes a dataset of an element."""
-
-    def __init__(self, n: int, bad: int, inner: Callable[[Any], Any]) -> None:
-        super().__init__(n, bad)
-        self.inner = inner
-
-    def __call__(self, *element: Any) -> Any:
-        super().__call__(*element)
-        value = digest(element)
-        return self.inner(fl.Dataset.range(value % 5).map(lambda x: x * 10 + value))
-
-
-class Generate:
-    """A generator that fails once in a while, and must be closed."""
-
-    open = 0
-
-    def __init__(self, n: int, bad: int) -> None:
-        self.n, self.bad = n, bad
-
-    def __call__(self) -> Iterator[int]:
-        Generate.open += 1
-        try:
-            for i in range(self.n):
-                Delay.of(i)
-                yield i
-        finally:
-            Generate.open -= 1
-
-
-class Maker:
-    """Makes up a pipeline; `text` is how it would be written."""
-
-    def __init__(self, seed: int, mode: str) -> None:
-        self.dice = random.Random(seed)
-        self.mode = mode
-        self.text = ""
-        self.seeded = self.dice.random() < 0.4
-        self.errors = self.dice.random() < 0.4
-        self.loose = self.dice.random() < 0.15
-        self.endless = False
-        self.steps = self._source()
-        for _ in range(self.dice.randint(1, 6)):
-            self._add(self._loose_step() if self.loose else self._step())
-        if self.dice.random() < 0.3:
-            self._add(self._prefetch())
-
-    def __call__(self) -> Any:
-        return self.steps()
-
-    def _add(self, named: tuple[str, Callable[[Any], Any]]) -> None:
-        name, step = named
-        before = self.steps
-        self.text += f".{name}"
-        self.steps = lambda: step(before())
-
-    def _bad(self) -> int:
-        return self.dice.choice((0, 0, 7, 13)) if self.errors else 0
-
-    def _calls(self) -> int | None:
-        return self.dice.choice((None, 1, 2, 3, 8, fl.AUTOTUNE))
-
-    def _source(self) -> Made:
-        n = self.dice.choice((0, 1, 3, 10, 25, 40))
-        kind = self.dice.choice(("range", "slices", "generator"))
-        self.text = f"{kind}({n})"
-        if kind == "range":
-            return lambda: fl.Dataset.range(n)
-        if kind == "slices":
-            rows = np.arange(n * 2).reshape(n, 2)
-            return lambda: fl.Dataset.from_tensor_slices(rows)
-        generate = Generate(n, 0)
-        signature = fl.TensorSpec((), fl.int64)
-        return lambda: fl.Dataset.from_generator(generate, output_signature=signature)
-
-    def _loose_step(self) -> tuple[str, Callable[[Any], Any]]:
-        """Steps that elements may overtake each other in, without changing what they are."""
-        calls, f = self._calls(), Add(self.dice.randint(1, 9), self._bad())
-        if self.dice.random() < 0.6:
-            return f"map({calls}, loose)", lambda ds: ds.map(f, num_parallel_calls=calls, deterministic=False)
-        return self._prefetch()
-
-    def _prefetch(self) -> tuple[str, Callable[[Any], Any]]:
-        n = self.dice.choice((0, 1, 2, 5, fl.AUTOTUNE))
-        return f"prefetch({n})", lambda ds: ds.prefetch(n)
-
-    def _step(self) -> tuple[str, Callable[[Any], Any]]:
-        dice = self.dice
-        dropping = 0 if self.endless else 1  # what drops elements might look for one for ever
-        weights = {
-            self._map: 6,
-            self._filter: 2 * dropping,
-            self._interleave: 3 * dropping,
-            self._flat_map: 2 * dropping,
-            self._batch: 3,
-            self._prefetch: 3,
-            self._shuffle: 3 if self.seeded else 0,
-            self._repeat: 2,
-            self._part: 2,
-            self._zip: 1,
-            self._other: 2 * dropping,
-        }
-        (chosen,) = dice.choices(list(weights), list(weights.values()))
-        return chosen()
-
-    def _map(self) -> tuple[str, Callable[[Any], Any]]:
-        kind = self.dice.choice((Add, Add, AddOwn, Noise))
-        f, calls = kind(self.dice.randint(1, 9), self._bad()), self._calls()
-        workers = "process" if self.mode == "process" and self.dice.random() < 0.7 else None
-        text = f"map({kind.__name__}, {calls}, {workers}, bad {f.bad})"
-        return text, lambda ds: ds.map(f, num_parallel_calls=calls, workers=workers)
-
-    def _filter(self) -> tuple[str, Callable[[Any], Any]]:
-        f, calls = Keep(self.dice.randint(1, 3), self._bad()), self._calls()
-        return f"filter({calls}, bad {f.bad})", lambda ds: ds.filter(f, num_parallel_calls=calls)
-
-    def _inner(self) -> tuple[str, Callable[[Any], Any]]:
-        """What is done to a nested dataset."""
-        f, calls, ahead = Add(self.dice.randint(1, 9), self._bad()), self._calls(), self.dice.choice((0, 1, 3))
-        kind = self.dice.choice(("nothing", "map", "prefetch", "interleave"))
-        if kind == "nothing":
-            return kind, lambda ds: ds
-        if kind == "map":
-            return f"map({calls}, bad {f.bad})", lambda ds: ds.map(f, num_parallel_calls=calls)
-        if kind == "prefetch":
-            return f"map(bad {f.bad}).prefetch({ahead})", lambda ds: ds.map(f).prefetch(ahead)
-        return f"interleave(2, {calls})", lambda ds: ds.interleave(
-            lambda x: fl.Dataset.from_tensors(x).repeat(2).map(f), cycle_length=8, num_parallel_calls=calls
-        )
-
-    def _interleave(self) -> tuple[str, Callable[[Any], Any]]:
-        dice = self.dice
-        name, inner = self._inner()
-        f = Spread(dice.randint(1, 9), self._bad(), inner)
-        cycle, length = dice.choice((1, 2, 5)), dice.choice((1, 2, 3))
-        calls = dice.choice([c for c in (None, 1, 2, 5, fl.AUTOTUNE) if c is None or c <= cycle])
-        text = f"interleave({name}, {cycle}, {length}, {calls}, bad {f.bad})"
-        return text, lambda ds: ds.interleave(f, cycle, length, num_parallel_calls=calls)
-
-    def _flat_map(self) -> tuple[str, Callable[[Any], Any]]:
-        name, inner = self._inner()
-        f = Spread(self.dice.randint(1, 9), self._bad(), inner)
-        return f"flat_map({name}, bad {f.bad})", lambda ds: ds.flat_map(f)
-
-    def _batch(self) -> tuple[str, Callable[[Any], Any]]:
-        n, calls, rest = self.dice.choice((1, 2, 5)), self.dice.choice((None, 2)), self.dice.random() < 0.5
-        if self.dice.random() < 0.6:
-            return f"batch({n}, {calls}).unbatch", lambda ds: ds.batch(n, num_parallel_calls=calls).unbatch()
-        return f"batch({n}, {rest}, {calls})", lambda ds: ds.batch(n, rest, num_parallel_calls=calls)
-
-    def _shuffle(self) -> tuple[str, Callable[[Any], Any]]:
-        n, seed, each = self.dice.choice((1, 2, 7, 100)), self.dice.randint(1, 99), self.dice.random() < 0.8
-        return f"shuffle({n}, {seed}, {each})", lambda ds: ds.shuffle(n, seed, each)
-
-    def _repeat(self) -> tuple[str, Callable[[Any], Any]]:
-        n = self.dice.choice((1, 2, 3, None))
-        self.endless |= n is None
-        return f"repeat({n})", lambda ds: ds.repeat(n)
-
-    def _part(self) -> tuple[str, Callable[[Any], Any]]:
-        n = self.dice.randint(0, 12)
-        return self.dice.choice(((f"take({n})", lambda ds: ds.take(n)), (f"skip({n})", lambda ds: ds.skip(n))))
-
-    def _zip(self) -> tuple[str, Callable[[Any], Any]]:
-        f, calls = Add(3, self._bad()), self._calls()
-        other = lambda: fl.Dataset.range(30).map(f, num_parallel_calls=calls)  # noqa: E731
-        if self.dice.random() < 0.5:
-            return f"zip({calls}, bad {f.bad})", lambda ds: fl.Dataset.zip((ds, other()))
-        return f"zip_before({calls}, bad {f.bad})", lambda ds: fl.Dataset.zip((other().prefetch(1), ds))
-
-    def _other(self) -> tuple[str, Callable[[Any], Any]]:
-        return self.dice.choice((
-            ("cache", lambda ds: ds.cache()),
-            ("enumerate", lambda ds: ds.enumerate()),
-            ("ignore_errors", lambda ds: ds.ignore_errors()),
-            ("concatenate", lambda ds: ds.concatenate(ds)),
-        ))
 
 
 # What is done with a pipeline.
@@ -401,6 +159,8 @@ def try_one(seed: int, mode: str) -> None:
     actions = script(dice, make.seeded or "Noise" in make.text)
     if make.loose:  # the order is open, so all must be read
         actions = [("open", 0), ("next", 0, LONGEST), ("open", 1), ("close", 1)]
+    elif make.kept:  # whoever comes to the end first writes the file
+        actions = [("open", 0), ("next", 0, LONGEST), ("close", 0), ("open", 1), ("next", 1, 5), ("close", 1)]
     told = f"\nFEEDLINE_STRESS_SEED={seed} {mode}, blocks of {size}\n  {make.text}\n  {actions}\n"
     reference = Session(make, in_one_thread)
     tested = Session(make, iter)
@@ -433,9 +193,38 @@ def try_one(seed: int, mode: str) -> None:
         tested.close()
 
 
+def save_while_reading(seed: int, mode: str) -> None:
+    """One iterator that is read, and saved by another thread meanwhile: each state is that of some moment."""
+    make = Maker(seed, mode)
+    if make.seeded or make.loose or make.kept or "Noise" in make.text:
+        return
+    told = f"\nFEEDLINE_STRESS_SEED={seed} {mode}, saved while it was read\n  {make.text}\n"
+    half, states, read = LONGEST // 2, [], threading.Event()
+    with way("", None), in_one_thread(make()) as it:
+        expect = [outcome(it) for _ in range(half + LONGEST)]
+    with way(mode, None), iter(make()) as it:
+
+        def save() -> None:
+            while len(states) < 4 and not read.is_set():
+                states.append(it.save())
+
+        saver = threading.Thread(target=save)
+        saver.start()
+        got = [outcome(it) for _ in range(half)]
+        read.set()
+        saver.join()
+    compare(got, expect[:half], False, told)
+    for state in states:
+        with way("", None):
+            rest = from_state(make, in_one_thread, state)
+        moments = [expect[i : i + LONGEST] for i in range(half + 1)]
+        assert rest in moments, f"{told}  {rest[:4]} ..."
+
+
 @pytest.mark.timeout(SECONDS + 240)
 @pytest.mark.parametrize("mode", MODES)
-def test_random_pipelines(mode: str) -> None:
+def test_random_pipelines(mode: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    written(tmp_path_factory.getbasetemp())
     share = {"process": 0.3}.get(mode, 0.7 / 3)
     until = time.monotonic() + share * SECONDS
     seed = SEED
@@ -443,6 +232,8 @@ def test_random_pipelines(mode: str) -> None:
         faulthandler.dump_traceback_later(HANGS, file=sys.__stderr__)
         try:
             try_one(seed, mode)
+            if seed % 4 == 0:
+                save_while_reading(seed, mode)
         finally:
             faulthandler.cancel_dump_traceback_later()
         seed += 1
