@@ -18,6 +18,7 @@ from tests.engine.watch import leftovers, processes, segments, settled, threads
 
 import feedline as fl
 from feedline.engine.crew import Worker, forced
+from feedline.engine.parallel import Calls
 
 ROUNDS = int(os.environ.get("FEEDLINE_ROUNDS", "10000"))
 """How often iterators are opened and closed in one test; more for a longer look."""
@@ -331,6 +332,25 @@ def test_collected_in_a_thread_of_its_own(name: str) -> None:
             assert not settled(threads)
     finally:
         gc.enable()
+
+
+def test_an_error_that_waits_keeps_no_iterator_alive() -> None:
+    """It holds the frames of its reader, and those hold the iterator; the thread of the prefetch holds neither."""
+
+    def shaky(x: Any) -> Any:
+        if x == 6:
+            raise ValueError("six")
+        return waiting(x)
+
+    def read() -> None:
+        it = iter(fl.Dataset.range(40).map(shaky).prefetch(2).map(plain, num_parallel_calls=4))
+        (calls,) = [stage for stage in it._run.stages if isinstance(stage, Calls) and stage.node.parallel is not None]
+        while calls.late is None:
+            next(it)
+
+    with forced("thread"):
+        read()
+    assert not settled(threads)
 
 
 # Interrupts.

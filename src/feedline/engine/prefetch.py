@@ -11,7 +11,9 @@ the consumer has come there too: an iterator that is left early has taken nothin
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
+from functools import partial
 from queue import SimpleQueue
 from time import monotonic, perf_counter, sleep
 from typing import Any
@@ -20,6 +22,7 @@ from feedline.engine.autotune import seconds_of
 from feedline.engine.crew import PATIENCE, Closing, NoThreadLeft, forced, wait_for
 from feedline.engine.input import MOVING, Input, blocks
 from feedline.engine.item import Item
+from feedline.engine.producer import current, produce
 from feedline.engine.report import Stage
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
@@ -46,15 +49,6 @@ SLACK = 0.2
 LONGEST_SLACK = 0.1
 
 
-class Current(threading.local):
-    """The stage that this thread makes rows for."""
-
-    stage: Ahead | None = None
-
-
-current = Current()
-
-
 class Ahead(Input):
     """A node whose rows may be made ready by a thread."""
 
@@ -77,8 +71,7 @@ class Ahead(Input):
         self.lock = threading.RLock()
         self.depth = self._chosen_depth()
         self.blocks = 0
-        self.worked = self.waited = self.left = 0.0
-        self.slowly = 0.0
+        self.worked = self.waited = self.left = self.slowly = 0.0
         self.starved = self.asked = 0
         self.rows = self.unit = 1
         self._reset()
@@ -119,8 +112,7 @@ class Ahead(Input):
                 return self._inline(want)
             item = self._next()
             if item.switch or (item.block is None and item.error is None):
-                self.running = False
-                self.threaded = not item.switch
+                self.running, self.threaded = False, not item.switch
                 return self._inline(want) if item.switch else None
         if item.error is not None:
             raise item.error
@@ -193,14 +185,13 @@ class Ahead(Input):
         self.demand: SimpleQueue[None] = SimpleQueue()
         self.parked: SimpleQueue[None] = SimpleQueue()
         self.go_on: SimpleQueue[None] = SimpleQueue()
-        self.thread = worker = self.crew.worker(self._produce, "prefetch")
+        self.thread = worker = self.crew.worker(partial(produce, weakref.ref(self)), "prefetch")
         self.running = self.alive = self.threaded = True
         try:
             self.crew.start(worker)
         except BaseException as e:
             if worker.called_off():
-                self.running = self.alive = self.threaded = False
-                self.thread = None
+                self.running, self.alive, self.threaded, self.thread = False, False, False, None
             if not isinstance(e, NoThreadLeft):
                 raise
 
@@ -256,24 +247,32 @@ class Ahead(Input):
 
     # The thread's side.
 
-    def _produce(self) -> None:
+    def make_more(self, after: SimpleQueue[None] | None) -> SimpleQueue[None] | None:
+        """Makes rows until there is no room for more; gives what has to be waited for then, None at the end. `after` is
+        what has been waited for.
+        """
         current.stage = self
         seeds.ahead.wait = self._hold
+        waits: SimpleQueue[None] | None = None
         try:
-            while self._may_go_on():
+            if self.slack and after is not None and after is self.room and not self.closing:
+                sleep(self.slow_down)
+            over = False
+            while not over and (waits := self._obstacle()) is None:
                 item = self._make()
                 over = item is not None and item.block is None and item.error is None
                 self._put(item)
-                if over or self.cheap > CHEAP_BLOCKS:
-                    break
-            if self.cheap > CHEAP_BLOCKS:
-                self._put(Item.switching(self.began))
+                if self.cheap > CHEAP_BLOCKS:
+                    self._put(Item.switching(self.began))
+                    over = True
         except Closing:
-            pass
+            waits = None
         finally:
             seeds.ahead.wait = None
             current.stage = None
-            self._leave()
+            if waits is None:
+                self._leave()
+        return waits
 
     def _put(self, item: Item | None) -> None:
         """Queues an item, and notes from which states the next one will be made."""
@@ -300,28 +299,21 @@ class Ahead(Input):
         if abandoned:
             self.run.free(self.first, self.slot)
 
-    def _may_go_on(self) -> bool:
-        """Waits until there is room for more; False where the iterator is closed."""
-        while True:
-            with self.lock:
-                if self.closing or self.crew.closing:
-                    return False
-                self.standing = self.pausing
-                if not self.pausing:
-                    queued = len(self.items)
-                    deep = max(1, self._deep())
-                    if queued == 0 or (queued < deep and not self.crew.budget.spent):
-                        return True
-                    self.filled = True
-                    self.blocked = True
-                pausing = self.pausing
-            if pausing:
+    def _obstacle(self) -> SimpleQueue[None] | None:
+        """What has to be waited for before more is made, if anything."""
+        with self.lock:
+            if self.closing or self.crew.closing:
+                raise Closing
+            self.standing = self.pausing
+            if self.pausing:
                 self.parked.put(None)
-                self.go_on.get()
-            else:
-                self.room.get()
-                if self.slack and not self.closing:
-                    sleep(self.slow_down)
+                return self.go_on
+            queued = len(self.items)
+            if queued == 0 or (queued < max(1, self._deep()) and not self.crew.budget.spent):
+                return None
+            self.filled = True
+            self.blocked = True
+            return self.room
 
     def _deep(self) -> int:
         """How many blocks may wait. `depth` counts rows where the user gave it, unless nobody can tell."""
@@ -472,8 +464,9 @@ class Ahead(Input):
         if thread is not None and not self.crew.lost:
             wait_for([thread], self.crew.until or monotonic() + PATIENCE)
         with self.lock:
-            stuck = self.alive and not self.crew.lost
-            self.thread = None
+            # One whose stage was garbage has not said that it ends.
+            stuck = self.alive and not self.crew.lost and (thread is None or thread.is_alive())
+            self.alive, self.thread = stuck, None
         if not stuck:
             self._empty()
         return not stuck
