@@ -269,7 +269,7 @@ def both(original: type[BaseException]) -> type[OpError]:
                 made = named
             except TypeError:  # a class whose memory layout or constructor allows no second base
                 made = base
-        _made[original] = made
+        made = _made.setdefault(original, made)
     return made
 
 

@@ -26,6 +26,9 @@ from feedline.structure.values import spec_of_element
 
 T = TypeVar("T")
 
+WITH_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Without it, Python's iterators over lists may give the same row to two threads."""
+
 
 class Iterator(Generic[T]):
     """Hands out the elements of a dataset, one at a time or in a loop.
@@ -55,9 +58,8 @@ class Iterator(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return self
 
-    def __next__(self) -> T:
-        for row in self._rows:
-            return row  # type: ignore[no-any-return]
+    def _next_of_many(self) -> T:
+        """The next element, whichever thread asks for it."""
         self._crew.check()  # before the lock: in a child process nobody may be there to release it
         with self._lock:
             while True:
@@ -67,6 +69,15 @@ class Iterator(Generic[T]):
                 if not self._refill():
                     self._must_be_open()
                     raise StopIteration
+
+    if WITH_GIL:
+
+        def __next__(self) -> T:
+            for row in self._rows:  # what Python's own iterators give, they give once
+                return row  # type: ignore[no-any-return]
+            return self._next_of_many()
+    else:
+        __next__ = _next_of_many
 
     def _refill(self) -> bool:
         began = perf_counter()
