@@ -1,0 +1,128 @@
+"""Interrupts at any moment: nothing is left of an iterator, and one that goes on gives no row twice."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.engine.test_ends import NAMES, Gate, ints, plans, waiting
+from tests.engine.watch import leftovers, segments, settled, threads
+
+import feedline as fl
+from feedline.engine.crew import Worker, forced
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> Any:
+    yield
+    assert not leftovers()
+
+
+@pytest.fixture
+def _interruptible() -> Any:
+    """Programs that a shell has put into the background ignore Ctrl-C, and so would these tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
+@pytest.mark.parametrize("name", NAMES)
+def test_interrupted_while_waiting_and_going_on(name: str) -> None:
+    gate = Gate(first=4)
+    expect = ints(plans(np.positive, 24)[name])
+    with forced("thread"), iter(plans(gate, 24)[name]) as it:
+        got: list[int] = []
+        main = threading.main_thread().ident
+        assert main is not None
+        timer = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                got.append(int(next(it)))
+        timer.join()
+        gate.opened.set()
+        got += ints(it)
+    if name in ("interleave", "nested", "filter"):  # a row that the consumer works on itself is lost
+        assert len(set(got)) == len(got) and len(set(expect) - set(got)) <= 1
+    elif name == "loose map":
+        assert sorted(got) == sorted(expect)
+    else:
+        assert got == expect
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_interrupted_and_closed() -> None:
+    for ds in plans(waiting).values():
+        with forced("thread"), pytest.raises(KeyboardInterrupt), iter(ds) as it:
+            for x in it:
+                if x == 5:
+                    signal.raise_signal(signal.SIGINT)
+
+
+class Interrupts:
+    """Interrupts the program once while it starts a thread: before the thread runs, or while it does."""
+
+    def __init__(self, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.when, self.done, self.start = when, False, Worker.start
+        monkeypatch.setattr(Worker, "start", lambda worker: self(worker))
+
+    def __call__(self, worker: Worker) -> None:
+        if self.done:
+            self.start(worker)
+            return
+        self.done = True
+        if self.when == "after":
+            self.start(worker)
+            while not worker._decided.locked():  # it has not begun yet
+                time.sleep(0.001)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", NAMES)
+def test_interrupted_while_a_thread_is_started(name: str, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the thread runs or not, nothing hangs, nothing comes twice, and nothing is left."""
+    expect = ints(plans(np.positive, 24)[name])
+    for then in ("go on", "leave"):
+        interrupts = Interrupts(when, monkeypatch)
+        with forced("thread"), iter(plans(waiting, 24)[name]) as it:
+            got: list[int] = []
+            with pytest.raises(KeyboardInterrupt):
+                while True:
+                    got.append(int(next(it)))
+            assert interrupts.done
+            if then == "go on":
+                got += ints(it)
+                assert len(set(got)) == len(got) and len(set(expect) - set(got)) <= 2
+        assert not settled(threads)
+        monkeypatch.undo()
+
+
+def test_interrupted_while_closing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left then goes when the iterator does."""
+    closed = threading.Event()
+
+    def generate() -> Any:
+        try:
+            yield from range(100)
+        finally:
+            closed.set()
+
+    def interrupt(*_: Any) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    numbers = fl.Dataset.from_generator(generate, output_signature=fl.TensorSpec([], fl.int64))
+    it = iter(numbers.map(waiting, num_parallel_calls=2, workers="process").prefetch(2))
+    next(it)
+    monkeypatch.setattr(it._run, "close", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        it.close()
+    assert not closed.is_set() and segments()
+    del it
+    assert closed.is_set() and not segments()
