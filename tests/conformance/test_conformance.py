@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.engine.watch import leftovers
 
 from feedline.engine.crew import forced
 from feedline.engine.run import blocks
@@ -107,6 +108,7 @@ def test_cases_with_other_processes(part: int) -> None:
     with forced("process"):
         found = {name: why for name in sorted(set(CASES) - LATER)[part::PARTS] if (why := differences(name, None))}
     assert not found
+    assert not leftovers()
 
 
 def test_every_case_has_a_record_and_every_record_a_case() -> None:
