@@ -29,14 +29,14 @@ from feedline.plan.face import register_sampler
 from feedline.plan.node import Node, RowWise
 from feedline.random.element import uncounted
 from feedline.sharing import cached_property
-from feedline.structure.block import Block
+from feedline.structure.block import Block, is_objects
 
 __all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Moment", "Run", "as_is", "blocks", "close_state", "sample"]
 
 BLOCK_ROWS = 8192
-BLOCK_BYTES = 1 << 21
-LARGE_ROW = 1 << 15
-"""Of rows that are larger twice as many bytes are asked for: several threads may be reading them."""
+BLOCK_BYTES = 1 << 20
+LARGE_STRING = 1 << 15
+"""Of strings that are larger four times as many bytes are asked for: several threads may be reading them."""
 SAMPLE_FAILURES = 8
 WORTH_ASKING = 500e-6
 """Seconds per block of a nested run from which on it is read in the background."""
@@ -380,7 +380,8 @@ class Cursor:
 
     def _grow(self, block: Block) -> None:
         per_row = max(1, block.nbytes // block.n)
-        most = BLOCK_BYTES if per_row < LARGE_ROW else 2 * BLOCK_BYTES
+        large = per_row >= LARGE_STRING and all(map(is_objects, block.columns))
+        most = 4 * BLOCK_BYTES if large else BLOCK_BYTES
         limit = max(1, min(self.largest, most // per_row))
         self.want = min(limit, self.want * 4)
         if self.want >= limit:
