@@ -27,6 +27,7 @@ WORKLOADS: dict[str, tuple[list[str], list[tuple[str, str | None, float, bool]]]
     "shuffle_batch": (["feedline", "tf", "take"], [("rate", "tf", 5, True), ("rate", "take", 0.5, True)]),
     "tfrecord_batch": (["feedline", "tf"], [("rate", "tf", 4, True)]),
     "parse_example": (["feedline", "tf"], [("rate", "tf", 2, True)]),
+    "shuffle_parse": (["feedline", "tf"], [("rate", "tf", 5, True)]),
     "parse_sequence_example": (["feedline", "tf"], [("rate", "tf", 2, True)]),
     "node_overhead": (["feedline"], [("microseconds", None, 1.0, False)]),
     "shuffle_memory": (["feedline"], [("bytes", None, 40.0, False)]),

@@ -136,12 +136,11 @@ def tfrecord_batch(name: str) -> dict[str, float]:
         return rate(n, lambda: drain(ds))
 
 
-def parse_example(name: str) -> dict[str, float]:
-    """batches of 256 Examples in memory with 20 floats, 10 ints, 2 strings and a vector of 64 floats, parsed"""
+def tabular(lib: Any, n: int) -> tuple[list[bytes], dict[str, Any]]:
+    """So many Examples with 20 floats, 10 ints, 2 strings and a vector of 64 floats, and the features to parse."""
     import numpy as np
 
-    lib, rng, n = whole(name), np.random.default_rng(0), 10_240
-    train, fixed = lib.train, lib.io.FixedLenFeature
+    rng, train, fixed = np.random.default_rng(0), lib.train, lib.io.FixedLenFeature
     floats, ints, strings = ([f"{kind}{i}" for i in range(many)] for kind, many in (("f", 20), ("i", 10), ("s", 2)))
 
     def example() -> bytes:
@@ -158,10 +157,34 @@ def parse_example(name: str) -> dict[str, float]:
 
     features = {key: fixed([], lib.float32) for key in floats} | {"v": fixed([64], lib.float32)}
     features |= {key: fixed([], lib.int64) for key in ints} | {key: fixed([], lib.string) for key in strings}
-    ds = library(name).Dataset.from_tensor_slices([example() for _ in range(n)]).batch(BATCH)
+    return [example() for _ in range(n)], features
+
+
+def parse_example(name: str) -> dict[str, float]:
+    """batches of 256 Examples in memory with 20 floats, 10 ints, 2 strings and a vector of 64 floats, parsed"""
+    lib = whole(name)
+    examples, features = tabular(lib, 10_240)
+    ds = library(name).Dataset.from_tensor_slices(examples).batch(BATCH)
     ds = ds.map(lambda batch: lib.io.parse_example(batch, features))
     drain(ds)
-    return rate(n, lambda: drain(ds))
+    return rate(len(examples), lambda: drain(ds))
+
+
+def shuffle_parse(name: str) -> dict[str, float]:
+    """the same Examples from 4 TFRecord files: shuffle(10,000), batch(256), parse in parallel, prefetch"""
+    lib, data, times = whole(name), library(name), 20
+    examples, features = tabular(lib, 10_240)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [f"{folder}/{i}" for i in range(4)]
+        for path in paths:
+            with lib.io.TFRecordWriter(path) as writer:
+                for record in examples * (times // len(paths)):
+                    writer.write(record)
+        ds = data.TFRecordDataset(paths).shuffle(BUFFER, seed=1).batch(BATCH)
+        ds = ds.map(lambda batch: lib.io.parse_example(batch, features), num_parallel_calls=data.AUTOTUNE)
+        ds = ds.prefetch(data.AUTOTUNE)
+        drain(ds.take(2))
+        return rate(times * len(examples), lambda: drain(ds))
 
 
 def parse_sequence_example(name: str) -> dict[str, float]:
