@@ -203,3 +203,19 @@ def test_an_error_in_a_record_names_the_file_and_the_byte(tmp_path: Path) -> Non
     in_memory = fl.Dataset.from_tensor_slices([b"bad"]).map(_refuse)
     with pytest.raises(ValueError, match="failed on element 0: "):
         list(in_memory)
+
+
+def raises_on_seven(record: bytes) -> bytes:
+    if record == b"7":
+        raise ValueError("no seven")
+    return record
+
+
+@pytest.mark.parametrize("workers", ["thread", "process"])
+def test_an_error_in_a_worker_names_file_and_byte(tmp_path: Path, workers: str) -> None:
+    with fl.io.TFRecordWriter(tmp_path / "a") as writer:
+        for i in range(9):
+            writer.write(b"%d" % i)
+    ds = fl.TFRecordDataset(tmp_path / "a").map(raises_on_seven, num_parallel_calls=2, workers=workers)
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"failed on element 7 \(.*a, byte 119\): ValueError: no seven"):
+        list(ds)

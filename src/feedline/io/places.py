@@ -85,7 +85,9 @@ def file_of(number: int) -> File:
 
 
 def told(number: int) -> str:
-    """The file and the byte that a number stands for, as errors name them."""
+    """The file and the byte that a number stands for, as errors name them; empty in a process that has not read it."""
+    if number >> SHIFT >= len(_known.files):
+        return ""
     return f"{shown(file_of(number).name)}, byte {number & ((1 << SHIFT) - 1)}"
 
 

@@ -18,7 +18,7 @@ from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
-from feedline.structure.block import Array, Block, concat
+from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import int64
 
@@ -240,11 +240,11 @@ class Shuffle(Node):
         if s.error is not None:
             error, s.error = s.error, None
             raise error
-        rows = self._next(s, pull, want)
-        if rows is None or rows.n >= want or self.count != 1:
-            return rows, s
-        parts, have = [rows], rows.n
-        while have < want and s.error is None:
+        drawn = self._next(s, pull, want)
+        if drawn is None:
+            return None, s
+        parts, have = [drawn], len(drawn)
+        while have < want and self.count == 1:
             try:
                 more = self._next(s, pull, want - have)
             except Exception as e:
@@ -253,12 +253,13 @@ class Shuffle(Node):
             if more is None:
                 break
             parts.append(more)
-            have += more.n
-        return concat(parts), s
+            have += len(more)
+        # All at once: rows that are taken out of the pool in pieces would have to be joined.
+        return s.pool.remove(np.concatenate(parts) if len(parts) > 1 else drawn) if have else EMPTY, s
 
-    def _next(self, s: Buffer, pull: Pull, want: int) -> Block | None:
-        """Fills the buffer as far as the first draw needs it, then draws as many rows as may be drawn without
-        reading on.
+    def _next(self, s: Buffer, pull: Pull, want: int) -> Array | None:
+        """Fills the buffer as far as the first draw needs it, then draws as many rows as may be drawn without reading
+        on: their numbers.
         """
         size = None if self.buffer_size == UNKNOWN else self.buffer_size
         while True:
@@ -292,26 +293,16 @@ class Shuffle(Node):
             s.live = True
             s.epoch += 1
         room = PULL_ROWS if size is None else min(size - s.count + want - 1, PULL_ROWS)
-        while room > 0:  # all that will be drawn at once, since whoever comes next would have to join pieces
-            try:
-                block = pull(room)
-            except Exception as e:
-                if size is None or s.count < size:
-                    raise
-                s.error = e  # due when what has been read is drawn
-                return
-            if block is None:
-                s.slices[-1][2] = True
-                s.live = False
-                s.stopped = self.count < 0 and not s.gave
-            if block is None or not block.n:
-                return
+        block = pull(room)
+        if block is None:
+            s.slices[-1][2] = True
+            s.live = False
+            s.stopped = self.count < 0 and not s.gave
+        elif block.n:
             s.gave = True
-            numbers = s.pool.add(block)
-            s.put(np.concatenate([s.pending, numbers]) if len(s.pending) else numbers, size)
-            room -= block.n
+            s.put(s.pool.add(block), size)
 
-    def _draw(self, s: Buffer, want: int, size: int | None) -> Block:
+    def _draw(self, s: Buffer, want: int, size: int | None) -> Array:
         """Draws from the oldest epoch. Before each draw but the first, TensorFlow would read one element; `pending`
         holds those that have been read already, and where it would read more, one draw is all there may be.
         """
@@ -332,7 +323,7 @@ class Shuffle(Node):
             first[1], last[1] = stop, end
         s.pending = s.pending[used:]
         s.drawn += len(numbers)
-        return s.pool.remove(numbers) if len(numbers) else EMPTY
+        return numbers
 
     def sampled(self) -> Node:
         """Order does not matter for a spec."""
