@@ -217,5 +217,6 @@ def test_an_error_in_a_worker_names_file_and_byte(tmp_path: Path, workers: str) 
         for i in range(9):
             writer.write(b"%d" % i)
     ds = fl.TFRecordDataset(tmp_path / "a").map(raises_on_seven, num_parallel_calls=2, workers=workers)
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"failed on element 7 \(.*a, byte 119\): ValueError: no seven"):
+    wanted = r"failed on element 7 \(.*a, byte 119\): ValueError: no seven"
+    with pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
         list(ds)
