@@ -89,13 +89,11 @@ class Part {
     for (size_t i = 0; i < size; i += 64) FEEDLINE_PREFETCH(row.data + i);
   }
 
-  // Each entry is written to its place as it comes. False for what is wrong, and for a key that is there twice.
-  bool quick(const Span& row) {
+  // Calls `next(features)` for one entry after the other. False for what is wrong with the row, or where that is.
+  template <typename Next>
+  bool each_entry(const Span& row, Next&& next) {
     Wire wire{row.data, row.data + row.size};
     beside.start();
-    size_t found = 0;
-    next_ = 0;
-    surprises_ = 0;
     while (!wire.empty()) {
       if (*wire.at != kEntry) {
         if (!beside.field(wire)) return false;
@@ -104,12 +102,24 @@ class Part {
       Wire features{};
       ++wire.at;
       if (!wire.clipped(features)) return false;
-      while (!features.empty()) {
-        size_t column;
-        if (!expected(features, column) && !surprise(features, column)) return false;
-        found += column != kNowhere;
-      }
+      while (!features.empty())
+        if (!next(features)) return false;
     }
+    return true;
+  }
+
+  // Each entry is written to its place as it comes. False for what is wrong, and for a key that is there twice.
+  bool quick(const Span& row) {
+    size_t found = 0;
+    next_ = 0;
+    surprises_ = 0;
+    const bool good = each_entry(row, [&](Wire& features) {
+      size_t column;
+      if (!expected(features, column) && !surprise(features, column)) return false;
+      found += column != kNowhere;
+      return true;
+    });
+    if (!good) return false;
     if (found < wanted_.size())
       for (size_t c = 0; c < wanted_.size(); ++c)
         if (row_of_[c] != mark_ && !sink(c).missing()) return false;
@@ -204,23 +214,14 @@ class Part {
   // A row as TensorFlow reads it: of a key that is there twice, the last entry with a list counts.
   bool careful(const Span& row) {
     std::vector<std::pair<size_t, Wire>> found;
-    Wire wire{row.data, row.data + row.size};
-    beside.start();
-    while (!wire.empty()) {
-      if (*wire.at != kEntry) {
-        if (!beside.field(wire)) return false;
-        continue;
-      }
-      Wire features{};
-      ++wire.at;
-      if (!wire.clipped(features)) return false;
-      while (!features.empty()) {
-        Wire key{}, value{};
-        if (!features.entry(key, value, Beside::kOrdered)) return false;
-        const size_t column = request_.find({key.at, key.left()});
-        if (column != kNowhere) found.emplace_back(column, value);
-      }
-    }
+    const bool good = each_entry(row, [&](Wire& features) {
+      Wire key{}, value{};
+      if (!features.entry(key, value, Beside::kOrdered)) return false;
+      const size_t column = request_.find({key.at, key.left()});
+      if (column != kNowhere) found.emplace_back(column, value);
+      return true;
+    });
+    if (!good) return false;
     for (auto item = found.rbegin(); item != found.rend(); ++item) {
       const size_t column = item->first;
       if (row_of_[column] == mark_) continue;

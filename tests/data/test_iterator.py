@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 import pickle
-import threading
 from typing import Any
 
 import pytest
+from tests.engine.outcomes import got_by_threads
 
 import feedline as fl
 
@@ -103,19 +102,6 @@ def test_a_state_of_an_iterator_that_has_given_nothing_or_everything() -> None:
 @pytest.mark.parametrize("name", ["__next__", "_next_of_many"])
 def test_threads_that_share_an_iterator_get_each_element_once(name: str) -> None:
     """The second way is the only one where Python has no GIL."""
-    it = iter(fl.Dataset.range(20_000))
-    step = getattr(it, name)
-    got: list[list[int]] = [[] for _ in range(4)]
-
-    def read(mine: list[int]) -> None:
-        with contextlib.suppress(StopIteration):
-            while True:
-                mine.append(int(step()))
-
-    threads = [threading.Thread(target=read, args=(mine,)) for mine in got]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    got = got_by_threads(getattr(iter(fl.Dataset.range(20_000)), name))
     assert sorted(x for mine in got for x in mine) == list(range(20_000))
     assert all(mine == sorted(mine) for mine in got)

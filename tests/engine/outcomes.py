@@ -1,8 +1,11 @@
-"""Functions that take their time, and all that an iterator gives, its errors too."""
+"""Functions that take their time, all that an iterator gives, its errors too, and what several threads get of one."""
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,3 +33,20 @@ def outcomes(it: Any) -> list[Any]:
 def told(it: Any) -> list[Any]:
     """Elements, and the texts of errors, to the end."""
     return [str(x) if isinstance(x, Exception) else x for x in outcomes(it)]
+
+
+def got_by_threads(step: Callable[[], Any], count: int = 4) -> list[list[int]]:
+    """What each of several threads gets that call `step` until it has no more."""
+    got: list[list[int]] = [[] for _ in range(count)]
+
+    def read(mine: list[int]) -> None:
+        with contextlib.suppress(StopIteration):
+            while True:
+                mine.append(int(step()))
+
+    threads = [threading.Thread(target=read, args=(mine,)) for mine in got]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return got

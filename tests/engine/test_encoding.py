@@ -45,7 +45,7 @@ def restored_on_the_way(make: Any, seed: int, rounds: int, steps: int, small: An
                 assert at + numbers(other) == expect
             with iter(make()) as other:
                 other.restore(state)
-                got = numbers(other, 2)
+                got = numbers(other, 4)
                 assert got == expect[len(at) : len(at) + len(got)]
                 again = other.save()
                 assert at + got + numbers(other) == expect

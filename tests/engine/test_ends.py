@@ -46,6 +46,18 @@ def plain(x: Any) -> Any:
     return np.int64(max(int(x), 0))
 
 
+def tells(closed: threading.Event) -> Any:
+    """A dataset of numbers from a generator, and when that is closed."""
+
+    def generate() -> Any:
+        try:
+            yield from range(100)
+        finally:
+            closed.set()
+
+    return fl.Dataset.from_generator(generate, output_signature=fl.TensorSpec([], fl.int64))
+
+
 class Gate:
     """A function that does not return for elements from `first` on until the gate is opened."""
 
@@ -200,13 +212,7 @@ def test_closed_while_another_thread_is_in_the_function_itself() -> None:
     gate, closed = Gate(), threading.Event()
     told: list[str] = []
 
-    def generate() -> Any:
-        try:
-            yield from range(100)
-        finally:
-            closed.set()
-
-    numbers = fl.Dataset.from_generator(generate, output_signature=fl.TensorSpec([], fl.int64))
+    numbers = tells(closed)
     it = iter(numbers.map(gate))
     next(it), next(it)
 
@@ -249,13 +255,7 @@ def test_a_thread_stuck_in_a_function_frees_what_it_holds_when_it_returns() -> N
     gate = Gate()
     closed = threading.Event()
 
-    def generate() -> Any:
-        try:
-            yield from range(100)
-        finally:
-            closed.set()
-
-    numbers = fl.Dataset.from_generator(generate, output_signature=fl.TensorSpec([], fl.int64))
+    numbers = tells(closed)
     it = iter(numbers.map(gate).prefetch(2))
     with forced("thread"):
         next(it)

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.test_ends import NAMES, Gate, ints, plans, waiting
+from tests.engine.test_ends import NAMES, Gate, ints, plans, tells, waiting
 from tests.engine.watch import leftovers, segments, settled, threads
 
-import feedline as fl
 from feedline.engine.crew import Worker, forced
 
 
@@ -107,18 +106,11 @@ def test_interrupted_while_closing(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left then goes when the iterator does."""
     closed = threading.Event()
 
-    def generate() -> Any:
-        try:
-            yield from range(100)
-        finally:
-            closed.set()
-
     def interrupt(*_: Any) -> None:
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    numbers = fl.Dataset.from_generator(generate, output_signature=fl.TensorSpec([], fl.int64))
-    it = iter(numbers.map(waiting, num_parallel_calls=2, workers="process").prefetch(2))
+    it = iter(tells(closed).map(waiting, num_parallel_calls=2, workers="process").prefetch(2))
     next(it)
     monkeypatch.setattr(it._run, "close", interrupt)
     with pytest.raises(KeyboardInterrupt):

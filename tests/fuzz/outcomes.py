@@ -10,28 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from tests.fuzz import mutate
 from tests.fuzz.mutate import Mutator
+from tests.kernels.references import REFERENCES
 
 import feedline as fl
 from feedline import kernels
-from feedline.kernels import (
-    reference,
-    reference_csv,
-    reference_example,
-    reference_image,
-    reference_index,
-    reference_strings,
-    reference_tfrecord,
-)
-
-_REFERENCES = (
-    reference,
-    reference_csv,
-    reference_example,
-    reference_image,
-    reference_index,
-    reference_strings,
-    reference_tfrecord,
-)
 
 
 class Target(NamedTuple):
@@ -48,7 +30,7 @@ def numpy_kernels() -> Iterator[None]:
     """Inside, every kernel is NumPy's."""
     kept = {name: getattr(kernels, name) for name in kernels.__all__ if name != "NATIVE"}
     for name in kept:
-        made = next(getattr(module, name) for module in _REFERENCES if hasattr(module, name))
+        made = next(getattr(module, name) for module in REFERENCES if hasattr(module, name))
         setattr(kernels, name, made)
     try:
         yield

@@ -9,23 +9,12 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from tests.kernels.references import REFERENCES
+
 from feedline import kernels
-from feedline.kernels import (
-    reference,
-    reference_csv,
-    reference_example,
-    reference_image,
-    reference_index,
-    reference_strings,
-    reference_tfrecord,
-)
 
 PACKAGE = Path(kernels.__file__).parent
 NAMES = sorted(set(kernels.__all__) - {"NATIVE"})
-REFERENCES = (
-    *(reference, reference_csv, reference_example, reference_image, reference_index, reference_strings),
-    reference_tfrecord,
-)
 
 
 def run(code: str, **env: str) -> subprocess.CompletedProcess[str]:
