@@ -139,3 +139,17 @@ def test_arguments(tmp_path: Path) -> None:
     with pytest.raises(FailedPreconditionError, match="file is a file; a dataset is saved in a folder"):
         ds.save(tmp_path / "file")
     assert names(tmp_path) == ["file"]
+
+
+def test_records_of_a_file_and_batches_of_them(tmp_path: Path) -> None:
+    """They lie in the file's buffer, with what the file has between them."""
+    records = [b"%d" % i * (i + 1) for i in range(5)]
+    with fl.io.TFRecordWriter(tmp_path / "a") as writer:
+        writer.write_many(records)
+    ds = fl.TFRecordDataset(tmp_path / "a")
+    ds.save(str(tmp_path / "rows"))
+    ds.batch(2).save(str(tmp_path / "batches"))
+    assert list(fl.Dataset.load(str(tmp_path / "rows"))) == records
+    assert [x.tolist() for x in fl.Dataset.load(str(tmp_path / "batches"))] == [records[:2], records[2:4], records[4:]]
+    for _ in range(2):
+        assert list(ds.cache(str(tmp_path / "cache"))) == records

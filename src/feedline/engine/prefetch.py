@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections import deque
 from functools import partial
+from math import inf
 from queue import SimpleQueue
 from time import monotonic, perf_counter, sleep
 from typing import Any
@@ -71,7 +72,8 @@ class Ahead(Input):
         self.lock = threading.RLock()
         self.depth = self._chosen_depth()
         self.blocks = 0
-        self.worked = self.waited = self.left = self.slowly = 0.0
+        self.worked = self.waited = self.slowly = 0.0
+        self.left = -inf  # when the consumer left with the last block
         self.starved = self.asked = 0
         self.rows = self.unit = 1
         self._reset()
@@ -147,7 +149,7 @@ class Ahead(Input):
         if not self.free and self.node.ahead != AUTOTUNE:
             want = min(want, self.depth + 1)  # nobody wants to see effects further ahead
         began = perf_counter()
-        away = began - self.left if self.blocks else began
+        away = began - self.left
         block = super().__call__(want)
         self.left = perf_counter()
         seconds = self.left - began

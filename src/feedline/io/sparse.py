@@ -76,8 +76,9 @@ def deserialize_many_sparse(
     ranks = {len(one.dense_shape) for one in found}
     if len(ranks) > 1:
         raise InvalidArgumentError(f"{op}: the tensors must have one rank, got {sorted(ranks)}")
-    if rank is not None and rank != ranks.copy().pop() + len(outer):
-        raise InvalidArgumentError(f"{op}: the tensor has the rank {ranks.pop() + len(outer)}, and rank is {rank}")
+    whole = ranks.pop() + len(outer)
+    if rank is not None and rank != whole:
+        raise InvalidArgumentError(f"{op}: the tensor has the rank {whole}, and rank is {rank}")
     indices = [
         np.concatenate([np.tile(np.array(at, np.int64), (len(one.values), 1)), one.indices], axis=1)
         for at, one in zip(np.ndindex(outer), found, strict=True)
