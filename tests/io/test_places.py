@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
+from feedline.engine.crew import forced
 from feedline.engine.run import Run
 from feedline.io import places
 from feedline.structure.block import Block, concat
@@ -219,4 +220,15 @@ def test_an_error_in_a_worker_names_file_and_byte(tmp_path: Path, workers: str) 
     ds = fl.TFRecordDataset(tmp_path / "a").map(raises_on_seven, num_parallel_calls=2, workers=workers)
     wanted = r"failed on element 7 \(.*a, byte 119\): ValueError: no seven"
     with pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
+        list(ds)
+
+
+def test_an_error_among_rows_that_are_written_into_their_batch_names_file_and_byte(tmp_path: Path) -> None:
+    def large(record: bytes) -> Any:
+        return np.full(1 << 15, len(raises_on_seven(record)), np.float32)
+
+    with fl.io.TFRecordWriter(tmp_path / "a") as writer:
+        writer.write_many([b"7" if i == 60 else b"12" for i in range(64)])
+    ds = fl.TFRecordDataset(tmp_path / "a").map(large, num_parallel_calls=2).batch(8)
+    with forced("thread"), pytest.raises(fl.errors.InvalidArgumentError, match=r"element 60 \(.*a, byte 1080\)"):
         list(ds)

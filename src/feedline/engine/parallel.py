@@ -204,7 +204,7 @@ class Calls(Handing):
             raise failed
         self.out = failed.done if failed.done is not None and failed.done.n else None
         self.origin = self.landed = None
-        failed.locate(call.block)  # another process does not know where its rows come from
+        failed.locate(call.block)  # those who made the call may not know where its rows come from
         self.error = self.node.blame(failed, call.number + failed.index)
         after = failed.index + 1
         if after < call.block.n:

@@ -99,11 +99,7 @@ class Map(RowWise):
 
     def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
         """Row by row, each to its place."""
-        try:
-            return self.function.on_rows_into(block, where)
-        except RowFailed as failed:
-            failed.locate(block)
-            raise
+        return self.function.on_rows_into(block, where)
 
     def _parsed(self, block: Block) -> Block:
         """Whole columns up to a bad row, which is done by itself and tells what is wrong, and again after it."""
