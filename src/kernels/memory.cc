@@ -1,5 +1,4 @@
-// Arrays that begin at a multiple of 64 bytes, which frameworks take as they are where they would copy others. NumPy asks
-// the allocator that is set in the current context, and each array keeps the one that it was made by.
+// Arrays that begin at a multiple of 64 bytes, which frameworks take as they are where they would copy others.
 #include <cstdlib>
 #include <cstring>
 
@@ -7,24 +6,13 @@
 #include <sys/mman.h>
 #endif
 
-#include "array.h"
+#include "memory.h"
 
 namespace feedline {
 namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHuge = 4 << 20, kPage = 4096;
-
-// As numpy/ndarraytypes.h lays it out; NumPy adds fields at the end only, and tells by `version` what is there.
-struct Handler {
-  char name[127];
-  uint8_t version;
-  void* context;
-  void* (*malloc)(void*, size_t);
-  void* (*calloc)(void*, size_t, size_t);
-  void* (*realloc)(void*, void*, size_t);
-  void (*free)(void*, void*, size_t);
-};
 
 // What the C library gives is a multiple of 16, so there is room before the array for where its memory begins.
 void* aligned(void* memory, size_t size) {
@@ -71,7 +59,7 @@ void aligned_free(void*, void* array, size_t) {
   if (array != nullptr) std::free(begin_of(array));
 }
 
-Handler handler = {"feedline", 1, nullptr, aligned_malloc, aligned_calloc, aligned_realloc, aligned_free};
+Allocator allocator = {"feedline", 1, nullptr, aligned_malloc, aligned_calloc, aligned_realloc, aligned_free};
 
 // Where PyDataMem_SetHandler is in NumPy's table of functions, which programs are compiled against and which stays.
 constexpr size_t kSetHandler = 304;
@@ -80,16 +68,10 @@ using SetHandler = PyObject* (*)(PyObject*);
 SetHandler set_handler;  // both are set once, with the module
 PyObject* own;
 
-nb::object set(nb::handle wanted) {
-  nb::object before = nb::steal(set_handler(wanted.ptr()));
-  if (!before.is_valid()) throw nb::python_error();
-  return before;
-}
-
 class Aligned {
  public:
-  void enter() { before_ = set(own); }
-  void exit(nb::args) { set(before_.is_valid() ? before_ : nb::handle()); }
+  void enter() { before_ = set_allocator(own); }
+  void exit(nb::args) { set_allocator(before_.is_valid() ? before_ : nb::handle()); }
 
  private:
   nb::object before_;
@@ -97,10 +79,16 @@ class Aligned {
 
 }  // namespace
 
+nb::object set_allocator(nb::handle capsule) {
+  nb::object before = nb::steal(set_handler(capsule.ptr()));
+  if (!before.is_valid()) throw nb::python_error();
+  return before;
+}
+
 void register_memory(nb::module_& m) {
   nb::object table = nb::module_::import_("numpy._core._multiarray_umath").attr("_ARRAY_API");
   void** functions = static_cast<void**>(PyCapsule_GetPointer(table.ptr(), nullptr));
-  own = functions == nullptr ? nullptr : PyCapsule_New(&handler, "mem_handler", nullptr);
+  own = functions == nullptr ? nullptr : PyCapsule_New(&allocator, kAllocator, nullptr);
   if (own == nullptr) throw nb::python_error();
   set_handler = reinterpret_cast<SetHandler>(functions[kSetHandler]);
   nb::class_<Aligned>(m, "aligned")

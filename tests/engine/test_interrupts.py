@@ -21,14 +21,6 @@ def _nothing_left() -> Any:
     assert not leftovers()
 
 
-@pytest.fixture
-def _interruptible() -> Any:
-    """Programs that a shell has put into the background ignore Ctrl-C, and so would these tests."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("name", NAMES)
 def test_interrupted_while_waiting_and_going_on(name: str) -> None:

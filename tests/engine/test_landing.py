@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import feedline as fl
+from feedline.engine import landing as engine_landing
 from feedline.engine.landing import LARGE_ROW, Landing, Writer
 from feedline.engine.run import blocks
+from feedline.kernels import NATIVE
 from feedline.structure.block import Block
 
 SIDE = int((LARGE_ROW // 4) ** 0.5) + 1
@@ -202,3 +204,161 @@ def test_random_numbers_belong_to_elements() -> None:
     fl.random.set_seed(3)
     assert [b[:, 0, 0].tolist() for b in fl.Dataset.range(60).map(f, num_parallel_calls=4).batch(8)] == want
     fl.random.set_seed(None)
+
+
+# Results that are made in their place.
+
+
+@pytest.fixture
+def copies(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the results that are copied to their place."""
+    found: list[int] = []
+    copy = engine_landing._copy
+
+    def noted(row: Any, place: Any) -> None:
+        found.append(row.nbytes)
+        copy(row, place)
+
+    monkeypatch.setattr(engine_landing, "_copy", noted)
+    return found
+
+
+def whole(ds: Any) -> list[int]:
+    return list(chain(*(numbers(b) for b in ds)))
+
+
+def test_results_are_made_in_the_batch(copies: list[int]) -> None:
+    def f(i: Any) -> Any:
+        time.sleep(0.0005)
+        first = np.full((SIDE, SIDE), i, np.float32)
+        second = first + 1
+        return second * np.float32(1) - 1, np.int64(i)
+
+    assert whole(parallel(f)) == list(range(ROWS))
+    assert not NATIVE or len(copies) < 20, "it is found out once which array is returned"
+
+
+def test_a_function_that_keeps_its_results(copies: list[int]) -> None:
+    kept: list[Any] = []
+
+    def f(i: Any) -> Any:
+        result = picture(i)
+        kept.append(result if i % 3 == 0 else result[0][1:] if i % 3 == 1 else None)
+        return result
+
+    got = list(parallel(f))
+    for pictures, _ in got:
+        pictures += 1000
+    for one in kept:
+        one = one[0] if isinstance(one, tuple) else one
+        if one is not None:
+            assert (one == one.flat[0]).all() and one.flat[0] < 1000
+            one[...] = -1
+    for pictures, _ in got:
+        pictures -= 1000
+    assert whole(got) == list(range(ROWS))
+
+
+def test_a_function_that_keeps_arrays_it_does_not_return() -> None:
+    kept: list[Any] = []
+
+    def f(i: Any) -> Any:
+        time.sleep(0.0005)
+        first, second = (np.full((SIDE, SIDE), i + k, np.float32) for k in (0, 100_000))
+        if i % 7 == 3:  # the other one, this time
+            first, second = second - 100_000, first + 100_000
+        kept.append(second)
+        return first, np.int64(i)
+
+    got = list(parallel(f))
+    assert sorted(int(a.flat[0]) for a in kept) == list(range(100_000, 100_000 + ROWS))
+    for one in kept:
+        one[...] = -5
+    assert whole(got) == list(range(ROWS))
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a, i: a[::-1] if i % 2 else a,
+        lambda a, i: a.T,
+        lambda a, i: a.T if i % 2 else a,
+        lambda a, i: a.reshape(-1).reshape(a.shape),
+        lambda a, i: np.asfortranarray(a),
+        lambda a, i: np.broadcast_to(a[:1, :1], a.shape),
+        lambda a, i: np.array(memoryview(a)),
+    ],
+)
+def test_results_that_are_views(view: Any) -> None:
+    def f(i: Any) -> Any:
+        return view(picture(i)[0], i), np.int64(i)
+
+    assert whole(parallel(f)) == list(range(ROWS))
+
+
+def test_memory_that_is_zero_or_grows() -> None:
+    def zeros(i: Any) -> Any:
+        time.sleep(0.0005)
+        array = np.zeros((SIDE, SIDE), np.float32)
+        assert not array.any()
+        array += i
+        return array, np.int64(i)
+
+    def grown(i: Any) -> Any:
+        time.sleep(0.0005)
+        array = np.full(SIDE * SIDE, i, np.float32)
+        if i % 2:
+            array.resize(2 * SIDE * SIDE, refcheck=False)
+            assert not array[SIDE * SIDE :].any()
+            array.resize(SIDE * SIDE, refcheck=False)
+        return array.reshape(SIDE, SIDE), np.int64(i)
+
+    assert whole(parallel(zeros)) == whole(parallel(grown)) == list(range(ROWS))
+
+
+def test_two_large_arrays_of_one_size_and_one_array_twice() -> None:
+    def f(i: Any) -> Any:
+        time.sleep(0.0005)
+        a, b = np.full((SIDE, SIDE), i, np.float32), np.full((SIDE, SIDE), -i, np.float32)
+        return (a, b, a) if i % 5 else (b * -1, a * -1, a)
+
+    at = 0
+    for a, b, c in parallel(f):
+        wanted = list(range(at, at + len(a)))
+        assert a[:, 1, 2].tolist() == c[:, -1, -1].tolist() == wanted and b[:, 3, 4].tolist() == [-w for w in wanted]
+        c += 1
+        assert a[:, 1, 2].tolist() == wanted
+        at += len(a)
+    assert at == ROWS
+
+
+def test_a_function_that_runs_datasets_and_threads_of_its_own() -> None:
+    def f(i: Any) -> Any:
+        inner = next(iter(fl.Dataset.range(2).map(lambda k: np.full((SIDE, SIDE), i + k, np.float32)).batch(2)))
+        made: list[Any] = []
+        thread = threading.Thread(target=lambda: made.append(inner[1] - 1))
+        thread.start()
+        thread.join()
+        return made[0] if i % 2 else inner[0].copy(), np.int64(i)
+
+    assert whole(fl.Dataset.range(40).map(f, num_parallel_calls=2).batch(7)) == list(range(40))
+
+
+def test_a_call_that_fails_after_it_has_made_its_array() -> None:
+    held: list[Any] = []
+
+    def f(i: Any) -> Any:
+        result = picture(i)
+        if i in (20, 21, 90):
+            held.append(result[0])
+            raise ValueError(f"no {i}")
+        return result
+
+    it, got = iter(parallel(f)), []
+    while len(got) < 10:
+        try:
+            got.append(numbers(next(it)))
+        except ValueError:
+            got.append([])
+    assert list(chain(*got)) == [*range(16), *range(32, 80), *range(96, ROWS)]
+    assert sorted(int(a.flat[0]) for a in held) == [20, 21, 90]

@@ -80,6 +80,7 @@ def test_bad_arguments(option: str, says: str, capsys: pytest.CaptureFixture[str
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_early_end_leaves_no_files(tmp_path: Path, number: signal.Signals) -> None:
     start = [sys.executable, "-m", "feedline", "demo", "--digits=drawn", "--images=20000", "--epochs=10000"]

@@ -29,6 +29,7 @@ class Call:
         "failed",
         "finished",
         "handed",
+        "lent",
         "number",
         "offset",
         "on_done",
@@ -47,6 +48,7 @@ class Call:
         self.started = self.wall = self.cpu = 0.0
         self.size = block.nbytes
         self.place: Place | None = None
+        self.lent: Any = None  # memory that another process reads
         self.slot = 0  # where another process writes that it has begun
         self.handed = False  # to the workers
         self.again = False  # made a second time, after its worker died

@@ -90,7 +90,7 @@ class Handing(Input):
 
     def batched(self, rows: int) -> None:
         """The consumer makes batches of so many rows."""
-        if self.ordered and self.node.one_to_one and not self._in_processes():
+        if self.ordered and self.node.one_to_one:
             self.landing = Landing(rows)
 
     def _in_processes(self) -> bool:
@@ -116,6 +116,8 @@ class Handing(Input):
             from feedline.engine.processes import Processes
 
             self.workers = Processes(self.crew, self.node, self.calls)
+            if self.landing is not None:
+                self.landing.use(self.workers.memory)
         else:
             pool = self.crew.pool((self.run.level, self.slot, self.node.op), self.calls, self.node.op)
             self.workers = Threads(pool, self.node)
@@ -130,6 +132,8 @@ class Handing(Input):
         workers, self.workers = self.workers, None
         if workers is not None:
             workers.close()
+            if self.landing is not None and not isinstance(workers, Threads):
+                self.landing.use()
 
     def _top_up(self, want: int) -> None:
         """Hands chunks to the workers until enough are on their way."""

@@ -1,15 +1,19 @@
 """Memory of batches that the results of calls are written into by the workers that made them.
 
-A batch of large rows (images, say) is put together by copying each row once. Where workers make the rows, they copy
-them as well: several at a time, each row while it is still in the cache, and its own memory is free for the next one.
+A batch of large rows (images, say) is put together by copying each row once. Where workers make the rows, they are made
+in the batch at once, if their function asks NumPy for the memory of its results, and does so the same way each time.
+Otherwise the workers copy them: several at a time, each row while it is still in the cache, and its own memory is free
+for the next one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline.kernels.memory import Rows
 from feedline.plan.node import RowWise
 from feedline.structure.block import Array, Block, concat_columns
 from feedline.structure.memory import keeper
@@ -20,14 +24,20 @@ LARGE_ROW = 1 << 16
 QUICK_ROW = 1 << 18
 """Rows of so many bytes are copied in about the time that a thread takes to wake up."""
 
+Memory = Callable[[tuple[int, ...], np.dtype[Any]], Array | None]
+"""What gives the memory of a batch, as `np.empty` does; None where there is none."""
+
 Layout = list[tuple[tuple[int, ...], np.dtype[Any]] | None]
 
 
 class Place(NamedTuple):
-    """Rows of a batch, from `start` on: for each column the batch's memory, None where rows are not written there."""
+    """Rows of a batch, from `start` on: for each column the batch's memory, None where rows are not written there, and
+    which of the arrays that a call makes becomes its row (see `kernels.memory.Rows`).
+    """
 
     arrays: tuple[Array | None, ...]
     start: int
+    habits: Array
 
     def joined(self, parts: list[Block]) -> Block:
         """One block of parts that lie here one after another."""
@@ -60,17 +70,24 @@ class Landing:
     every `rows` of them are a batch.
     """
 
-    __slots__ = ("_arrays", "_batch", "_layout", "rows")
+    __slots__ = ("_arrays", "_batch", "_habits", "_layout", "_memory", "rows")
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
+        self._memory: Memory | None = keeper.empty
         self._layout: Layout | None = None
+        self._habits = np.empty(0, np.int64)
         self.forget()
 
     def forget(self) -> None:
         """No batch has been begun."""
         self._batch: int | None = None
         self._arrays: tuple[Array | None, ...] = ()
+
+    def use(self, memory: Memory | None = keeper.empty) -> None:
+        """From now on batches lie in that memory; with None they are put together as usual."""
+        self.forget()
+        self._memory = memory
 
     def learn(self, made: Block) -> None:
         """Looks at the first results."""
@@ -81,6 +98,7 @@ class Landing:
                 else None
                 for c in made.columns
             ]
+            self._habits = np.full(len(made.columns), -1, np.int64)
 
     def room(self, number: int) -> int:
         """How many rows from `number` on belong to one batch."""
@@ -88,32 +106,48 @@ class Landing:
 
     @property
     def worth_it(self) -> bool:
-        """True when results have large columns."""
-        return self._layout is not None and any(self._layout)
+        """True when results have large columns, and there is memory for them."""
+        return self._memory is not None and self._layout is not None and any(self._layout)
 
     def place(self, number: int) -> Place:
         """Where row `number` belongs. Numbers must come in order."""
         batch, start = divmod(number, self.rows)
         if batch != self._batch:
+            memory = self._memory
+            assert memory is not None
             self._batch = batch
             self._arrays = tuple(
-                None if like is None else keeper.empty((self.rows, *like[0]), like[1]) for like in self._layout or ()
+                None if like is None else memory((self.rows, *like[0]), like[1]) for like in self._layout or ()
             )
-        return Place(self._arrays, start)
+        return Place(self._arrays, start, self._habits)
 
 
 class Writer:
-    """Writes the large leaves of results to a place: see `plan.function.Destination`."""
+    """Has the large leaves of results in a place: see `plan.function.Destination`."""
 
-    __slots__ = ("_fits", "_place")
+    __slots__ = ("_fits", "_place", "_rows", "_there")
 
     def __init__(self, place: Place) -> None:
         self._place = place
         self._fits = [array is not None for array in place.arrays]
+        self._rows = Rows(place.arrays, place.habits)
+        self._there: list[tuple[int, Array]] = []  # columns whose row the result at hand uses, and where it belongs
+
+    def __enter__(self) -> None:
+        self._rows.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self._rows.__exit__(*error)
+
+    def begin(self, i: int) -> None:
+        """An array that becomes row i may be made there."""
+        self._rows.begin(self._place.start + i)
 
     def take(self, i: int, leaves: list[Any]) -> None:
-        """Copies a result's arrays, those that belong to the batch to their row of it."""
-        arrays, at = self._place.arrays, self._place.start + i
+        """Copies a result's arrays, those that belong to the batch to their row of it, but for those that are there."""
+        arrays, at, rows = self._place.arrays, self._place.start + i, self._rows
+        rows.end()
+        self._there.clear()
         for j, leaf in enumerate(leaves):
             if type(leaf) is not np.ndarray:
                 if arrays[j] is not None:
@@ -123,9 +157,27 @@ class Writer:
             if array is None or leaf.shape != array.shape[1:] or leaf.dtype != array.dtype:
                 self._fits[j] = False
                 leaves[j] = leaf.copy()
-            else:
-                leaves[j] = row = array[at]
+                continue
+            row = array[at]
+            if leaf.flags.c_contiguous and rows.made(j, leaf):
+                leaves[j] = row
+                self._there.append((j, row))
+            elif rows.unused(j):
+                leaves[j] = row
                 _copy(leaf, row)
+            else:  # another array lies there: one that this is a view of, for instance
+                leaves[j] = leaf.copy()
+                self._there.append((j, row))
+
+    def settle(self, leaves: list[Any]) -> None:
+        """Rows are the batch's where nobody has kept an array that lies there."""
+        for j, row in self._there:
+            if not self._rows.unused(j):
+                self._fits[j] = False
+                leaves[j] = leaves[j].copy()
+            elif leaves[j] is not row:
+                _copy(leaves[j], row)
+                leaves[j] = row
 
     def column(self, j: int, rows: int) -> Array | None:
         """The rows of a batch, if all of them have been written to it."""

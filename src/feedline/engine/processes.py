@@ -20,6 +20,8 @@ from loky import ProcessPoolExecutor
 
 from feedline.engine.call import Call
 from feedline.engine.crew import PATIENCE, end_all
+from feedline.engine.landing import Memory
+from feedline.engine.lent import Lender, loan, within
 from feedline.engine.shipping import CLOCK_SLOTS, NUMBER, own_prefix, pack, shipped, tidy, unpack, watch, work
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.node import RowFailed, RowWise
@@ -187,10 +189,16 @@ class Processes:
         with open(self.path, "xb") as file:
             file.write(payload)
         self.clock = Clock(f"{self.prefix}-clock") if crew.settings.timeout is not None else None
+        self.lender = Lender() if Lender.possible() else None
         self.hands: Hands | None = _idle.take(self.calls)
         self.pending: set[Any] = set()
         self.lock = threading.RLock()
         self.stopped = False
+
+    @property
+    def memory(self) -> Memory | None:
+        """What gives memory that the processes can write to."""
+        return None if self.lender is None else self.lender.kept
 
     def submit(self, call: Call) -> None:
         """Has the call made."""
@@ -200,7 +208,8 @@ class Processes:
             self.hands = Hands(self.calls)
         hands = self.hands
         try:
-            message = pack((call.block,), self.prefix)
+            block, call.lent = (call.block, None) if self.lender is None else self.lender.lent(call.block)
+            message = pack((block,), self.prefix)
         except Exception as e:
             error = InvalidArgumentError(f'the element cannot be sent to another process ({e}); use workers="thread"')
             call.failed = RowFailed(0, None, error)
@@ -208,8 +217,9 @@ class Processes:
             return
         call.started = time.perf_counter()
         clock = self.clock.slot(call) if self.clock is not None else None
+        lent = loan(call.place) if call.place is not None and any(a is not None for a in call.place.arrays) else None
         try:
-            future = hands.submit(self.path, self.prefix, message, call.number, call.draws, clock)
+            future = hands.submit(self.path, self.prefix, message, call.number, call.draws, clock, lent)
         except Exception as e:  # the executor has broken meanwhile
             call.failed = WorkerDied(str(e), hands)
             call.finish(0.0, 0.0)
@@ -221,6 +231,7 @@ class Processes:
     def _done(self, future: Any, call: Call, hands: Hands) -> None:
         with self.lock:
             self.pending.discard(future)
+        call.lent = None
         if future.cancelled() or self.stopped:
             return
         spent = 0.0, 0.0
@@ -232,11 +243,13 @@ class Processes:
         call.finish(*spent)
 
     def _brought(self, outcome: Any, call: Call) -> tuple[float, float]:
-        rows, index, failure, path, link, drew, wall, cpu = unpack(*outcome)
+        rows, index, failure, path, link, lands, drew, wall, cpu = unpack(*outcome)
         if drew and self.node.epochs is not None:
             self.node.epochs.used = True
+        if not lands:
+            call.place = None
         if failure is None:
-            call.rows = rows
+            call.rows = rows if call.place is None else within(rows, call.place)
         else:
             call.failed = failed = RowFailed(index, rows, failure, path)
             if link is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import mmap
 import os
 import pickle
@@ -21,6 +22,8 @@ from collections.abc import Callable, Iterable
 from glob import glob
 from typing import Any
 
+from feedline.engine.landing import made_in_place
+from feedline.engine.lent import Loan, borrowed, without
 from feedline.errors import InvalidArgumentError
 from feedline.plan.function import Function
 from feedline.plan.node import Node, RowFailed, RowWise, node
@@ -33,6 +36,7 @@ KEPT_NODES = 4
 """So many steps a worker process has ready; they may hold a lot of memory."""
 CLOCK_SLOTS = 1024
 NUMBER = struct.Struct("d")
+_process, _files = uuid.uuid4().hex, itertools.count()
 
 # Blocks on their way.
 
@@ -88,7 +92,7 @@ def pack(value: tuple[Any, ...], prefix: str) -> tuple[bytes, Any]:
     for r in raw:
         places.append((at, r.nbytes))
         at += -(-r.nbytes // ALIGNED) * ALIGNED
-    path = f"{prefix}-{uuid.uuid4().hex}"
+    path = f"{prefix}-{_process}-{next(_files)}"
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         os.ftruncate(handle, at)
@@ -173,10 +177,10 @@ _nodes: dict[str, RowWise] = {}
 
 
 def work(
-    path: str, prefix: str, message: Any, number: int, draws: Any, clock: tuple[str, int] | None
+    path: str, prefix: str, message: Any, number: int, draws: Any, clock: tuple[str, int] | None, lent: Loan | None
 ) -> tuple[bytes, Any]:
-    """Makes one call. Gives (rows, index of the row that failed, its error, path and link in it, whether random numbers
-    were drawn, wall, cpu) as `pack` does.
+    """Makes one call. Gives (rows, index of the row that failed, its error, path and link in it, whether large columns
+    are where they were `lent` room, whether random numbers were drawn, wall, cpu) as `pack` does.
     """
     made = _nodes.get(path)
     if made is None:
@@ -184,14 +188,20 @@ def work(
             del _nodes[next(iter(_nodes))]
         with open(path, "rb") as file:
             made = _nodes[path] = pickle.load(file)()
-    (block,) = unpack(*message)
+    borrowed.serve(path)
+    block = borrowed.block(*unpack(*message))
     if clock is not None:  # loading the function, and what it imports, is no part of the call
         _write_time(*clock)
+    place = None if lent is None else borrowed.place(lent)
     wall, cpu = time.perf_counter(), time.thread_time()
     try:
-        outcome: tuple[Any, ...] = (made.applied(block, number, draws), None, None, "", None)
+        if place is None:
+            rows, lands = made.applied(block, number, draws), False
+        else:
+            rows, lands = made_in_place(made, block, number, draws, place)
+        outcome: tuple[Any, ...] = (without(rows, place) if place and lands else rows, None, None, "", None, lands)
     except RowFailed as failed:
-        outcome = (failed.done, failed.index, portable(failed.error), failed.path, getattr(failed, "link", None))
+        outcome = failed.done, failed.index, portable(failed.error), failed.path, getattr(failed, "link", None), False
     spent = time.perf_counter() - wall, time.thread_time() - cpu
     return pack((*outcome, made.epochs is not None and made.epochs.used, *spent), prefix)
 

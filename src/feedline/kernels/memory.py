@@ -1,10 +1,15 @@
-"""Where new arrays begin in memory."""
+"""Where new arrays lie in memory."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from feedline.kernels import NATIVE
+
+Array = np.ndarray[Any, Any]
 
 if TYPE_CHECKING or not NATIVE:
 
@@ -24,7 +29,51 @@ if TYPE_CHECKING or not NATIVE:
         def __enter__(self) -> None: ...
 
         def __exit__(self, *_: object) -> None: ...
-else:
-    from feedline.kernels._native import aligned
 
-__all__ = ["aligned"]
+    class Rows:
+        """Rows of a batch that a function makes, each where it belongs: `arrays` are the columns of the batch, None for
+        those whose rows are made elsewhere. Within it, in this thread, an array that NumPy makes lies in the row, if
+        the function has returned that one before: `habits` says for each column which of the arrays of its size that
+        is, -1 where it is not known, and learns. Without a compiler all arrays are made elsewhere.
+
+        >>> from feedline.kernels.memory import Rows
+        >>> batch, habits = np.zeros((2, 1000)), np.array([0])
+        >>> with Rows([batch], habits) as rows:
+        ...     rows.begin(1)
+        ...     result = np.arange(1000.0)
+        ...     rows.end()
+        ...     if not rows.made(0, result):
+        ...         batch[1] = result
+        ...     del result
+        >>> rows.unused(0), batch[1].sum()
+        (True, np.float64(499500.0))
+        """
+
+        __slots__ = ()
+
+        def __init__(self, arrays: Sequence[Array | None], habits: Array) -> None: ...
+
+        def __enter__(self) -> Rows:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def begin(self, at: int) -> None:
+            """Row `at` is made from now on."""
+
+        def end(self) -> None:
+            """The row has been made."""
+
+        def made(self, column: int, array: Array) -> bool:
+            """True where an array that was returned begins where its row of a column does: it is the row if it is built
+            like one.
+            """
+            return False
+
+        def unused(self, column: int) -> bool:
+            """True where nobody holds an array in the row of a column."""
+            return True
+else:
+    from feedline.kernels._native import Rows, aligned
+
+__all__ = ["Rows", "aligned"]

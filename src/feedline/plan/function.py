@@ -37,10 +37,20 @@ Call = Callable[..., Any]
 
 
 class Destination(Protocol):
-    """Where large leaves of results are to be written."""
+    """Where large leaves of results are to be written. Within it they may be made there at once."""
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def begin(self, i: int) -> None:
+        """The result of row i is made next."""
 
     def take(self, i: int, leaves: list[Any]) -> None:
         """Copies what belongs there, as row i, and puts the copy in its stead; what is kept otherwise is made safe."""
+
+    def settle(self, leaves: list[Any]) -> None:
+        """Nobody here holds the result any more."""
 
     def column(self, j: int, rows: int) -> Array | None:
         """The first rows of a column, if all of them have been written."""
@@ -146,13 +156,16 @@ class Function:
         tree, call, unpack = self._signature[0], self.call, block.tree.kind is tuple
         results: list[Any] = []  # their leaves, as long as all are like the first
         alike, error = True, None
-        with function_scope(results) as scope:
+        with function_scope(results) as scope, place:
             try:
-                for row in block.rows():
+                for i, row in enumerate(block.rows()):
+                    place.begin(i)
                     result = call(*row) if unpack else call(row)
                     leaves = _leaves_like(tree, result) if alike else None
                     if leaves is not None:
-                        place.take(len(results), leaves)
+                        place.take(i, leaves)
+                        result = None
+                        place.settle(leaves)
                         results.append(leaves)
                     else:
                         if alike:

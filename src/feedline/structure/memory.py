@@ -10,7 +10,9 @@ drivers lock whole pages for devices to read.
 
 from __future__ import annotations
 
+import math
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,41 +31,59 @@ KEPT = 1 << 30
 PAGE = 4096
 
 
+_buffers: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
+"""What keepers keep, or have kept, by its id."""
+
+
 class Keeper:
     """Buffers by their size."""
 
     def __init__(self) -> None:
         self._kept: dict[int, list[Array]] = {}
-        self._known: set[int] = set()
         self._total = 0
         self._trimming = False
         self._lock = Guard()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """As `np.empty`, in memory that may have been used before."""
-        size = int(np.prod(shape)) * dtype.itemsize
-        if size < LARGE:
+        if _size(shape, dtype) < LARGE:
             return np.empty(shape, dtype)
+        array = self.kept(shape, dtype)
+        return np.empty(shape, dtype) if array is None else array
+
+    def kept(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+        """The same, in memory that is kept for certain; None where no more may be."""
+        size = _size(shape, dtype)
         with self._lock:
             buffer = next((b for b in self._kept.get(size, ()) if sys.getrefcount(b) <= _UNUSED), None)
             if buffer is None:
-                buffer = np.empty(-(-size // PAGE) * PAGE + PAGE, np.uint8)
-                if self._total + size <= KEPT:
-                    self._kept.setdefault(size, []).append(buffer)
-                    self._known.add(id(buffer))
-                    self._total += size
-            first = -address(buffer) % PAGE
-            return buffer[first : first + size].view(dtype).reshape(shape)
+                if self._total + size > KEPT:
+                    return None
+                buffer = self._made(-(-size // PAGE) * PAGE + PAGE)
+                self._kept.setdefault(size, []).append(buffer)
+                _buffers[id(buffer)] = buffer
+                self._total += size
+        first = -address(buffer) % PAGE
+        return buffer[first : first + size].view(dtype).reshape(shape)
 
-    def pages(self, array: Array) -> tuple[Array, int, int] | None:
+    def _made(self, size: int) -> Array:
+        return np.empty(size, np.uint8)
+
+    @staticmethod
+    def pages(array: Array) -> tuple[Array, int, int] | None:
         """The buffer that an array made here, or a view of one, lies in, and where its whole pages begin and how many
         bytes they have. None where the memory is not one that is kept.
         """
-        buffer = array.base
-        if buffer is None or id(buffer) not in self._known:
+        buffer = _buffers.get(id(array.base))
+        if buffer is None or buffer is not array.base:
             return None
         first = address(buffer)
         return buffer, first + -first % PAGE, (buffer.nbytes // PAGE - 1) * PAGE
+
+    def forget(self) -> None:
+        """Nothing that is in use now is used again."""
+        with self._lock:
+            self._kept, self._total = {}, 0
 
     def trim(self) -> None:
         """Frees what nobody uses."""
@@ -78,9 +98,7 @@ class Keeper:
                         self._kept[size] = used
                     else:
                         self._kept.pop(size, None)
-                kept = list(self._kept.items())
-                self._known = {id(b) for _, buffers in kept for b in buffers}
-                self._total = sum(size * len(buffers) for size, buffers in kept)
+                self._total = sum(size * len(buffers) for size, buffers in list(self._kept.items()))
             finally:
                 self._trimming = False
 
@@ -88,6 +106,10 @@ class Keeper:
     def held(self) -> int:
         """How many bytes are kept, in use or not."""
         return self._total
+
+
+def _size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    return math.prod(shape) * dtype.itemsize
 
 
 def address(array: Array) -> int:

@@ -218,6 +218,7 @@ fl.io.write_examples(sys.argv[1] + "/a@4.tfrecord", data, compression="GZIP")
 """
 
 
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interrupt_from_the_keyboard(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", INTERRUPTED, str(tmp_path)], stdout=-1, stderr=-1, text=True)
     with process:

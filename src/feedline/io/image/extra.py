@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
 
+@functools.cache
 def needed(module: str, package: str = "") -> Any:
     """A module of the extra; an ImportError that names the extra where it is missing."""
     try:
