@@ -101,6 +101,23 @@ def test_it_goes_back_where_more_calls_get_less_done(clock: Clock) -> None:
     assert "2 calls get 2.4 x" in tuner.why and tuner.history[-1] == "4 calls: 2.4 x one call"
 
 
+def test_threads_in_each_others_way_are_told_of_or_moved(clock: Clock) -> None:
+    for allowed in (False, True):
+        tuner = make(cores=16, processes=allowed)
+        machine = Machine(clock, 0.001, 0.001, lambda n: max(1.0, n / 5))  # five at most, of sixteen
+        assert machine.alone(tuner)
+        tuner.go()
+        assert machine.shared(tuner, 3000) == [2, 4, 8, 16, 0 if allowed else 8]
+        assert (tuner.calls == 0) == tuner.holds_gil == allowed
+        assert 'workers="process" may get more done' in tuner.why
+    few = make(cores=2)
+    machine = Machine(clock, 0.001, 0.001, lambda n: n / 1.2)
+    assert machine.alone(few)
+    few.go()
+    machine.shared(few, 3000)
+    assert few.calls == 2 and "process" not in few.why
+
+
 def test_a_function_that_holds_the_interpreter_is_given_up_and_told(clock: Clock) -> None:
     tuner, machine = make(), Machine(clock, 0.005, 0.005, lambda n: float(n))
     assert machine.alone(tuner)

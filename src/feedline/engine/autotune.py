@@ -27,6 +27,9 @@ TOO_CHEAP = 100e-6
 TRIAL_SECONDS = 0.05
 TRIAL_CALLS = 16
 GAIN = 1.15
+CROWDED = 0.5
+"""Threads that get less done than this share of what as many processors could are in each other's way."""
+CROWD = ': they wait for the interpreter (the GIL), most likely; workers="process" may get more done'
 BAD_TRIALS = 4
 """So many trials in a row without a gain end what was asked for, or had been found to pay: other programs may disturb
 one.
@@ -83,12 +86,13 @@ class Tuner:
         self._fewest = settings.fewest_calls or 2
         self._first = max(settings.initial_calls or 2, self._fewest)
         self._tuned = settings.tuned
+        self._may_move = settings.processes
 
     def moved(self, calls: int) -> None:
         """Threads brought nothing: other processes make the calls."""
         self.in_processes(calls)
         self._moved = True
-        self.why = "moved to processes: the function holds the interpreter (options.autotune.allow_processes)"
+        self.why = "moved to processes: threads wait for the interpreter (options.autotune.allow_processes)"
 
     def in_processes(self, calls: int) -> None:
         """So many calls, come what may, by other processes."""
@@ -192,7 +196,7 @@ class Tuner:
         elif not self._settled:
             self._climb(gain, calls)
         else:
-            self.why = f"{calls} calls get {gain:.1f} x as much done as one"
+            self.why = f"{calls} calls get {gain:.1f} x as much done as one" + CROWD * self._crowded
             self._restart()
         return self.calls
 
@@ -210,7 +214,16 @@ class Tuner:
             self._settled = True
             self.calls = before or calls
             self.why = f"{self.calls} calls get {best:.1f} x as much done as one, {calls} only {gain:.1f} x"
+        if self._settled and self._crowded:
+            self.why += CROWD
+            if self._may_move:
+                self.holds_gil, self.calls = True, 0
         self._restart()
+
+    @property
+    def _crowded(self) -> bool:
+        most = min(self.limit, self._cores)
+        return most >= 4 and not self._waits and self._best[0] < CROWDED * most
 
     def _give_up(self, gain: float, now: float) -> None:
         """More calls at once do not help. Tried again later, each time after a longer rest."""
