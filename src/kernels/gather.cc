@@ -1,14 +1,19 @@
 // Rows of an array by number.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "array.h"
+#include "threads.h"
 
 namespace feedline {
 namespace {
 
 // Numbers are checked and used in runs that stay in the first-level cache.
 constexpr size_t kRun = 1024;
+
+// So much a thread copies at least, to be worth starting, and about so much at a time.
+constexpr size_t kBytesPerThread = 1 << 20, kBytesAtOnce = 1 << 18;
 
 // The top bit of i is set where i is negative, that of rows - 1 - i where i is too large: one bit to look at for all.
 FEEDLINE_WIDE bool all_below(const int64_t* index, size_t m, uint64_t rows) {
@@ -64,30 +69,44 @@ void copy(const char* source, size_t size, const int64_t* index, size_t m, char*
   }
 }
 
-nb::object gather_rows(nb::object source, Vector<const int64_t> index) {
+// Copies the rows, several threads some of them each; false where there is no row with one of the numbers.
+bool gather(const char* source, size_t n, size_t size, const int64_t* wanted, size_t m, char* out, size_t threads) {
+  const size_t at_once = std::max<size_t>(1, std::min(kRun, size == 0 ? kRun : kBytesAtOnce / size));
+  std::atomic<size_t> next{0};
+  std::atomic<bool> good{true};
+  in_threads(std::min(threads, m * size / kBytesPerThread), [&] {
+    for (size_t i = next.fetch_add(at_once); i < m && good; i = next.fetch_add(at_once)) {
+      const size_t run = std::min(at_once, m - i);
+      if (all_below(wanted + i, run, n))
+        copy(source, size, wanted + i, run, out + i * size);
+      else
+        good = false;
+    }
+  });
+  return good;
+}
+
+nb::object gather_rows(nb::object source, Vector<const int64_t> index, nb::object into, int64_t threads) {
   nb::object dtype = source.attr("dtype");
   if (nb::cast<bool>(dtype.attr("hasobject")))
     throw nb::type_error("gather_rows needs a plain dtype, got one that holds Python objects");
   const Bytes rows(source, false);
   if (rows.ndim() == 0) throw std::invalid_argument("source must have at least one dimension");
-  const size_t n = rows.dim(0), m = index.shape(0);
+  const size_t n = rows.dim(0), m = index.shape(0), most = length(threads, "threads");
   size_t size = static_cast<size_t>(nb::cast<int64_t>(dtype.attr("itemsize")));
   nb::list shape;
   shape.append(m);
   for (int i = 1; i < rows.ndim(); ++i) shape.append(rows.dim(i)), size *= rows.dim(i);
   if (rows.size() != n * size) throw std::invalid_argument("source's buffer is not the size of its shape");
 
-  nb::object result = empty(nb::tuple(shape), dtype);
+  nb::object result = into.is_none() ? empty(nb::tuple(shape), dtype) : std::move(into);
   const Bytes out(result, true);
-  bool good = true;
+  if (size != 0 && (out.size() / size != m || out.size() % size != 0))
+    throw std::invalid_argument("into must have as many bytes as the rows, got " + std::to_string(out.size()));
+  bool good;
   {
     nb::gil_scoped_release release;
-    const int64_t* wanted = index.data();
-    for (size_t i = 0; i < m && good; i += kRun) {
-      const size_t run = std::min(kRun, m - i);
-      good = all_below(wanted + i, run, n);
-      if (good) copy(rows.data(), size, wanted + i, run, out.data() + i * size);
-    }
+    good = gather(rows.data(), n, size, index.data(), m, out.data(), most);
   }
   if (!good) throw nb::index_error(("an index is outside [0, " + std::to_string(n) + ")").c_str());
   return result;
@@ -97,7 +116,7 @@ nb::object gather_rows(nb::object source, Vector<const int64_t> index) {
 
 void register_gather(nb::module_& m) {
   using namespace nb::literals;
-  m.def("gather_rows", &gather_rows, "source"_a, "index"_a.noconvert());
+  m.def("gather_rows", &gather_rows, "source"_a, "index"_a.noconvert(), "into"_a.none() = nb::none(), "threads"_a = 1);
 }
 
 }  // namespace feedline

@@ -9,11 +9,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #include "crc32c.h"
 #include "strings.h"
+#include "threads.h"
 
 namespace feedline {
 namespace {
@@ -192,13 +192,7 @@ void read_all(int file, std::vector<Record>& records, size_t most) {
   };
   uint64_t bytes = 0;
   for (const Record& record : records) bytes += record.size;
-  std::vector<std::thread> others;
-  try {
-    for (size_t i = 1; i < std::min<uint64_t>(most, bytes / kBytesPerThread); ++i) others.emplace_back(run);
-  } catch (...) {  // no more threads to be had
-  }
-  run();
-  for (std::thread& thread : others) thread.join();
+  in_threads(std::min<uint64_t>(most, bytes / kBytesPerThread), run);
 }
 
 nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, int64_t most, int64_t threads) {

@@ -256,7 +256,7 @@ class Maker:
             self._part: 2,
             self._zip: 1,
             self._gathered: 2,
-            self._chosen: 1 * dropping,
+            self._chosen: 0 if self.kept else dropping,  # of two passes at once, the first to end writes the file
             self._kept: 0.5 * dropping,
             self._other: 2 * dropping,
         }

@@ -88,3 +88,26 @@ def test_gather_rows_refuses(kernel: ModuleType) -> None:
     for wrong in (index.astype(np.int32), np.zeros(4, np.int64)[::2], index.reshape(1, 1)):
         with pytest.raises(TypeError):
             kernel.gather_rows(np.zeros((4, 4)), wrong)
+
+
+@BOTH
+@pytest.mark.parametrize("threads", [0, 1, 3, 100])
+def test_large_rows_by_several_threads(kernel: ModuleType, threads: int) -> None:
+    source = np.arange(300 * 5000, dtype=np.int32).reshape(300, 5, 1000)
+    index = np.random.default_rng(0).integers(0, 300, 700)
+    into = np.zeros((700, 5, 1000), np.int32)
+    assert kernel.gather_rows(source, index, into, threads) is into
+    np.testing.assert_array_equal(into, source[index])
+    np.testing.assert_array_equal(kernel.gather_rows(source, index, threads=threads), into)
+    index[[5, 600]] = 300
+    with pytest.raises(IndexError, match=r"outside \[0, 300\)"):
+        kernel.gather_rows(source, index, into, threads)
+
+
+@BOTH
+def test_where_rows_are_put_must_be_as_large(kernel: ModuleType) -> None:
+    for wrong in (np.zeros((2, 2)), np.zeros((4, 2)), np.zeros(7, np.uint8)):
+        with pytest.raises(ValueError, match="as many bytes"):
+            kernel.gather_rows(np.zeros((10, 2)), np.array([1, 2, 3]), wrong)
+    with pytest.raises((TypeError, ValueError)):
+        kernel.gather_rows(np.zeros((10, 2)), np.array([1]), None, -1)

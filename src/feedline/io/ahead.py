@@ -10,6 +10,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from feedline.io.compressed import OUTPUT
+from feedline.kernels.threads import processors
 
 BEGINS = 1 << 20
 """So much of a file is read before a thread is worth its while."""
@@ -28,16 +29,6 @@ class Decoder(Protocol):
 
     def read(self, size: int) -> bytes:
         """At least one byte, none at the end."""
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def spare_processors() -> int:
-    """How many processors this library has no thread for; the caller's own is not counted."""
-    return processors() - sum(t.name.startswith("feedline-") for t in threading.enumerate())
 
 
 class _Places:

@@ -11,11 +11,11 @@ from typing import Any
 
 from feedline import kernels
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
-from feedline.io.ahead import EARLY_DEPTH, Ahead, spare_processors
+from feedline.io.ahead import EARLY_DEPTH, Ahead
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.remote import RemoteFile
-from feedline.kernels.threads import allowed
+from feedline.kernels.threads import allowed, spare_processors
 
 CHUNK = 1 << 20
 FILES = 16

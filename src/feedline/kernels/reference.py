@@ -192,8 +192,11 @@ def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int
     return value.astype(np.int64)
 
 
-def gather_rows(source: NDArray[Any], index: Int64) -> NDArray[Any]:
-    """The rows of a C-contiguous array at the given numbers, as a fresh array. Numbers do not count from the end.
+def gather_rows(
+    source: NDArray[Any], index: Int64, into: NDArray[Any] | None = None, threads: int = 1
+) -> NDArray[Any]:
+    """The rows of a C-contiguous array at the given numbers, as a fresh array, or `into` one with as many bytes, which
+    is given back. Numbers do not count from the end. So many threads copy large rows.
 
     >>> fl.kernels.gather_rows(np.array([[1, 2], [3, 4], [5, 6]]), np.array([2, 0]))
     array([[5, 6],
@@ -208,7 +211,14 @@ def gather_rows(source: NDArray[Any], index: Int64) -> NDArray[Any]:
     _plain(index, np.int64, 1, "index")
     if len(index) and not (int(index.min()) >= 0 and int(index.max()) < len(source)):
         raise IndexError(f"an index is outside [0, {len(source)})")
-    return source.take(index, axis=0)
+    _uint(threads, 63, "threads")
+    found = source.take(index, axis=0)
+    if into is None:
+        return found
+    if into.nbytes != found.nbytes:
+        raise ValueError(f"into must have as many bytes as the rows, got {into.nbytes}")
+    into.reshape(-1).view(np.uint8)[...] = found.reshape(-1).view(np.uint8)
+    return into
 
 
 def crc32c(data: Buffer, crc: int = 0) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from contextvars import ContextVar
 
 most: ContextVar[int | None] = ContextVar("feedline_kernel_threads", default=None)
@@ -17,3 +19,13 @@ def allowed(wanted: int) -> int:
     """
     limit = most.get()
     return wanted if limit is None else min(wanted, limit)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spare_processors() -> int:
+    """How many processors this library has no thread for; the caller's own is not counted."""
+    return processors() - sum(t.name.startswith("feedline-") for t in threading.enumerate())
