@@ -30,16 +30,17 @@ struct Column {
   bool holds(const void* p) const { return p >= begin && p < begin + rows * size; }
 };
 
-// What the allocator of a `Rows` works with. Arrays keep it, and with it the memory that they lie in.
+// What the allocator of a `Rows` works with. All arrays that were made keep it; the batch is kept only as long as the
+// call lasts, and by arrays that lie in it.
 struct Room {
   Allocator allocator{};
   std::vector<Column> columns;
-  std::vector<nb::object> kept;
+  std::vector<nb::object> batch;
   nb::object outside;  // the allocator for everything else
   const Allocator* other = nullptr;
   std::mutex lock;
-  bool open = false;
-  size_t at = 0;
+  bool open = false, over = false;
+  size_t at = 0, inside = 0;  // the row, and how many arrays lie in the batch
 
   // The memory of the row, if an array of that size is the one that will be returned.
   char* lend(size_t size) {
@@ -48,6 +49,7 @@ struct Room {
     for (Column& c : columns) {
       if (c.begin == nullptr || c.size != size || c.lent || *c.habit != c.made) continue;
       c.lent = c.used = true;
+      ++inside;
       count(size, nullptr);
       return c.row(at);
     }
@@ -71,16 +73,34 @@ struct Room {
 
   // True where memory is that of a row, which is not used any more.
   bool back(const void* array) {
+    std::vector<nb::object> gone;  // let go of without the lock
     const std::lock_guard<std::mutex> held(lock);
     for (Column& c : columns)
       if (c.holds(array)) {
         if (array == c.row(at)) c.used = false;
+        if (--inside == 0 && over) gone = forgotten();
         return true;
       }
     return false;
   }
 
+  // The call is over: nothing more is made in the batch.
+  void leave() {
+    std::vector<nb::object> gone;
+    const std::lock_guard<std::mutex> held(lock);
+    open = false;
+    over = true;
+    if (inside == 0) gone = forgotten();
+  }
+
+  // The memory may be anybody's from now on.
+  std::vector<nb::object> forgotten() {
+    columns.clear();
+    return std::move(batch);
+  }
+
   size_t size_of(const void* array) {
+    const std::lock_guard<std::mutex> held(lock);
     for (const Column& c : columns)
       if (c.holds(array)) return c.size;
     return 0;
@@ -130,7 +150,7 @@ class Rows {
  public:
   Rows(nb::sequence arrays, Vector<int64_t> habits) {
     auto room = std::make_unique<Room>();
-    room->kept.push_back(habits.cast());
+    room->batch.push_back(habits.cast());
     const size_t n = nb::len(arrays);
     if (n != habits.shape(0)) throw std::invalid_argument("there must be a habit for each column");
     for (size_t j = 0; j < n; j++) {
@@ -143,7 +163,7 @@ class Rows {
       if (memory.ndim() < 1) throw std::invalid_argument("a batch must have rows");
       const size_t rows = memory.dim(0);
       room->columns.push_back({memory.data(), rows == 0 ? 0 : memory.size() / rows, rows, habits.data() + j});
-      room->kept.push_back(std::move(array));
+      room->batch.push_back(std::move(array));
     }
     room->allocator = {"feedline rows", 1,         room.get(), lending_malloc, lending_calloc, lending_realloc,
                        lending_free};
@@ -167,7 +187,7 @@ class Rows {
   }
 
   void exit(nb::args) {
-    end();
+    room_->leave();
     nb::object before = std::move(before_);
     set_allocator(before.is_valid() ? before : nb::handle());
   }

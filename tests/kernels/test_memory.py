@@ -86,7 +86,7 @@ def test_an_array_is_made_in_its_row_once_it_is_known_which() -> None:
                 batch[at] = second
             assert habits[0] == (1 if NATIVE else -1)
             del first, second
-        assert rows.unused(0)
+            assert rows.unused(0)
         np.testing.assert_array_equal(batch[at], (at + 1) * 10)
         assert third[0] == (at + 1) * 10 + at and beside.sum() == 1000
 
@@ -106,6 +106,22 @@ def test_an_array_outlives_its_batch() -> None:
     del kept
     gc.collect()
     assert known() is None
+
+
+def test_other_arrays_do_not_keep_the_batch() -> None:
+    batch, habits = np.zeros((2, 1000)), np.array([0])
+    known = weakref.ref(batch)
+    with Rows([batch], habits) as rows:
+        rows.begin(1)
+        returned, kept, grows = np.arange(1000.0), [np.ones(n) for n in (3, 1000, 5000)], np.ones(10)
+        rows.end()
+        del returned
+    del rows, batch
+    gc.collect()
+    assert known() is None
+    grows.resize(100_000, refcheck=False)
+    assert grows.sum() == 10 and [a.sum() for a in kept] == [3, 1000, 5000]
+    del grows, kept
 
 
 def test_columns_of_one_size_and_columns_that_lie_elsewhere() -> None:

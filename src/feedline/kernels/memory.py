@@ -34,7 +34,8 @@ if TYPE_CHECKING or not NATIVE:
         """Rows of a batch that a function makes, each where it belongs: `arrays` are the columns of the batch, None for
         those whose rows are made elsewhere. Within it, in this thread, an array that NumPy makes lies in the row, if
         the function has returned that one before: `habits` says for each column which of the arrays of its size that
-        is, -1 where it is not known, and learns. Without a compiler all arrays are made elsewhere.
+        is, -1 where it is not known, and learns. After it, the batch is kept only by arrays that lie in it. Without a
+        compiler all arrays are made elsewhere.
 
         >>> from feedline.kernels.memory import Rows
         >>> batch, habits = np.zeros((2, 1000)), np.array([0])
@@ -45,8 +46,8 @@ if TYPE_CHECKING or not NATIVE:
         ...     if not rows.made(0, result):
         ...         batch[1] = result
         ...     del result
-        >>> rows.unused(0), batch[1].sum()
-        (True, np.float64(499500.0))
+        ...     print(rows.unused(0), batch[1].sum())
+        True 499500.0
         """
 
         __slots__ = ()
