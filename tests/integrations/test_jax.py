@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 import pickle
 import socket
 import subprocess
 import sys
+import weakref
 from typing import Any
 
 import jax
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
 from feedline.structure.memory import address, keeper
 
 D = fl.Dataset
@@ -66,10 +68,12 @@ def test_batches_are_put_ahead(prefetch: int, taken: int) -> None:
         seen.append(int(x))
         return x
 
-    it = iter(D.range(5).map(note).to_jax(prefetch=prefetch))
-    assert int(next(it)) == 0
-    assert len(seen) == taken
-    assert [int(x) for x in it] == [1, 2, 3, 4]
+    for sharding, first in ((jax.devices()[0], taken), (None, 1)):  # where they are made is where they go: none ahead
+        seen.clear()
+        it = iter(D.range(5).map(note).to_jax(sharding, prefetch))
+        assert int(next(it)) == 0
+        assert len(seen) == first
+        assert [int(x) for x in it] == [1, 2, 3, 4]
 
 
 def test_an_error_comes_after_the_batches_before_it() -> None:
@@ -107,8 +111,11 @@ def opaque(x: Any) -> Any:
 
 def test_int64_is_narrowed_where_nothing_is_lost() -> None:
     assert lists(D.from_tensor_slices([-(2**31), 2**31 - 1]).batch(2).to_jax()) == [[-(2**31), 2**31 - 1]]
-    with pytest.raises(InvalidArgumentError, match=r"the leaf \$ is int64 and holds 1099511627776, which int32 cannot"):
-        next(iter(D.from_tensor_slices(np.array([1, 1 << 40])).batch(2).to_jax()))
+    for values, bad in (([1, 1 << 40], 1 << 40), ([-1, 1 << 31], 1 << 31), ([0, -(1 << 31) - 1], -(1 << 31) - 1)):
+        with pytest.raises(InvalidArgumentError, match=rf"the leaf \$ is int64 and holds {bad}, which int32 cannot"):
+            next(iter(D.from_tensor_slices(np.array(values)).batch(2).to_jax()))
+    assert lists(D.from_tensor_slices(np.array([5, 2**32 - 1], np.uint64)).batch(2).to_jax()) == [[5, 2**32 - 1]]
+    assert lists(D.from_tensor_slices(np.zeros((2, 0), np.int64)).batch(2).to_jax()) == [[[], []]]
     with pytest.raises(InvalidArgumentError, match="holds 4294967296, which uint32 cannot"):
         next(iter(D.from_tensors(np.uint64(1 << 32)).to_jax()))
 
@@ -141,6 +148,55 @@ def test_state_counts_what_was_handed_out_and_not_what_was_put_ahead() -> None:
         other = make()
         other.load_state_dict(pickle.loads(pickle.dumps(batches.state_dict())))
         assert got + lists(other) == whole
+
+
+def test_a_state_goes_from_where_batches_are_put_ahead_to_where_they_are_not() -> None:
+    ds = D.from_tensor_slices({"x": np.arange(22, dtype=np.float32), "y": np.arange(22)}).batch(2)
+    whole = [b["x"].tolist() for b in ds]
+    ahead = ds.to_jax(jax.devices()[0], prefetch=4)
+    it = iter(ahead)
+    got = [next(it)["x"].tolist() for _ in range(3)]
+    state = ahead.state_dict()
+    assert len(state["state"]["ahead"]) == 3
+    for taken in range(5):
+        here = ds.to_jax()
+        here.load_state_dict(pickle.loads(pickle.dumps(state)))
+        it = iter(here)
+        first = [next(it)["x"].tolist() for _ in range(taken)]
+        again = here.state_dict()
+        for batches in (ds.to_jax(), ds.to_jax(jax.devices()[0])):
+            batches.load_state_dict(again)
+            assert got + first + [b["x"].tolist() for b in batches] == whole
+        assert got + first + [b["x"].tolist() for b in it] == whole
+
+
+def test_an_iterator_that_is_closed() -> None:
+    with iter(D.range(10).batch(2).to_jax()) as it:
+        assert next(it).tolist() == [0, 1]
+    with pytest.raises(FailedPreconditionError, match="closed"):
+        next(it)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_an_iterator_that_is_dropped_is_freed_at_once(dtype: Any) -> None:
+    it = iter(D.from_tensor_slices((np.ones((8, 2), dtype), np.arange(8))).batch(2).to_jax())
+    next(it)
+    gone = weakref.ref(it)
+    gc.disable()
+    try:
+        del it
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_x64_that_is_switched_within_an_epoch() -> None:
+    it = iter(D.range(1 << 33, (1 << 33) + 8).map(lambda x: x + 1).batch(1).to_jax())
+    with jax.enable_x64(True):
+        assert [next(it).dtype for _ in range(3)] == [jnp.int64] * 3
+    with pytest.raises(InvalidArgumentError, match="which int32 cannot hold"):
+        for _ in range(5):
+            next(it)
 
 
 def test_a_device_and_a_structure_of_shardings() -> None:

@@ -1,4 +1,4 @@
-"""JAX arrays on the processor, made as the one before was.
+"""JAX arrays on the processor, made as those before were.
 
 `jax.device_put` takes tens of microseconds to find out what it is given and where it goes; whole batches take less.
 Batches are alike, so what it has found out for one is kept, and JAX's own call beneath it makes the next.
@@ -7,49 +7,96 @@ Batches are alike, so what it has found out for one is kept, and JAX's own call 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 
-Known = tuple[Any, Any, Any, Any, Any, Any, Any]
-NOTHING: Known = (None,) * 7
+from feedline.integrations.leaves import apart, converter
+from feedline.structure.nest import Tree
+
+MOST = 256
+"""So many shapes are remembered."""
+
+
+class Place(NamedTuple):
+    """Where `device_put` puts arrays while `default` is JAX's default device."""
+
+    default: Any
+    sharding: Any
+    devices: list[Any]
+    committed: bool
+
+
+NOWHERE = Place(object(), None, [], False)
 
 
 class Alike:
-    """Puts the arrays of one leaf where `device_put` puts them, in a tenth of its time. As there, an array shares the
-    memory that it is made from where that begins at a multiple of 64 bytes.
+    """Puts arrays where `device_put` puts them, in a tenth of its time. As there, an array shares the memory that it is
+    made from where that begins at a multiple of 64 bytes.
     """
 
-    __slots__ = ("_beneath", "_config", "_jax", "_known")
+    __slots__ = ("_avals", "_beneath", "_config", "_jax", "_place")
 
     def __init__(self, jax: Any) -> None:
         self._jax, self._config = jax, jax.config
         self._beneath = beneath(jax)
-        self._known: Known = NOTHING
+        self._place = NOWHERE
+        self._avals: dict[tuple[Any, Any], Any] = {}
 
     def __call__(self, leaf: Any) -> Any:
         """The array; None stays None."""
         if leaf is None:
             return None
-        shape, dtype, default, aval, sharding, devices, committed = self._known
-        if leaf.shape == shape and leaf.dtype == dtype and self._config.jax_default_device is default:
-            try:
-                return self._beneath(aval, sharding, [leaf], devices, committed)  # type: ignore[misc]
-            except Exception:  # where transfers are guarded; `device_put` makes it, or says what is the matter
-                return self._jax.device_put(leaf)
+        default, sharding, devices, committed = self._place
+        if self._config.jax_default_device is default:
+            aval = self._avals.get((leaf.shape, leaf.dtype))
+            if aval is not None:
+                try:
+                    return self._beneath(aval, sharding, [leaf], devices, committed)  # type: ignore[misc]
+                except Exception:  # where transfers are guarded; `device_put` makes it, or says what is the matter
+                    return self._jax.device_put(leaf)
         made = self._jax.device_put(leaf)
-        self._known = NOTHING if self._beneath is None else self._learned(leaf, made)
+        if self._beneath is not None:
+            self._learn(leaf, made)
         return made
 
-    def _learned(self, leaf: Any, made: Any) -> Known:
+    def elements(self, tree: Tree, columns: Sequence[Any]) -> tuple[Callable[[Any], Any], bool]:
+        """The function for elements whose leaves are the rows of these arrays; and whether it will do for others like
+        them, or there is something to learn from them.
+        """
+        each = converter(tree, [self] * tree.size)
+        avals = [self._avals.get((c.shape[1:], c.dtype)) for c in columns]
+        if any(aval is None for aval in avals):
+            return each, self._beneath is None
+        call: Any = self._beneath
+        config, (default, *place) = self._config, self._place
+        sharding, devices, committed = map(repeat, place)
+        take, build = apart(tree), tree.unflatten
+
+        def put(element: Any) -> Any:
+            if config.jax_default_device is default:
+                try:
+                    return build(list(map(call, avals, sharding, zip(take(element)), devices, committed)))
+                except Exception:  # as above
+                    pass
+            return each(element)
+
+        return put, True
+
+    def _learn(self, leaf: Any, made: Any) -> None:
         if not isinstance(leaf, np.ndarray) or isinstance(made, self._jax.core.Tracer):
-            return NOTHING
+            return
         devices = list(made.devices())
         if not leaf.ndim or made.dtype != leaf.dtype or len(devices) != 1 or devices[0].platform != "cpu":
-            return NOTHING
-        default = self._config.jax_default_device
-        return leaf.shape, leaf.dtype, default, made.aval, made.sharding, devices, made.committed
+            return
+        place = Place(self._config.jax_default_device, made.sharding, devices, made.committed)
+        if self._place != place:
+            self._place = place
+        if len(self._avals) == MOST:
+            self._avals = {}
+        self._avals[leaf.shape, leaf.dtype] = made.aval
 
 
 @functools.cache

@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable
+from copy import copy
+from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,24 +16,26 @@ from feedline.data.iterator import Iterator
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.integrations.alike import Alike, let_go
 from feedline.integrations.batches import Batches
-from feedline.integrations.leaves import Dtypes, check, converter, is_string, needed, refused
+from feedline.integrations.leaves import Dtypes, apart, check, is_string, needed, refused
 from feedline.integrations.locked import Driver, locked
 from feedline.integrations.shards import Reader
 from feedline.integrations.staged import Staged
 from feedline.kernels.memory import aligned
 from feedline.plan.arguments import integer
 from feedline.plan.face import Face
+from feedline.structure.block import Block
 from feedline.structure.memory import LARGE, copied
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import as_dtype
 
 OP = "to_jax"
-NARROW = {"int64": np.int32, "uint64": np.uint32}
+NARROW = {np.dtype(np.int64): np.dtype(np.int32), np.dtype(np.uint64): np.dtype(np.uint32)}
 """What JAX without x64 has in their place."""
 UNDER_WAY = 4
 """So many elements at once on their way to a GPU."""
 ROUNDED = {"float64": "float32", "complex128": "complex64"}
+WIDE = frozenset([*NARROW, *map(np.dtype, ROUNDED)])
 
 
 class JaxBatches(Batches):
@@ -48,6 +53,7 @@ class JaxBatches(Batches):
         self.jax = needed("jax", "jax", OP)
         self.sharding, self.prefetch = sharding, prefetch
         self._put, self._dtypes = Put(self.jax, sharding), Dtypes(dtypes, OP)
+        self._alike: Alike | None = None
 
     def reader(self) -> Reader:
         """By process of a job on several machines."""
@@ -71,10 +77,11 @@ class JaxBatches(Batches):
         """To a GPU. On the processor arrays may share the memory they are made from."""
         return self._put.driver is not None
 
-    def iterator(self, part: Any) -> Staged:
-        """Arrays on their way to the devices."""
+    def iterator(self, part: Any) -> Any:
+        """Arrays on their way to the devices; or arrays in the memory of the batches, which are there already."""
         if self.sharding is None and self.jax.default_backend() == "cpu":
-            return Made(Arrays(part, self.jax, self._dtypes), self._put, self.prefetch)
+            self._alike = self._alike or Alike(self.jax)  # the next epoch's batches are like those of this one
+            return Arrays(part, self.jax, self._dtypes, self._put, self._alike)
         return Staged(Leaves(part, self.jax, self._dtypes), self._put, self.prefetch)
 
 
@@ -84,50 +91,91 @@ class Leaves(Iterator[Any]):
     def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes) -> None:
         self.jax, self.dtypes = jax, dtypes
         self._tree: Tree | None = None
-        self._plain: Callable[[Any], Any] = _never
-        self._any: Callable[[Any], Any] = _never
+        self._form: Form | None = None
         super().__init__(dataset._run(), lambda: dataset.element_spec)
 
     def _handed_out(self) -> Any:
-        block, rows = self._cursor.block, self._cursor.rows
+        cursor = self._cursor
+        block = cursor.block
         if block is None:
-            return rows
-        tree, wide = block.tree, self.jax.config.jax_enable_x64
-        if tree is not self._tree:
-            if tree != self._tree:
-                self.dtypes.check(tree)
-                self._learn(tree)
-            self._tree = tree
-        if not self.dtypes.given and all(taken_as_it_is(c, wide) for c in block.columns):
-            return map(self._plain, rows)
-        return map(self._any, rows)
+            return cursor.rows
+        form = self._form
+        if form is None or not form.fits(block):
+            if block.tree != self._tree:
+                self.dtypes.check(block.tree)
+                self._tree = block.tree
+            make, lasts = self._made(block.tree, block.columns, self._looks(block))
+            self._form = form = Form(block, make, self.jax.config, lasts)
+        return map(form.make, cursor.rows)
 
-    def _learn(self, tree: Tree) -> None:
-        """Sets what makes elements of this structure: `_plain` where the leaves need no look, else `_any`."""
-        paths = tree.paths()
-        self._plain = lambda row: (tree, tree.flatten(row))
-        self._any = lambda row: (tree, list(map(self._leaf, paths, tree.flatten(row))))
+    def _looks(self, block: Block) -> list[Callable[[Any], Any] | None]:
+        """What takes a look at the leaves, one after the other; None for one that needs none."""
+        dtypes, config = self.dtypes, self.jax.config
+        looks: list[Any] = [partial(look, dtypes, config, path) for path in block.tree.paths()]
+        if not dtypes.given:
+            for i, column in enumerate(block.columns):
+                looks[i] = None if taken_as_it_is(column, config.jax_enable_x64) else looks[i]
+        return looks
 
-    def _leaf(self, path: str, value: Any) -> Any:
-        if value is None:
-            return None
-        if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
-            raise refused(OP, path, value)
-        name = self.dtypes.wanted(path, value.dtype) if self.dtypes.given else None
-        if name is not None:
-            value = value.astype(as_dtype(name).dtype)
-        return value if self.jax.config.jax_enable_x64 else fitting(path, value)
+    def _made(self, tree: Tree, columns: list[Any], looks: list[Any]) -> tuple[Callable[[Any], Any], bool]:
+        """What makes elements of rows; and whether it will do for the next block like this one."""
+        return looked_at(tree, looks), True
 
 
-def _never(element: Any) -> Any:
-    raise TypeError("no structure is known yet")
+def look(dtypes: Dtypes, config: Any, path: str, value: Any) -> Any:
+    """A leaf as JAX takes it."""
+    if value is None:
+        return None
+    if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
+        raise refused(OP, path, value)
+    name = dtypes.wanted(path, value.dtype) if dtypes.given else None
+    if name is not None:
+        value = value.astype(as_dtype(name).dtype)
+    return value if config.jax_enable_x64 else fitting(path, value)
+
+
+def looked_at(tree: Tree, looks: list[Any]) -> Callable[[Any], Any]:
+    """The function that takes an element apart and has its leaves looked at."""
+    take = apart(tree)
+    if not any(looks):
+        return lambda row: (tree, take(row))
+    return lambda row: (tree, [v if f is None else f(v) for f, v in zip(looks, take(row), strict=True)])
+
+
+class Form:
+    """What makes the elements of a block, and of those that have its structure, shapes and dtypes."""
+
+    __slots__ = ("_columns", "_config", "_tree", "_wide", "make")
+
+    def __init__(self, block: Block, make: Callable[[Any], Any], config: Any, lasts: bool) -> None:
+        self.make = make
+        plain = lasts and all([type(c) is np.ndarray for c in block.columns])
+        self._tree = block.tree if plain else None
+        self._columns = [(c.shape, c.dtype) for c in block.columns] if plain else []
+        self._config, self._wide = config, None
+        if any(dtype in WIDE for _, dtype in self._columns):
+            self._wide = config.jax_enable_x64
+
+    def fits(self, block: Block) -> bool:
+        """True for a block like the first."""
+        if block.tree is not self._tree and block.tree != self._tree:  # functions may make it anew for each block
+            return False
+        if self._wide is not None and self._wide != self._config.jax_enable_x64:
+            return False
+        for column, (shape, dtype) in zip(block.columns, self._columns, strict=True):
+            if type(column) is not np.ndarray or column.shape != shape or column.dtype is not dtype:
+                return False
+        return True
 
 
 class Arrays(Leaves):
-    """An `Iterator` over JAX arrays on the processor. Memory is made so that JAX takes it as it is."""
+    """An `Iterator` over JAX arrays on the processor. Memory is made so that JAX takes it as it is, and an array is
+    where it is used as soon as it is made: nothing is gained by making it ahead.
+    """
 
-    def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes) -> None:
-        self._let_go = let_go(jax)
+    def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes, put: Put, alike: Alike) -> None:
+        self._let_go, self._put, self._alike = let_go(jax), put, alike
+        self._ahead: Any = iter([])
         with aligned():  # in the threads as well, which see what is set where the iterator is made
             super().__init__(dataset, jax, dtypes)
 
@@ -136,45 +184,45 @@ class Arrays(Leaves):
         with aligned():
             return super()._refill()
 
-    def _learn(self, tree: Tree) -> None:
-        super()._learn(tree)
-        leaves, put = self._any, [Alike(self.jax) for _ in tree.paths()]
+    def _made(self, tree: Tree, columns: list[Any], looks: list[Any]) -> tuple[Callable[[Any], Any], bool]:
+        if not any(looks):
+            return self._alike.elements(tree, columns)
+        leaves, put = looked_at(tree, looks), self._alike
 
-        def of_any(row: Any) -> Any:
+        def make(row: Any) -> Any:
             with aligned():
                 values = leaves(row)[1]
-            return tree.unflatten([make(value) for make, value in zip(put, values, strict=True)])
+            return tree.unflatten([put(value) for value in values])
 
-        self._plain, self._any = converter(tree, list(put)), of_any
+        return make, True
 
+    def save(self) -> Any:
+        """As ever; and elements that another iterator had put ahead, if they still wait."""
+        with self._lock:
+            state, ahead = super().save(), list(copy(self._ahead))
+        return {"iterator": state, "ahead": [taken_back(element) for element in ahead]} if ahead else state
 
-class Made(Staged):
-    """Elements that are arrays of JAX when they come out of their iterator."""
-
-    def __init__(self, source: Arrays, put: Put, depth: int) -> None:
-        self._put = put
-        super().__init__(source, _as_it_is, depth)
-
-    def saved(self, element: Any) -> Any:
-        """Copies of its arrays, as `Put` takes them."""
-        leaves, tree = flatten(element)
-        return tree, [leaf if leaf is None else np.array(leaf) for leaf in leaves]
-
-    def restored(self, saved: Any) -> tuple[Any, Any]:
-        """The element, put again."""
-        made = self._put(saved)
-        return made, made
+    def restore(self, state: Any) -> None:
+        """Takes what `Staged` saves as well: elements that were ahead come first."""
+        state, ahead = (state["iterator"], state["ahead"]) if isinstance(state, dict) else (state, [])
+        with self._lock:
+            super().restore(state)
+            self._ahead = iter([self._put(element) for element in ahead])
+            self._rows = chain(self._ahead, self._rows)
 
 
-def _as_it_is(element: Any) -> Any:
-    return element
+def taken_back(element: Any) -> Any:
+    """An element of JAX arrays as `Put` takes it."""
+    leaves, tree = flatten(element)
+    return tree, [leaf if leaf is None else np.array(leaf) for leaf in leaves]
 
 
 def taken_as_it_is(column: Any, wide: bool) -> bool:
     """True for a column whose rows need no look at each of them."""
-    if type(column) is not np.ndarray or column.dtype.kind not in "biufc":
+    if type(column) is not np.ndarray:
         return False
-    return wide or column.dtype.name not in {*NARROW, *ROUNDED}
+    dtype = column.dtype
+    return dtype.kind in "biufc" and (wide or dtype not in WIDE)
 
 
 class Put:
@@ -261,19 +309,24 @@ def driver(jax: Any) -> Driver | None:
 
 def fitting(path: str, value: Any) -> Any:
     """The value in a dtype that JAX has without x64. Integers are narrowed where no value changes by that."""
-    name = value.dtype.name
-    if name in ROUNDED:
-        raise rounded(path, name)
-    if name not in NARROW:
+    dtype = value.dtype
+    if dtype not in WIDE:
         return value
-    narrow = value.astype(NARROW[name])
-    if not np.array_equal(narrow, value):
+    if dtype not in NARROW:
+        raise rounded(path, dtype.name)
+    narrow = value.astype(NARROW[dtype])
+    if not held(value, narrow.dtype) and not np.array_equal(narrow, value):
         raise InvalidArgumentError(
-            f"{OP}: the leaf {path} is {name} and holds {_first_that_differs(value, narrow)}, which "
+            f"{OP}: the leaf {path} is {dtype} and holds {_first_that_differs(value, narrow)}, which "
             f"{narrow.dtype} cannot hold and JAX without x64 has nothing wider; call "
             'jax.config.update("jax_enable_x64", True), or make the numbers smaller in a map'
         )
     return narrow
+
+
+def held(value: Any, dtype: np.dtype[Any]) -> bool:
+    """True where all bits that are set in the numbers are among those a smaller dtype has for numbers above zero."""
+    return 0 <= int(np.bitwise_or.reduce(value, axis=None)) <= np.iinfo(dtype).max
 
 
 def _first_that_differs(value: Any, narrow: Any) -> Any:
@@ -290,7 +343,8 @@ def rounded(path: str, name: str) -> InvalidTypeError:
 
 
 def to_jax(self: Face[Any], sharding: Any = None, prefetch: int = 2, dtypes: Any = None) -> JaxBatches:
-    """The elements as JAX arrays, of which `prefetch` are put on their devices ahead of use.
+    """The elements as JAX arrays, of which `prefetch` are put on their devices ahead of use. On the processor, where
+    arrays share the memory of batches and are there as soon as they are made, none are, unless `sharding` is given.
 
     >>> for x, y in fl.Dataset.from_tensor_slices(([1.0, 2.0, 3.0, 4.0], [0, 1, 2, 3])).batch(2).to_jax():
     ...     print((x * 2).tolist(), y.tolist())

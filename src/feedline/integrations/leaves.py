@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -99,9 +100,21 @@ def converter(tree: Tree, leaves: list[Callable[[Any], Any]]) -> Callable[[Any],
     """A function that treats each leaf of an element by its function."""
     if tree.is_leaf:
         return leaves[0]
-    if tree.kind is tuple and all(child.is_leaf for child in tree.children):
-        if len(leaves) == 2:
-            first, second = leaves
-            return lambda element: (first(element[0]), second(element[1]))
-        return lambda element: tuple([f(v) for f, v in zip(leaves, element, strict=True)])
-    return lambda element: tree.unflatten([f(v) for f, v in zip(leaves, tree.flatten(element), strict=True)])
+    if tree.kind is tuple and len(leaves) == 2 and all(child.is_leaf for child in tree.children):
+        first, second = leaves
+        return lambda element: (first(element[0]), second(element[1]))
+    take, build = apart(tree), tree.unflatten
+    return lambda element: build([f(v) for f, v in zip(leaves, take(element), strict=True)])
+
+
+def apart(tree: Tree) -> Callable[[Any], Sequence[Any]]:
+    """As `tree.flatten`, for elements that are known to have this structure since they were made by it."""
+    kind = tree.kind
+    if kind is None:
+        return lambda element: (element,)
+    if all(child.is_leaf for child in tree.children):
+        if issubclass(kind, tuple):
+            return tuple
+        if issubclass(kind, Mapping) and tree.size > 1:
+            return itemgetter(*tree.keys)
+    return tree.flatten

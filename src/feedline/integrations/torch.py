@@ -15,6 +15,7 @@ from feedline.errors import FailedPreconditionError, InvalidArgumentError
 from feedline.integrations.batches import Batches
 from feedline.integrations.leaves import Dtypes, check, converter, is_string, needed, refused
 from feedline.integrations.locked import Copies, Driver, locked, readable
+from feedline.integrations.sent import marked
 from feedline.integrations.shards import Reader
 from feedline.integrations.staged import Staged
 from feedline.plan.face import Face
@@ -92,9 +93,11 @@ class TorchBatches(Batches):
 
     def iterator(self, part: Any) -> Any:
         """Tensors that share memory with the arrays, or copies of them on their way to a device."""
+        worker = self.torch.utils.data.get_worker_info() is not None
         if self.device is None and not self.pin_memory:
-            return TorchIterator(part, self._convert)
-        if self.torch.utils.data.get_worker_info() is not None:
+            convert = Tensors(self.torch, Dtypes(self.dtypes, OP), sent=True) if worker else self._convert
+            return TorchIterator(part, convert)
+        if worker:
             raise FailedPreconditionError(
                 f"{OP}: device={str(self.device)!r} and pin_memory do not go with workers of a DataLoader, which have "
                 "no access to the device; leave both out, give DataLoader pin_memory=True, and move its batches"
@@ -126,10 +129,12 @@ def iterable_dataset() -> type[TorchBatches]:
 
 
 class Tensors:
-    """Makes elements of arrays into elements of tensors; `lent` are tensors that nobody will write to."""
+    """Makes elements of arrays into elements of tensors; `lent` are tensors that nobody will write to, `sent` those
+    that go to another process.
+    """
 
-    def __init__(self, torch: Any, dtypes: Dtypes, lent: bool = False) -> None:
-        self.torch, self.dtypes, self.lent = torch, dtypes, lent
+    def __init__(self, torch: Any, dtypes: Dtypes, lent: bool = False, sent: bool = False) -> None:
+        self.torch, self.dtypes, self.lent, self.sent = torch, dtypes, lent, sent
         self._tree: Tree | None = None
         self._shared: Callable[[Any], Any] = _never
         self._any: Callable[[Any], Any] = _never
@@ -156,18 +161,20 @@ class Tensors:
             if tree != self._tree:
                 self.dtypes.check(tree)
                 self._any = converter(tree, [self._leaf(path) for path in tree.paths()])
-                self._shared = converter(tree, [self.torch.from_numpy] * tree.size)
+                self._shared = converter(tree, [self._sent if self.sent else self.torch.from_numpy] * tree.size)
             self._tree = tree
 
     def _leaf(self, path: str) -> Callable[[Any], Any]:
         def leaf(value: Any) -> Any:
             made = self._tensor(path, value)
-            if made is None or not self.dtypes.given:
-                return made
-            name = self.dtypes.wanted(path, value.dtype)
-            return made if name is None else made.to(getattr(self.torch, name))
+            name = self.dtypes.wanted(path, value.dtype) if made is not None and self.dtypes.given else None
+            made = made if name is None else made.to(getattr(self.torch, name))
+            return marked(self.torch, made) if self.sent else made
 
         return leaf
+
+    def _sent(self, array: Any) -> Any:
+        return marked(self.torch, self.torch.from_numpy(array))
 
     def _tensor(self, path: str, value: Any) -> Any:
         if value is None:
