@@ -11,7 +11,7 @@ from feedline.io.parsing.infer import SequenceFeatures, infer_features
 from feedline.io.parsing.sequence import SequenceParser
 from feedline.ops.batch import Grouped, batch
 from feedline.ops.nested import Flattened
-from feedline.ops.parse_example_dataset import parsed
+from feedline.ops.parse_example_dataset import blamed, parsed, parsed_rows
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan import arguments
 from feedline.plan.face import F, sample
@@ -99,9 +99,8 @@ class Parse(RowWise):
         return Block.of_elements(done)
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
-        """Names the element."""
-        what = str(failed.error).removeprefix("parse: ")
-        return InvalidArgumentError(f"parse at step {self.position} failed{failed.on(number)}: {what}")
+        """Names the element, and where the bad record in it lies."""
+        return blamed(self, failed, number)
 
     @property
     def indexable(self) -> bool:
@@ -110,12 +109,7 @@ class Parse(RowWise):
 
     def rows(self, index: Array) -> Block:
         """Just these rows, parsed."""
-        records = self.input.rows(index)
-        try:
-            return self.apply(records)
-        except RowFailed as failed:
-            failed.locate(records)
-            raise self.blame(failed, int(index[failed.index])) from failed.error
+        return parsed_rows(self, index)
 
 
 def _parser_for(features: Any) -> ExampleParser | SequenceParser:

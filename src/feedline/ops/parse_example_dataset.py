@@ -36,6 +36,10 @@ class ParseExample(RowWise):
         """All batches at once, as far as they have one size."""
         return parsed(self.parser, block)
 
+    def blame(self, failed: RowFailed, number: int) -> Exception:
+        """Names the batch, and where the bad example in it lies."""
+        return blamed(self, failed, number)
+
     @property
     def indexable(self) -> bool:
         """Where the input is."""
@@ -43,10 +47,7 @@ class ParseExample(RowWise):
 
     def rows(self, index: Array) -> Block:
         """Just these batches, parsed."""
-        try:
-            return self.apply(self.input.rows(index))
-        except RowFailed as failed:
-            raise failed.error from None
+        return parsed_rows(self, index)
 
 
 def parsed(parser: ExampleParser, block: Block) -> Block:
@@ -66,6 +67,22 @@ def parsed(parser: ExampleParser, block: Block) -> Block:
                 raise RowFailed(at, concat(parts) if parts else None, e) from None
             at += 1
     return concat(parts) if parts else block
+
+
+def blamed(step: RowWise, failed: RowFailed, number: int) -> InvalidArgumentError:
+    """The error for a row that cannot be parsed."""
+    what = str(failed.error).removeprefix(f"{step.op}: ")
+    return InvalidArgumentError(f"{step.op} at step {step.position} failed{failed.on(number)}: {what}")
+
+
+def parsed_rows(step: RowWise, index: Array) -> Block:
+    """The rows with these numbers, for a step that parses."""
+    records = step.input.rows(index)
+    try:
+        return step.apply(records)
+    except RowFailed as failed:
+        failed.locate(records)
+        raise step.blame(failed, int(index[failed.index])) from failed.error
 
 
 def checked_input(plan: Node) -> Node:

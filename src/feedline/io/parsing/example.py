@@ -12,6 +12,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.assemble import Found, assembled, composed, in_tensors
+from feedline.io.parsing.culprit import blamed, numbered
 from feedline.io.parsing.features import (
     KINDS,
     FixedLenFeature,
@@ -160,12 +161,12 @@ class ExampleParser:
 
     def __call__(self, serialized: Any, names: Any = None) -> dict[str, Any]:
         """The features of one string, or of a batch of them."""
-        if type(serialized) is bytes:
-            return self._parsed([serialized], False, names)
-        strings = as_strings(serialized, self.op)
-        if strings.ndim > 1:
-            raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
-        return self._parsed(strings.ravel(), strings.ndim > 0, names)
+        single = type(serialized) is bytes
+        examples, batch = ([serialized], False) if single else as_examples(serialized, self.op)
+        try:
+            return self._parsed(examples, batch, names)
+        except InvalidArgumentError as e:
+            raise blamed(e, self._parsed, examples) from None
 
     def _parsed(self, examples: Any, batch: bool, names: Any = None) -> dict[str, Any]:
         request = self._requests[batch]
@@ -271,7 +272,9 @@ class ExampleParser:
         """For each key the values of each example, None where it has none. The first has the number `first`."""
         out: dict[str, list[Any]] = {key.decode(): [] for key in self.kinds}
         for i, data in enumerate(strings, first):
-            for key, found in self.one(data, batch, named(self.op, i, names)).items():
+            with numbered(i):
+                one = self.one(data, batch, named(self.op, i, names))
+            for key, found in one.items():
                 out[key.decode()].append(found)
         return out
 
@@ -372,6 +375,14 @@ def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str, st
     except WireError as e:
         raise InvalidArgumentError(f"{where} cannot be read: {e}") from None
     raise InvalidArgumentError(f"{where} has values of type {got.name}, and {kind.name} is asked for")
+
+
+def as_examples(serialized: Any, op: str) -> tuple[Any, bool]:
+    """Serialized messages one after another, and whether they are a batch."""
+    strings = as_strings(serialized, op)
+    if strings.ndim > 1:
+        raise InvalidArgumentError(f"{op}: takes a string or a list of them, got shape {list(strings.shape)}")
+    return strings.ravel(), strings.ndim > 0
 
 
 def as_strings(serialized: Any, op: str) -> Array:

@@ -11,7 +11,17 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.assemble import assembled, composed, in_tensors, joined, lengths_of, row_splits
-from feedline.io.parsing.example import THREADS, TOO_MANY, as_strings, named, numbers_of, read_feature, request
+from feedline.io.parsing.culprit import BadExample, blamed, numbered
+from feedline.io.parsing.example import (
+    THREADS,
+    TOO_MANY,
+    as_examples,
+    as_strings,
+    named,
+    numbers_of,
+    read_feature,
+    request,
+)
 from feedline.io.parsing.features import (
     Dense,
     FixedLenFeature,
@@ -115,12 +125,12 @@ class SequenceParser:
 
     def __call__(self, serialized: Any, names: Any = None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
         """The features of the context, the sequences, and the lengths of those that are arrays."""
-        if type(serialized) is bytes:
-            return self._parsed([serialized], False, names)
-        strings = as_strings(serialized, self.op)
-        if strings.ndim > 1:
-            raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
-        return self._parsed(strings.ravel(), strings.ndim > 0, names)
+        single = type(serialized) is bytes
+        examples, batch = ([serialized], False) if single else as_examples(serialized, self.op)
+        try:
+            return self._parsed(examples, batch, names)
+        except InvalidArgumentError as e:
+            raise blamed(e, self._parsed, examples) from None
 
     def _parsed(
         self, examples: Any, batch: bool, names: Any
@@ -160,17 +170,18 @@ class SequenceParser:
         contexts: dict[str, list[Any]] = {key.decode(): [] for key in context_kinds}
         lists: dict[str, list[Steps | None]] = {key.decode(): [] for key in list_kinds}
         for i, data in enumerate(examples):
-            where = named(self.op, i, names)
-            context, steps = parts(data, where)
-            for key, kind in context_kinds.items():
-                at = f"{where}, context feature {key.decode()!r}"
-                found = read_feature(data, context[key], kind, at, strict=True) if key in context else None
-                if found is None and key in context and key.decode() in self.in_context.dense:
-                    raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
-                contexts[key.decode()].append(found)
-            for key, kind in list_kinds.items():
-                at = f"{where}, feature list {key.decode()!r}"
-                lists[key.decode()].append(_steps(data, steps[key], kind, at) if key in steps else None)
+            with numbered(i):
+                where = named(self.op, i, names)
+                context, steps = parts(data, where)
+                for key, kind in context_kinds.items():
+                    at = f"{where}, context feature {key.decode()!r}"
+                    found = read_feature(data, context[key], kind, at, strict=True) if key in context else None
+                    if found is None and key in context and key.decode() in self.in_context.dense:
+                        raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
+                    contexts[key.decode()].append(found)
+                for key, kind in list_kinds.items():
+                    at = f"{where}, feature list {key.decode()!r}"
+                    lists[key.decode()].append(_steps(data, steps[key], kind, at) if key in steps else None)
         return contexts, lists
 
     def _columns(self, lists: dict[str, list[Steps | None]]) -> Lists:
@@ -192,18 +203,20 @@ class SequenceParser:
         """The steps of an example, if each has as many values as it must."""
         if steps is None:
             if not self.sequences[key].allow_missing:
-                raise InvalidArgumentError(
+                raise BadExample(
+                    i,
                     f"{self.op}: example {i} has no feature list {key!r}, which is needed; add it, or say "
-                    "allow_missing=True"
+                    "allow_missing=True",
                 )
             return []
         size = int(np.prod(d.shape, dtype=np.int64))
         for number, values in enumerate(steps):
             have = 0 if values is None else len(values)
             if have != size:
-                raise InvalidArgumentError(
+                raise BadExample(
+                    i,
                     f"{self.op}: example {i} has {have} values in step {number} of the feature list {key!r}, and "
-                    f"{size} are asked for, of shape {list(d.shape)}"
+                    f"{size} are asked for, of shape {list(d.shape)}",
                 )
         return steps
 
