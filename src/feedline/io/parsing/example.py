@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -217,12 +218,12 @@ class ExampleParser:
         request = self._requests[False]
         if request is None:
             return 0, {}
-        done, found = _read(strings, request, max(1, THREADS - 1))
+        read, found = _read(strings, request, max(1, THREADS - 1))
         if self._fixed is not None:
-            return done, _in_shape(self._fixed, found)
-        done = min(done, self._whole_steps(found))
+            return read, _in_shape(self._fixed, found)
+        done = min(read, self._whole_steps(found))
         rows: list[dict[str, Any]] = []
-        for one in _one_by_one(found, done):
+        for one in islice(_one_by_one(found, read), done):
             try:
                 rows.append(composed(self.features, in_tensors(self.wanted, one, False)))
             except InvalidArgumentError:  # features that do not fit together
@@ -335,7 +336,7 @@ def _of_one(fixed: list[tuple[str, int, tuple[int, ...]]], found: Found) -> dict
 
 
 def _one_by_one(found: Found, count: int) -> Iterator[Found]:
-    """What the kernel would give for each of the first `count` examples alone."""
+    """What the kernel, which has read `count` examples, would give for each of them alone."""
     ends = [None if n is None else np.concatenate([[0], np.cumsum(n)]).tolist() for _, n in found]
     for i in range(count):
         one: Found = []
