@@ -15,14 +15,12 @@ from feedline.ops.parse_example_dataset import blamed, parsed, parsed_rows
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan import arguments
 from feedline.plan.face import F, sample
-from feedline.plan.function import infer
 from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
 
-SAMPLES = 4
 MOST_NAMES = 10_000
 MOST_NESTED = 16
 RECORDS = TensorSpec([], string), TensorSpec([None], string)
@@ -68,35 +66,20 @@ class Parse(RowWise):
 
     def spec(self) -> Any:
         """What the features are; batches of records have their dimension in front."""
-        parser = self.features.parser
-        spec = _checked(self.input.element_spec)
-        if isinstance(parser, ExampleParser):
-            return parser.spec(tuple(spec.shape))
-        blocks = sample(self, SAMPLES)
-        return infer(blocks) if blocks else None
+        return self.features.parser.element_spec(tuple(_checked(self.input.element_spec).shape))
 
     @property
     def spec_known(self) -> bool:
-        """Not before files have been read for it, or elements."""
-        given = self.features.given
-        return "element_spec" in self.__dict__ or (isinstance(given, Mapping) and self.input.spec_known)
+        """Not before files have been read for it."""
+        return "element_spec" in self.__dict__ or (self.features.given is not None and self.input.spec_known)
 
     def apply(self, block: Block) -> Block:
-        """All rows at once, where they are Examples."""
+        """All rows at once, but for batches of sequences."""
         if block.n == 0:
             return block
         parser = self.features.parser
         _checked(block.spec())
-        if isinstance(parser, ExampleParser):
-            return parsed(parser, block)
-        done: list[Any] = []
-        for i, strings in enumerate(block.rows()):
-            try:
-                context, sequences, lengths = parser(strings)
-            except InvalidArgumentError as e:
-                raise RowFailed(i, Block.of_elements(done) if done else None, e) from None
-            done.append((context, sequences) if isinstance(strings, bytes) else (context, sequences, lengths))
-        return Block.of_elements(done)
+        return parsed(parser, block)
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
         """Names the element, and where the bad record in it lies."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.parsing.example import ExampleParser
+from feedline.io.parsing.sequence import SequenceParser
 from feedline.plan.arguments import integer, plan_of
 from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.structure.block import Array, Block, concat, slice_column
@@ -50,8 +51,8 @@ class ParseExample(RowWise):
         return parsed_rows(self, index)
 
 
-def parsed(parser: ExampleParser, block: Block) -> Block:
-    """Rows that are examples, or batches of them, as dicts of features. Raises `RowFailed` for the first bad one."""
+def parsed(parser: ExampleParser | SequenceParser, block: Block) -> Block:
+    """Rows that are examples, or batches of them, as their features. Raises `RowFailed` for the first bad one."""
     parts: list[Block] = []
     at = 0
     while at < block.n:
@@ -62,7 +63,7 @@ def parsed(parser: ExampleParser, block: Block) -> Block:
             at += done
         if at < block.n:  # by itself it says what is wrong with it, or that nothing is
             try:
-                parts.append(Block.of_elements([parser(block.element(at))]))
+                parts.append(Block.of_elements([parser.element(block.element(at))]))
             except InvalidArgumentError as e:
                 raise RowFailed(at, concat(parts) if parts else None, e) from None
             at += 1
