@@ -1,5 +1,6 @@
-// The messages of tf.train as their own bytes. Building an Example the usual way makes two objects per feature, so these
-// constructors do in a few dozen nanoseconds what is usual, and leave all else, errors included, to Python's `_build`.
+// The messages of tf.train as their own bytes. Building an Example the usual way makes two objects per feature, so
+// these constructors do in a few dozen nanoseconds what is usual, and leave all else, errors included, to Python's
+// `_build`.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -77,7 +78,7 @@ PyObject* delimited(char tag, size_t n, char** p) {
   return made;
 }
 
-// The items of a list or tuple. Other threads may change a list where no lock keeps them from it, so it is copied there.
+// The items of a list or tuple. Other threads may change a list where no lock keeps them from it: it is copied there.
 struct Items {
   explicit Items(PyObject* value) {
     if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return;
@@ -152,13 +153,13 @@ Made seal_floats(Sealed* self, PyObject* value) {
     for (size_t i = 0; i < items.count; ++i) {
       PyObject* item = items[i];
       const bool number = PyFloat_CheckExact(item) || PyLong_CheckExact(item);
-      const double value = number ? PyFloat_AsDouble(item) : -1;
-      if (!number || (value == -1 && PyErr_Occurred())) {
+      const double wide = number ? PyFloat_AsDouble(item) : -1;
+      if (!number || (wide == -1 && PyErr_Occurred())) {
         PyErr_Clear();
         Py_DECREF(made);
         return Made::kNo;
       }
-      p = put_float(p, static_cast<float>(value));
+      p = put_float(p, static_cast<float>(wide));
     }
     return keep(self, made);
   }

@@ -1,5 +1,5 @@
-// A batch of serialized SequenceExamples to columns: the features of the context as those of an Example, and lists whose
-// steps are features each.
+// A batch of serialized SequenceExamples to columns: the features of the context as those of an Example, and lists
+// whose steps are features each.
 #include "columns.h"
 
 namespace feedline {
@@ -13,7 +13,7 @@ struct Steps : Values {
   size_t count_before = 0, lengths_before = 0;  // when the row that is being read began
 };
 
-// The lists beside the context. Of a key that is there twice the last entry counts, so none is read before the row ends.
+// The lists beside the context. Of a key that is there twice the last entry counts: none is read before the row ends.
 class Lists {
  public:
   static constexpr bool kOrdered = true;  // TensorFlow takes no value before its key here
@@ -81,9 +81,11 @@ class Lists {
     const uint32_t around = 0x000A0200u | w.tag();  // for P = 0
     for (; !list.empty(); ++steps) {
       const unsigned char* at = list.at;
-      if (list.left() >= 6 && at[5] <= kSmall && list.left() - 6 >= at[5] && at[0] == kEntry && at[1] == at[5] + 4 &&
-          load<uint32_t>(at + 2) == around + at[5] * 0x01000100u) {
-        list.at += at[5] + 6;
+      const size_t left = list.left();
+      const unsigned size = left < 6 ? kSmall + 1 : at[5];
+      if (size <= kSmall && size <= left - 6 && at[0] == kEntry && at[1] == size + 4 &&
+          load<uint32_t>(at + 2) == around + size * 0x01000100u) {
+        list.at += size + 6;
         if (!sink.packed({at + 6, list.at})) return false;
         continue;
       }
