@@ -61,6 +61,8 @@ class OpError(Exception):
     """
 
     code: ClassVar[int] = UNKNOWN
+    culprit: tuple[int, int] | None = None
+    """Which of several strings it is about, where it is about one of them: its number, and the CRC-32 of its bytes."""
 
     def __init__(self, *args: Any, message: Any = None) -> None:
         if message is not None:  # how PyTorch hands on what failed in one of its workers

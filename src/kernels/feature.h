@@ -64,11 +64,10 @@ struct Wanted {
     if (has_fallback && kind == kString) {
       held = own_list(given);
       for (nb::handle item : held) string_fallback.push_back(span_of(item, "a default"));
-      if (!fixed || string_fallback.size() != size) throw std::invalid_argument("a default has another size than its key");
+      must_fit(string_fallback.size());
     } else if (has_fallback) {
       fallback = std::make_unique<Bytes>(given, false);
-      if (!fixed || fallback->size() != row_bytes)
-        throw std::invalid_argument("a default has another size than its key");
+      must_fit(fallback->size() % width() == 0 ? fallback->size() / width() : SIZE_MAX);
     }
     hopeless = fixed && !has_fallback && size > extent.longest;
     if (!fixed || hopeless) return;
@@ -102,6 +101,11 @@ struct Wanted {
   std::unique_ptr<Bytes> memory, fallback;
   nb::list held;
   std::vector<Span> string_fallback;
+
+ private:
+  void must_fit(size_t values) const {
+    if (!fixed || values != size) throw std::invalid_argument("a default has another size than its key");
+  }
 };
 
 // The features that are asked for, and which one a key belongs to. The keys looked up are anybody's.

@@ -1,5 +1,6 @@
 // Serialized messages with features in them, in rows, read by one thread or by several. Everything TensorFlow's own
-// parser takes is read here; at a row it would refuse this stops, and who calls it has slower code that knows what to say.
+// parser takes is read here; at a row it would refuse this stops, and who calls it has slower code that knows what to
+// say.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +19,8 @@ namespace feedline {
 // A thread pays where it has at least so many bytes to read. They are handed out in pieces, so that a thread that
 // gets no processor keeps nobody waiting.
 constexpr size_t kBytesPerThread = 1 << 20, kBytesPerPart = 1 << 17;
-// Less than that is read in a few microseconds. To hand the interpreter over would take longer, and getting it back is a
-// matter of luck where many threads want it. Of a large example most is one picture, which is not looked at.
+// Less than that is read in a few microseconds. To hand the interpreter over would take longer, and getting it back is
+// a matter of luck where many threads want it. Of a large example most is one picture, which is not looked at.
 constexpr size_t kWorthRelease = 1 << 14, kMostRead = 1 << 10;
 // A small piece: its length, and the lengths of what is around it, are one byte each.
 constexpr unsigned kSmall = 0x60;
@@ -58,9 +59,11 @@ class Part {
     for (; done < end_; ++done) {
       if (done + 1 < end_) fetch(rows_[done + 1]);
       ++mark_;
-      if (quick(rows_[done])) continue;
-      take_back();
-      ++mark_;
+      if (rows_[done].size < kNoForm) {
+        if (quick(rows_[done])) continue;
+        take_back();
+        ++mark_;
+      }
       if (!careful(rows_[done])) {
         take_back();
         return;
@@ -83,6 +86,7 @@ class Part {
     uint32_t row_bytes;  // of such floats, otherwise more than there can be
     bool number;         // it is a single integer
   };
+  static constexpr uint32_t kNoForm = 0x40000000;  // constant bytes of an entry of another form: more than a row has
 
   static void fetch(const Span& row) {
     const size_t size = std::min<size_t>(row.size, 2048);
@@ -198,8 +202,9 @@ class Part {
     const size_t n = key.left() + 3;
     const bool usual = at[1] < 0x80 && key.at == at + 4 && value.at == key.end + 2 && n > 3;
     if (column != kNowhere) slot_of_[column] = slots_.size();
-    // An entry of another form has a slot of a length that no row has, so that its neighbours keep their places.
-    Slot slot{at + 2, usual ? static_cast<uint32_t>(n) : 0x40000000u, 0x0A020004u, column, nullptr, UINT32_MAX, false};
+    // An entry of another form has a slot, too, so that its neighbours keep their places.
+    const uint32_t constant = usual ? static_cast<uint32_t>(n) : kNoForm;
+    Slot slot{at + 2, constant, 0x0A020004u, column, nullptr, UINT32_MAX, false};
     if (column != kNowhere) {
       const Wanted& w = *wanted_[column];
       slot.around |= static_cast<uint32_t>(w.tag()) << 8;
@@ -341,7 +346,7 @@ using Parts = std::vector<std::unique_ptr<Part<Beside>>>;
 // Reads all rows, in one part, or with several threads in many that whoever is free takes next.
 template <typename Beside>
 Parts<Beside> read(const Request& request, const std::vector<Span>& rows, size_t most,
-              const typename Beside::Asked& asked) {
+                   const typename Beside::Asked& asked) {
   size_t bytes = 0;
   for (const Span& row : rows) bytes += row.size;
   const size_t threads = std::max<size_t>(1, std::min(most, bytes / kBytesPerThread));

@@ -1,8 +1,10 @@
-// The messages of tf.train as their own bytes. Building an Example the usual way makes two objects per feature, so these
-// constructors do in a few dozen nanoseconds what is usual, and leave all else, errors included, to Python's `_build`.
+// The messages of tf.train as their own bytes. Building an Example the usual way makes two objects per feature, so
+// these constructors do in a few dozen nanoseconds what is usual, and leave all else, errors included, to Python's
+// `_build`.
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "array.h"
@@ -11,8 +13,22 @@ namespace feedline {
 namespace {
 
 struct Sealed {
-  PyObject_HEAD PyObject* bytes;  // the message on the wire; None or null where it is kept in Python objects
+  PyObject_HEAD PyObject* bytes;  // the message on the wire; null where it is kept in Python objects
 };
+
+// What a message holds now. Other threads may open the message, and let go of its bytes, while they are looked at.
+nb::object held_by(Sealed* self) {
+  const nb::ft_object_guard guard(reinterpret_cast<PyObject*>(self));
+  return nb::borrow(self->bytes);
+}
+
+// Takes over a reference to what it holds from now on, which may be null.
+void hold(Sealed* self, PyObject* bytes) {
+  nb::object old;  // let go of when nobody is kept waiting any more
+  const nb::ft_object_guard guard(reinterpret_cast<PyObject*>(self));
+  old = nb::steal(self->bytes);
+  self->bytes = bytes;
+}
 
 // What a constructor can make of its argument.
 enum class Made { kYes, kNo, kError };
@@ -51,9 +67,7 @@ size_t size_of(PyObject* bytes) { return static_cast<size_t>(PyBytes_Size(bytes)
 
 Made keep(Sealed* self, PyObject* made) {
   if (made == nullptr) return Made::kError;
-  PyObject* old = self->bytes;
-  self->bytes = made;
-  Py_XDECREF(old);
+  hold(self, made);
   return Made::kYes;
 }
 
@@ -64,7 +78,7 @@ PyObject* delimited(char tag, size_t n, char** p) {
   return made;
 }
 
-// The items of a list or tuple. Other threads may change a list where no lock keeps them from it, so it is copied there.
+// The items of a list or tuple. Other threads may change a list where no lock keeps them from it: it is copied there.
 struct Items {
   explicit Items(PyObject* value) {
     if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return;
@@ -139,13 +153,13 @@ Made seal_floats(Sealed* self, PyObject* value) {
     for (size_t i = 0; i < items.count; ++i) {
       PyObject* item = items[i];
       const bool number = PyFloat_CheckExact(item) || PyLong_CheckExact(item);
-      const double value = number ? PyFloat_AsDouble(item) : -1;
-      if (!number || (value == -1 && PyErr_Occurred())) {
+      const double wide = number ? PyFloat_AsDouble(item) : -1;
+      if (!number || (wide == -1 && PyErr_Occurred())) {
         PyErr_Clear();
         Py_DECREF(made);
         return Made::kNo;
       }
-      p = put_float(p, static_cast<float>(value));
+      p = put_float(p, static_cast<float>(wide));
     }
     return keep(self, made);
   }
@@ -213,29 +227,27 @@ Made seal_bytes(Sealed* self, PyObject* value) {
   return keep(self, made);
 }
 
-// The bytes of a message of exactly that kind; null where it is none, or kept in Python objects.
-PyObject* bytes_of(PyObject* message, PyTypeObject* type) {
-  if (!PyObject_TypeCheck(message, type)) return nullptr;
-  PyObject* bytes = reinterpret_cast<Sealed*>(message)->bytes;
-  return bytes != nullptr && PyBytes_CheckExact(bytes) ? bytes : nullptr;
+// The bytes of a message of that kind; none where it is another, or kept in Python objects.
+nb::object bytes_of(PyObject* message, PyTypeObject* type) {
+  return PyObject_TypeCheck(message, type) ? held_by(reinterpret_cast<Sealed*>(message)) : nb::object();
 }
 
 Made seal_message(Sealed* self, char tag, PyObject* message, PyTypeObject* type) {
-  PyObject* inner = bytes_of(message, type);
-  if (inner == nullptr) return Made::kNo;
+  const nb::object inner = bytes_of(message, type);
+  if (!inner.is_valid()) return Made::kNo;
   char* p;
-  PyObject* made = delimited(tag, size_of(inner), &p);
+  PyObject* made = delimited(tag, size_of(inner.ptr()), &p);
   if (made == nullptr) return Made::kError;
-  put(p, PyBytes_AsString(inner), size_of(inner));
+  put(p, PyBytes_AsString(inner.ptr()), size_of(inner.ptr()));
   return keep(self, made);
 }
 
 struct Entry {
   const char* key;
   size_t key_size;
-  PyObject* value;
+  nb::object value;
   size_t size() const {
-    const size_t n = size_of(value);
+    const size_t n = size_of(value.ptr());
     return 2 + varint_size(key_size) + key_size + varint_size(n) + n;
   }
   bool operator<(const Entry& other) const {
@@ -258,7 +270,7 @@ Made seal_features(Sealed* self, PyObject* map) {
   size_t total = 0;
   while (PyDict_Next(map, &at, &key, &value)) {
     Entry entry{nullptr, 0, bytes_of(value, feature_type)};
-    if (!PyUnicode_CheckExact(key) || entry.value == nullptr) return Made::kNo;
+    if (!PyUnicode_CheckExact(key) || !entry.value.is_valid()) return Made::kNo;
     Py_ssize_t n;
     entry.key = PyUnicode_AsUTF8AndSize(key, &n);
     if (entry.key == nullptr) {
@@ -267,7 +279,7 @@ Made seal_features(Sealed* self, PyObject* map) {
     }
     entry.key_size = static_cast<size_t>(n);
     total += 1 + varint_size(entry.size()) + entry.size();
-    entries.push_back(entry);
+    entries.push_back(std::move(entry));
   }
   if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
   char* p;
@@ -280,8 +292,8 @@ Made seal_features(Sealed* self, PyObject* map) {
     p = put_varint(p, entry.key_size);
     p = put(p, entry.key, entry.key_size);
     *p++ = kField2;
-    p = put_varint(p, size_of(entry.value));
-    p = put(p, PyBytes_AsString(entry.value), size_of(entry.value));
+    p = put_varint(p, size_of(entry.value.ptr()));
+    p = put(p, PyBytes_AsString(entry.value.ptr()), size_of(entry.value.ptr()));
   }
   return keep(self, made);
 }
@@ -322,7 +334,7 @@ int init(PyObject* object, PyObject* args, PyObject* kwargs) {
     const Made made = Seal(self, name, value);
     if (made != Made::kNo) return made == Made::kYes ? 0 : -1;
   }
-  Py_CLEAR(self->bytes);
+  hold(self, nullptr);
   PyObject* build = PyObject_GetAttrString(object, "_build");
   if (build == nullptr) return -1;
   PyObject* done = PyObject_Call(build, args, kwargs);
@@ -339,8 +351,8 @@ void dealloc(PyObject* object) {
 }
 
 PyObject* get_sealed(PyObject* object, void*) {
-  PyObject* bytes = reinterpret_cast<Sealed*>(object)->bytes;
-  return Py_NewRef(bytes == nullptr ? Py_None : bytes);
+  nb::object bytes = held_by(reinterpret_cast<Sealed*>(object));
+  return bytes.is_valid() ? bytes.release().ptr() : Py_NewRef(Py_None);
 }
 
 // Only None can be set: from then on the message is kept in Python objects.
@@ -349,7 +361,7 @@ int set_sealed(PyObject* object, PyObject* value, void*) {
     PyErr_SetString(PyExc_TypeError, "sealed can only be set to None");
     return -1;
   }
-  Py_CLEAR(reinterpret_cast<Sealed*>(object)->bytes);
+  hold(reinterpret_cast<Sealed*>(object), nullptr);
   return 0;
 }
 

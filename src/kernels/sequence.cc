@@ -1,5 +1,5 @@
-// A batch of serialized SequenceExamples to columns: the features of the context as those of an Example, and lists whose
-// steps are features each.
+// A batch of serialized SequenceExamples to columns: the features of the context as those of an Example, and lists
+// whose steps are features each.
 #include "columns.h"
 
 namespace feedline {
@@ -13,7 +13,7 @@ struct Steps : Values {
   size_t count_before = 0, lengths_before = 0;  // when the row that is being read began
 };
 
-// The lists beside the context. Of a key that is there twice the last entry counts, so none is read before the row ends.
+// The lists beside the context. Of a key that is there twice the last entry counts: none is read before the row ends.
 class Lists {
  public:
   static constexpr bool kOrdered = true;  // TensorFlow takes no value before its key here
@@ -81,9 +81,11 @@ class Lists {
     const uint32_t around = 0x000A0200u | w.tag();  // for P = 0
     for (; !list.empty(); ++steps) {
       const unsigned char* at = list.at;
-      if (list.left() >= 6 && at[5] <= kSmall && list.left() - 6 >= at[5] && at[0] == kEntry && at[1] == at[5] + 4 &&
-          load<uint32_t>(at + 2) == around + at[5] * 0x01000100u) {
-        list.at += at[5] + 6;
+      const size_t left = list.left();
+      const unsigned size = left < 6 ? kSmall + 1 : at[5];
+      if (size <= kSmall && size <= left - 6 && at[0] == kEntry && at[1] == size + 4 &&
+          load<uint32_t>(at + 2) == around + size * 0x01000100u) {
+        list.at += size + 6;
         if (!sink.packed({at + 6, list.at})) return false;
         continue;
       }
@@ -168,16 +170,18 @@ nb::object places(const Arrays& arrays, const Pieces& pieces) {
   return array;
 }
 
-nb::object list_column(const Arrays& arrays, const Pieces& pieces, const Wanted& w, size_t rows) {
+nb::object list_column(const Arrays& arrays, const Pieces& pieces, const Wanted& w, size_t rows, bool filled) {
   nb::object steps = joined_numbers(arrays, pieces, [](const Steps& s) -> const auto& { return s.steps; });
-  if (w.exact) return nb::make_tuple(padded(arrays, pieces, w, rows), steps, nb::none());
-  nb::object where = w.placed ? places(arrays, pieces) : joined_numbers(arrays, pieces, lengths_of);
+  if (w.exact && filled) return nb::make_tuple(padded(arrays, pieces, w, rows), steps, nb::none());
+  nb::object where = nb::none();
+  if (!w.exact) where = w.placed ? places(arrays, pieces) : joined_numbers(arrays, pieces, lengths_of);
   return nb::make_tuple(joined_values(arrays, pieces, w), steps, where);
 }
 
 nb::object parse_sequences(nb::handle strings, nb::list keys, Vector<const uint8_t> kinds, Vector<const int64_t> sizes,
                            nb::list defaults, nb::list list_keys, Vector<const uint8_t> list_kinds,
-                           Vector<const int64_t> list_sizes, Vector<const uint8_t> needed, int64_t threads) {
+                           Vector<const int64_t> list_sizes, Vector<const uint8_t> needed, int64_t threads,
+                           bool filled) {
   const nb::list held_keys = own_list(keys), held_defaults = own_list(defaults), held_lists = own_list(list_keys);
   const size_t k = held_keys.size(), n = held_lists.size();
   if (kinds.shape(0) != k || sizes.shape(0) != k || held_defaults.size() != k)
@@ -200,7 +204,7 @@ nb::object parse_sequences(nb::handle strings, nb::list keys, Vector<const uint8
     in_context.append(column(arrays, parts, *context.wanted[i], i, done, rows.spans.size()));
   for (size_t i = 0; i < n; ++i) {
     const auto of = [&](const Part<Lists>& part) -> const Steps& { return part.beside.columns[i]; };
-    in_lists.append(list_column(arrays, pieces_of(parts, done, of), *lists.wanted[i], done));
+    in_lists.append(list_column(arrays, pieces_of(parts, done, of), *lists.wanted[i], done, filled));
   }
   return nb::make_tuple(done, in_context, in_lists);
 }
@@ -211,7 +215,7 @@ void register_sequence(nb::module_& m) {
   using namespace nb::literals;
   m.def("parse_sequences", &parse_sequences, "strings"_a, "keys"_a, "kinds"_a.noconvert(), "sizes"_a.noconvert(),
         "defaults"_a, "list_keys"_a, "list_kinds"_a.noconvert(), "list_sizes"_a.noconvert(), "needed"_a.noconvert(),
-        "threads"_a = 1);
+        "threads"_a = 1, "filled"_a = true);
 }
 
 }  // namespace feedline

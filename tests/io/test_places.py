@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 
 import feedline as fl
 from feedline.engine.crew import forced
-from feedline.engine.run import Run
+from feedline.engine.run import Run, blocks
 from feedline.io import places
 from feedline.structure.block import Block, concat
+from feedline.structure.origin import Members, Origin
 
 
 def blocks_of(dataset: Any) -> Block:
@@ -232,3 +234,144 @@ def test_an_error_among_rows_that_are_written_into_their_batch_names_file_and_by
     ds = fl.TFRecordDataset(tmp_path / "a").map(large, num_parallel_calls=2).batch(8)
     with forced("thread"), pytest.raises(fl.errors.InvalidArgumentError, match=r"element 60 \(.*a, byte 1080\)"):
         list(ds)
+
+
+def numbers_in(path: Path, count: int, bad: dict[int, bytes]) -> tuple[fl.Dataset[bytes], Callable[[int], int]]:
+    """A file of examples with a number each, but for bad records; and where each record begins."""
+    records = [bad.get(i, fl.train.example({"x": i}).SerializeToString()) for i in range(count)]
+    with fl.io.TFRecordWriter(str(path)) as writer:
+        writer.write_many(records)
+    return fl.TFRecordDataset(str(path)), lambda i: sum(16 + len(r) for r in records[:i])
+
+
+NUMBER = {"x": fl.io.FixedLenFeature([], fl.int64)}
+
+
+def parsed_quietly(batch: Any) -> Any:
+    return fl.io.parse_example(batch, NUMBER)
+
+
+def parsed_with_effects(batch: Any) -> Any:
+    print(end="")
+    return fl.io.parse_example(batch, NUMBER)
+
+
+def parsed_one_by_one(batch: Any) -> Any:
+    print(end="")
+    return np.array([fl.io.parse_single_example(record, NUMBER)["x"] for record in batch])
+
+
+def parsed_backwards(batch: Any) -> Any:
+    return fl.io.parse_example(batch[::-1], NUMBER)
+
+
+@pytest.mark.parametrize("size", [1, 64])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda ds: ds.batch(4).map(parsed_quietly),
+        lambda ds: ds.batch(4).map(lambda batch: fl.io.parse_example(batch, NUMBER), num_parallel_calls=2),
+        lambda ds: ds.batch(4).map(parsed_with_effects),
+        lambda ds: ds.batch(4).map(parsed_with_effects, num_parallel_calls=2),
+        lambda ds: ds.batch(4).map(parsed_one_by_one),
+        lambda ds: ds.batch(4).map(parsed_backwards),
+        lambda ds: ds.shuffle(7, seed=3).batch(4).map(parsed_quietly),
+        lambda ds: ds.shuffle(7, seed=3).batch(4, drop_remainder=True).prefetch(2).map(parsed_quietly),
+        lambda ds: ds.repeat(2).batch(4, num_parallel_calls=2).skip(1).map(parsed_quietly),
+        lambda ds: ds.map(lambda record: record).batch(4).map(parsed_quietly),
+        lambda ds: ds.padded_batch(4).map(parsed_quietly),
+        lambda ds: ds.batch(4).filter(lambda batch: parsed_quietly(batch)["x"][0] >= 0),
+        lambda ds: ds.batch(4).apply(fl.experimental.parse_example_dataset(NUMBER)),
+        lambda ds: ds.batch(4).parse(NUMBER),
+        lambda ds: fl.Dataset.range(1).interleave(lambda _: ds.batch(4)).map(parsed_quietly),
+    ],
+)
+def test_an_error_in_a_batch_of_records_names_the_file_and_the_byte(tmp_path: Path, use: Any, size: int) -> None:
+    ds, begins = numbers_in(tmp_path / "data", 22, {13: b"\xff"})
+    wanted = rf"failed on element \d \({tmp_path / 'data'}, byte {begins(13)}\): .*example \d is no serialized Example"
+    with blocks(size), pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
+        list(use(ds))
+
+
+def test_the_record_that_an_error_is_about_is_named_among_several_bad_ones(tmp_path: Path) -> None:
+    ds, begins = numbers_in(tmp_path / "data", 16, {5: b"", 6: b"", 9: b"", 10: b"\xff"})
+    it = iter(ds.batch(4).map(parsed_quietly))
+    assert next(it)["x"].tolist() == [0, 1, 2, 3]
+    for bad, number in ((5, 1), (9, 2)):
+        wanted = rf"element {number} \(.*data, byte {begins(bad)}\): .*example {bad % 4} has no feature 'x'"
+        with pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
+            next(it)
+    assert [one["x"].tolist() for one in it] == [[12, 13, 14, 15]]
+    with pytest.raises(fl.errors.InvalidArgumentError, match=rf"byte {begins(5)}\): .*example 1 has no feature"):
+        ds.batch(4).map(parsed_quietly).at(1)
+
+
+def test_an_error_in_a_batch_in_another_process_names_the_file_and_the_byte(tmp_path: Path) -> None:
+    ds, begins = numbers_in(tmp_path / "data", 12, {6: b"\xff"})
+    parsed = ds.batch(4).map(parsed_with_effects, num_parallel_calls=2, workers="process")
+    with pytest.raises(fl.errors.InvalidArgumentError, match=rf"element 1 \(.*data, byte {begins(6)}\)"):
+        list(parsed)
+
+
+def test_an_error_in_a_batch_of_sequences_names_the_file_and_the_byte(tmp_path: Path) -> None:
+    def message(*numbers: int) -> bytes:
+        made = fl.train.SequenceExample()
+        for number in numbers:
+            made.feature_lists.feature_list["x"].feature.add().int64_list.value.append(number)
+        return made.SerializeToString()
+
+    steps = {"x": fl.io.FixedLenSequenceFeature([], fl.int64)}
+    two = fl.train.SequenceExample()
+    two.feature_lists.feature_list["x"].feature.add().int64_list.value.extend([1, 2])
+    wrong = {b"\xff": "is no serialized", b"": "has no feature list", two.SerializeToString(): "2 values"}
+    for bad, why in wrong.items():
+        with fl.io.TFRecordWriter(str(tmp_path / "data")) as writer:
+            writer.write_many([bad if i == 6 else message(i, i) for i in range(10)])
+        at = 6 * (16 + len(message(1, 1)))
+        ds = fl.TFRecordDataset(str(tmp_path / "data"))
+        for parsed in (
+            ds.batch(4).map(lambda batch: fl.io.parse_sequence_example(batch, None, steps)),
+            ds.shuffle(3, seed=1).batch(4).map(lambda batch: fl.io.parse_sequence_example(batch, None, steps)),
+            ds.batch(4).parse(({}, steps)),
+        ):
+            with pytest.raises(fl.errors.InvalidArgumentError, match=rf"element 1 \(.*data, byte {at}\): .*{why}"):
+                list(parsed)
+
+
+def test_examples_that_do_not_fit_together_are_found_and_features_that_do_not_are_not_blamed_on_one(
+    tmp_path: Path,
+) -> None:
+    uneven = fl.train.example({"at": [1, 2], "x": [1]}).SerializeToString()
+    good = fl.train.example({"at": [1], "x": [1]}).SerializeToString()
+    with fl.io.TFRecordWriter(str(tmp_path / "data")) as writer:
+        writer.write_many([good, good, uneven, good])
+    ds = fl.TFRecordDataset(str(tmp_path / "data")).batch(4)
+    sparse = {"s": fl.io.SparseFeature("at", "x", fl.int64, 5)}
+    at = 2 * (16 + len(good))
+    with pytest.raises(fl.errors.InvalidArgumentError, match=rf"element 0 \(.*byte {at}\): .*not as many places"):
+        list(ds.map(lambda batch: fl.io.parse_example(batch, sparse)))
+    none = {"x": fl.io.FixedLenFeature([0], fl.int64)}
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"element 0: .*holds no values"):
+        list(ds.map(lambda batch: fl.io.parse_example(batch, none)))
+
+
+def test_an_error_in_a_batch_of_lines_names_the_file_and_the_byte(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"1,2\n3,4\nfive,6\n")
+    ds = fl.TextLineDataset(str(tmp_path / "data")).batch(2).map(lambda lines: fl.io.decode_csv(lines, [[0], [0]]))
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"element 1 \(.*data, byte 8\): .*record 0 cannot"):
+        list(ds)
+
+
+def test_what_rows_were_stacked_of_stays_known_when_they_are_chosen_and_joined() -> None:
+    members = Members(Origin(100, np.array([0, 10, 20, 30, 40, 50])), np.array([0, 2, 3, 6]))
+
+    def numbers(found: Members) -> list[list[int]]:
+        at = found.origin.numbers().tolist()
+        return [at[a:b] for a, b in pairwise(found.starts.tolist())]
+
+    rows = [[100, 110], [120], [130, 140, 150]]
+    assert numbers(members) == rows and [members.count(i) for i in range(3)] == [2, 1, 3]
+    assert numbers(members.slice(1, 3)) == rows[1:]
+    assert numbers(members.take(np.array([2, 0, 2]))) == [rows[2], rows[0], rows[2]]
+    assert numbers(Members.joined([members.slice(1, 3), members.slice(0, 1)])) == [*rows[1:], rows[0]]
+    assert Members.in_groups(None, 6, 2) is None

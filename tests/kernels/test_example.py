@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import struct
 import threading
@@ -330,3 +331,27 @@ def test_what_is_refused(kernel: ModuleType) -> None:
         kernel.parse_examples([], keys, kinds, sizes, [np.array([1, 2])])
     with pytest.raises(ValueError, match="a default has another size"):
         kernel.parse_examples([], keys, np.array([STRING], np.uint8), sizes, [[]])
+    with pytest.raises(ValueError, match="a default has another size"):
+        kernel.parse_examples([], keys, kinds, np.array([(1 << 61) + 1]), [np.array([1])])
+
+
+def untouched(size: int, beginning: bytes) -> bytes:
+    """So many bytes, of which only the first are written: the others take no memory until somebody looks at them."""
+    make = ctypes.pythonapi.PyBytes_FromStringAndSize
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_char_p, ctypes.c_ssize_t]
+    made: bytes = make(None, size)
+    ctypes.memmove(id(made) + bytes.__basicsize__ - 1, beginning, len(beginning))
+    return made
+
+
+def test_an_example_of_more_than_a_gigabyte_after_a_small_one() -> None:
+    size = (1 << 30) + (1 << 20) if kernels.NATIVE else 1 << 10
+
+    def around(tag: int, inside: bytes, rest: int) -> bytes:
+        return varint(tag << 3 | 2) + varint(len(inside) + rest) + inside
+
+    beginning = around(1, b"", size)  # of the string, then the list, the feature, its entry, and all features
+    beginning = around(1, around(1, around(1, b"k", 0) + around(2, around(1, beginning, size), size), size), size)
+    large = untouched(len(beginning) + size, beginning)
+    small = example(entry(b"k", feature(STRING, [b"x" * 200])))  # its lengths have two bytes
+    assert kernels.parse_examples([small, large], *request(a=(INT, 1, np.array([7]))))[1][0][0].tolist() == [7, 7]

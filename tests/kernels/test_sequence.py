@@ -50,9 +50,12 @@ def plain(result: Any) -> Any:
 
 
 def both(strings: Any, *wanted: Any) -> Any:
-    """What both give, which is the same."""
+    """What both give, which is the same, filled up or not."""
     got = kernels.parse_sequences(strings, *wanted)
     assert plain(got) == plain(reference_example.parse_sequences(strings, *wanted))
+    bare = kernels.parse_sequences(strings, *wanted, filled=False)
+    assert plain(bare) == plain(reference_example.parse_sequences(strings, *wanted, filled=False))
+    assert plain((got[0], got[1])) == plain((bare[0], bare[1]))
     return got
 
 
@@ -279,6 +282,16 @@ def test_random_sequences_in_every_form_of_input() -> None:
         for kernel in (kernels, reference_example):
             assert plain(kernel.parse_sequences((data, offsets, gap), *EVERYTHING)) == plain(got)
             assert plain(kernel.parse_sequences(objects, *EVERYTHING)) == plain(got)
+
+
+def test_lists_need_not_be_filled_up() -> None:
+    rows = [sequence(b"", steps(b"x", *(feature(INT, [i, k]) for k in range(i)))) for i in (2, 0, 1)]
+    wanted = (*NO_CONTEXT, *lists(x=(INT, 2, False)))
+    assert shown(both(rows, *wanted)[2]) == [([2, 0, 2, 1, 0, 0, 0, 0, 1, 0, 0, 0], [2, 0, 1], None)]
+    assert shown(kernels.parse_sequences(rows, *wanted, filled=False)[2]) == [([2, 0, 2, 1, 1, 0], [2, 0, 1], None)]
+    huge = [sequence(b"", steps(b"x", *[b""] * 100_000)), *[b""] * 100_000]  # steps that have no values
+    done, _, ((flat, counts, _),) = kernels.parse_sequences(huge, *NO_CONTEXT, *lists(x=(INT, 0, False)), filled=False)
+    assert (done, len(flat), counts[0]) == (100_001, 0, 100_000)
 
 
 def test_threads_give_the_same() -> None:

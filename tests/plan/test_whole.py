@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,12 @@ def with_dict_inside(record: Any) -> Any:
     """Its features are written in its body."""
     features = {"a": fl.io.FixedLenFeature([], fl.int64), "b": io.FixedLenFeature([2], fl.int64, default_value=[0, 0])}
     parsed = fl.io.parse_single_example(record, features)
+    label = parsed.pop("a")
+    return parsed, label
+
+
+def with_nothing_left(record: Any) -> Any:
+    parsed = fl.io.parse_single_example(record, {"a": NUMBER})
     label = parsed.pop("a")
     return parsed, label
 
@@ -123,6 +130,8 @@ PARSING: dict[str, Any] = {
     "item of a dict": lambda record: parse_single_example(record, TABLE["features"]),
     "one example": lambda record: io.parse_example(record, FEATURES),
     "every kind": lambda record: parse_single_example(record, EVERY_KIND),
+    "in another dict": lambda record: {**parse_single_example(record, FEATURES)},
+    "with nothing left": with_nothing_left,
 }
 
 
@@ -196,7 +205,6 @@ class Property:
         lambda record: parse_single_example(record, {"a": io.FixedLenFeature([], fl.int64, record)}),
         lambda record: parse_single_example(record, {"a": [record]}),
         lambda record: str(parse_single_example(record, FEATURES)),
-        lambda record: {**parse_single_example(record, FEATURES)},
         lambda *record: parse_single_example(record[0], FEATURES),
         lambda record: io.FixedLenFeature([], fl.int64),
         lambda record: FEATURES,
@@ -324,11 +332,14 @@ def test_elements_with_several_parts() -> None:
     assert [e["a"] for e in in_dicts] == [0, 1]
 
 
-def test_what_is_no_string_fails_as_ever() -> None:
+def test_what_is_no_string_fails_as_ever(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="serialized messages, which are strings, got int64"):
         list(fl.Dataset.range(3).map(PARSING["lambda"]))
-    with pytest.raises(InvalidArgumentError, match=r"takes one string, got the shape \[2\]"):
-        list(fl.Dataset.from_tensor_slices(records(4)).batch(2).map(PARSING["lambda"]))
+    with fl.io.TFRecordWriter(str(tmp_path / "data")) as writer:
+        writer.write_many(records(4))
+    for ds in (fl.Dataset.from_tensor_slices(records(4)), fl.TFRecordDataset(str(tmp_path / "data"))):
+        with pytest.raises(InvalidArgumentError, match=r"takes one string, got the shape \[2\]"):
+            list(ds.batch(2).map(PARSING["lambda"]))
 
 
 def test_functions_that_parse_and_compute_run_for_many_rows_too() -> None:

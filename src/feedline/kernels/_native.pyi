@@ -67,6 +67,7 @@ def parse_sequences(
     list_sizes: NDArray[np.int64],
     needed: NDArray[np.uint8],
     threads: int = 1,
+    filled: bool = True,
 ) -> tuple[
     int,
     list[tuple[NDArray[Any], NDArray[np.int64] | None]],

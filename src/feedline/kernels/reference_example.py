@@ -83,6 +83,7 @@ def parse_sequences(
     list_sizes: Int64,
     needed: NDArray[np.uint8],
     threads: int = 1,
+    filled: bool = True,
 ) -> tuple[int, list[tuple[NDArray[Any], Int64 | None]], list[tuple[NDArray[Any], Int64, Int64 | None]]]:
     """The features and feature lists of serialized `SequenceExample` messages, as columns, up to the first bad one.
 
@@ -92,10 +93,10 @@ def parse_sequences(
     n values, otherwise, for -1 and -2, any number. A message without a list that is `needed` is bad.
 
     Returns how many messages are good before the first that is not, a pair for each key of the context as
-    `parse_examples` does, and three arrays for each list: with a size the values of each message, filled up with zeros
-    or empty strings to the most steps, how many steps each has, and None; otherwise all values, how many steps each
-    message has, and how many values each step has, or for -2 where each value is: the numbers of its message, its step,
-    and its place in that.
+    `parse_examples` does, and three arrays for each list: with a size the values of each message, if `filled` with
+    zeros or empty strings up to the most steps, how many steps each has, and None; otherwise all values, how many steps
+    each message has, and how many values each step has, or for -2 where each value is: the numbers of its message, its
+    step, and its place in that.
 
     >>> step = b"\\x0a\\x05\\x1a\\x03\\x0a\\x01\\x07"
     >>> data = b"\\x12\\x15\\x0a\\x13\\x0a\\x01a\\x12\\x0e" + step + step
@@ -124,7 +125,7 @@ def parse_sequences(
             break
     done = len(lists)
     in_context = [_column([row[key] for row in contexts[:done]], *asked[key][:2]) for key in asked]
-    return done, in_context, [_list([row[key] for row in lists], *asked_lists[key][:2]) for key in asked_lists]
+    return done, in_context, [_list([row[key] for row in lists], *asked_lists[key][:2], filled) for key in asked_lists]
 
 
 def _feature(data: bytes, span: Span | None, kind: int, size: int, default: Any) -> Any:
@@ -162,11 +163,11 @@ def _values(data: bytes, span: Span, kind: int) -> Any:
     return None if number is None else values(data, span, strict=True)
 
 
-def _list(rows: list[list[Any]], kind: int, size: int) -> tuple[NDArray[Any], Int64, Int64 | None]:
+def _list(rows: list[list[Any]], kind: int, size: int, filled: bool) -> tuple[NDArray[Any], Int64, Int64 | None]:
     steps = np.array([len(row) for row in rows], np.int64)
-    if size < 0:
-        flat, lengths = _column([step for row in rows for step in row], kind, size)
-        return flat, steps, lengths if size == -1 else _places(rows)
+    if size < 0 or not filled:
+        flat, lengths = _column([step for row in rows for step in row], kind, -1)
+        return flat, steps, None if size >= 0 else lengths if size == -1 else _places(rows)
     longest = int(steps.max(initial=0))
     out: NDArray[Any] = np.empty((len(rows), longest * size), [None, object, np.float32, np.int64][kind])
     out[...] = b"" if kind == 1 else 0

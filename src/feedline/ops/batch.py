@@ -14,7 +14,7 @@ from feedline.plan.cardinality import divided
 from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.structure.block import Array, Block, Ungroupable, concat, group
+from feedline.structure.block import Array, Block, Members, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 
@@ -159,9 +159,11 @@ class Batch(Grouped):
 
     def _checked(self, rows: Block, size: int) -> Block:
         try:
-            return self.stack(rows, size)
+            batches = self.stack(rows, size)
         except Ungroupable as e:
             raise e.error from None
+        batches.members = Members.in_groups(rows.origin, rows.n, size)
+        return batches
 
 
 def stacked(rows: Block, size: int, lends: bool = False) -> Block:
@@ -180,6 +182,8 @@ def in_groups(stack: Stack, rows: Block, size: int) -> tuple[Block, OpError | No
             break
         except Ungroupable as e:  # a component looked at later may fail in an earlier group
             error, stop = e.error, e.at * size
+    if stop:
+        done.members = Members.in_groups(rows.origin, stop, size)
     after = stop + size if error is not None else stop
     return done, error, rows.slice(after, rows.n) if after < rows.n else None
 

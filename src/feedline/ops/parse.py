@@ -11,18 +11,16 @@ from feedline.io.parsing.infer import SequenceFeatures, infer_features
 from feedline.io.parsing.sequence import SequenceParser
 from feedline.ops.batch import Grouped, batch
 from feedline.ops.nested import Flattened
-from feedline.ops.parse_example_dataset import parsed
+from feedline.ops.parse_example_dataset import blamed, parsed, parsed_rows
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan import arguments
 from feedline.plan.face import F, sample
-from feedline.plan.function import infer
 from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
 
-SAMPLES = 4
 MOST_NAMES = 10_000
 MOST_NESTED = 16
 RECORDS = TensorSpec([], string), TensorSpec([None], string)
@@ -68,40 +66,24 @@ class Parse(RowWise):
 
     def spec(self) -> Any:
         """What the features are; batches of records have their dimension in front."""
-        parser = self.features.parser
-        spec = _checked(self.input.element_spec)
-        if isinstance(parser, ExampleParser):
-            return parser.spec(tuple(spec.shape))
-        blocks = sample(self, SAMPLES)
-        return infer(blocks) if blocks else None
+        return self.features.parser.element_spec(tuple(_checked(self.input.element_spec).shape))
 
     @property
     def spec_known(self) -> bool:
-        """Not before files have been read for it, or elements."""
-        given = self.features.given
-        return "element_spec" in self.__dict__ or (isinstance(given, Mapping) and self.input.spec_known)
+        """Not before files have been read for it."""
+        return "element_spec" in self.__dict__ or (self.features.given is not None and self.input.spec_known)
 
     def apply(self, block: Block) -> Block:
-        """All rows at once, where they are Examples."""
+        """All rows at once, but for batches of sequences."""
         if block.n == 0:
             return block
         parser = self.features.parser
         _checked(block.spec())
-        if isinstance(parser, ExampleParser):
-            return parsed(parser, block)
-        done: list[Any] = []
-        for i, strings in enumerate(block.rows()):
-            try:
-                context, sequences, lengths = parser(strings)
-            except InvalidArgumentError as e:
-                raise RowFailed(i, Block.of_elements(done) if done else None, e) from None
-            done.append((context, sequences) if isinstance(strings, bytes) else (context, sequences, lengths))
-        return Block.of_elements(done)
+        return parsed(parser, block)
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
-        """Names the element."""
-        what = str(failed.error).removeprefix("parse: ")
-        return InvalidArgumentError(f"parse at step {self.position} failed{failed.on(number)}: {what}")
+        """Names the element, and where the bad record in it lies."""
+        return blamed(self, failed, number)
 
     @property
     def indexable(self) -> bool:
@@ -110,12 +92,7 @@ class Parse(RowWise):
 
     def rows(self, index: Array) -> Block:
         """Just these rows, parsed."""
-        records = self.input.rows(index)
-        try:
-            return self.apply(records)
-        except RowFailed as failed:
-            failed.locate(records)
-            raise self.blame(failed, int(index[failed.index])) from failed.error
+        return parsed_rows(self, index)
 
 
 def _parser_for(features: Any) -> ExampleParser | SequenceParser:

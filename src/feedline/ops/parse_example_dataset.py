@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.parsing.example import ExampleParser
+from feedline.io.parsing.sequence import SequenceParser
 from feedline.plan.arguments import integer, plan_of
 from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.structure.block import Array, Block, concat, slice_column
@@ -36,6 +37,10 @@ class ParseExample(RowWise):
         """All batches at once, as far as they have one size."""
         return parsed(self.parser, block)
 
+    def blame(self, failed: RowFailed, number: int) -> Exception:
+        """Names the batch, and where the bad example in it lies."""
+        return blamed(self, failed, number)
+
     @property
     def indexable(self) -> bool:
         """Where the input is."""
@@ -43,14 +48,11 @@ class ParseExample(RowWise):
 
     def rows(self, index: Array) -> Block:
         """Just these batches, parsed."""
-        try:
-            return self.apply(self.input.rows(index))
-        except RowFailed as failed:
-            raise failed.error from None
+        return parsed_rows(self, index)
 
 
-def parsed(parser: ExampleParser, block: Block) -> Block:
-    """Rows that are examples, or batches of them, as dicts of features. Raises `RowFailed` for the first bad one."""
+def parsed(parser: ExampleParser | SequenceParser, block: Block) -> Block:
+    """Rows that are examples, or batches of them, as their features. Raises `RowFailed` for the first bad one."""
     parts: list[Block] = []
     at = 0
     while at < block.n:
@@ -61,11 +63,27 @@ def parsed(parser: ExampleParser, block: Block) -> Block:
             at += done
         if at < block.n:  # by itself it says what is wrong with it, or that nothing is
             try:
-                parts.append(Block.of_elements([parser(block.element(at))]))
+                parts.append(Block.of_elements([parser.element(block.element(at))]))
             except InvalidArgumentError as e:
                 raise RowFailed(at, concat(parts) if parts else None, e) from None
             at += 1
     return concat(parts) if parts else block
+
+
+def blamed(step: RowWise, failed: RowFailed, number: int) -> InvalidArgumentError:
+    """The error for a row that cannot be parsed."""
+    what = str(failed.error).removeprefix(f"{step.op}: ")
+    return InvalidArgumentError(f"{step.op} at step {step.position} failed{failed.on(number)}: {what}")
+
+
+def parsed_rows(step: RowWise, index: Array) -> Block:
+    """The rows with these numbers, for a step that parses."""
+    records = step.input.rows(index)
+    try:
+        return step.apply(records)
+    except RowFailed as failed:
+        failed.locate(records)
+        raise step.blame(failed, int(index[failed.index])) from failed.error
 
 
 def checked_input(plan: Node) -> Node:

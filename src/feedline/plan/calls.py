@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import zlib
+from typing import Any, NamedTuple
 
-from feedline.structure.block import Block
+import numpy as np
+
+from feedline.structure.block import Block, rows_of
 
 
 class RowFailed(Exception):
     """`apply` failed on row `index` of its block; `done` are the finished rows before it, `path` the leaf at fault, and
-    `place` where the row comes from, in words, if it was read from a file.
+    `place` where the row comes from, in words, if it was read from a file; for a batch, the one in it that is to blame.
     """
 
     def __init__(self, index: int, done: Block | None, error: Exception, path: str = "") -> None:
@@ -21,11 +24,37 @@ class RowFailed(Exception):
         """Looks up the place of the row in the block that `apply` was given."""
         if block.origin is not None:
             self.place = block.origin.place(self.index)
+        elif block.members is not None:
+            member = _to_blame(block, self.index, getattr(self.error, "culprit", None))
+            self.place = "" if member is None else block.members.place(self.index, member)
 
     def on(self, number: int | None) -> str:
         """The row, element `number` of the iteration, as errors name it."""
         element = "" if number is None else f" on element {number}"
         return f"{element} ({self.place})" if self.place else element
+
+
+def _to_blame(block: Block, row: int, culprit: tuple[int, int] | None) -> int | None:
+    """The number, in a batch, of the string that an error is about; None where it is about none of them. The function
+    may have chosen among the strings: it is the one with that number only if it is the same.
+    """
+    if culprit is None or block.members is None:
+        return None
+    number, checksum = culprit
+    for column in block.slice(row, row + 1).columns:
+        strings = _strings(rows_of(column)[0])
+        if len(strings) == block.members.count(row):
+            same = [i for i, string in enumerate(strings) if zlib.crc32(string) == checksum]
+            if same:
+                return number if number in same else same[0]
+    return None
+
+
+def _strings(value: Any) -> list[bytes]:
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "O" or value.ndim != 1:
+        return []
+    strings: list[bytes] = value.tolist()
+    return strings
 
 
 class Parallel(NamedTuple):

@@ -56,7 +56,7 @@ class Element(Part):
 
 
 class Results(Part):
-    """The dict that the call gave, with columns or specs in it."""
+    """A dict that the call gave, with columns or specs in it."""
 
     __slots__ = ()
 
@@ -126,9 +126,14 @@ class _Run:
                     stack[-arg][key] = value
                     self._made(stack[-arg], [value])
                 case "update":
-                    more = _exactly(dict, stack.pop())
+                    more = _mapping(stack.pop())
                     stack[-arg].update(more)
                     self._made(stack[-arg], more.values())
+                case "unpack":
+                    parts = _exactly(tuple, stack.pop())
+                    if len(parts) != arg:
+                        raise Unknown
+                    stack += reversed(parts)
                 case "pop":
                     stack.pop()
                 case "return":
@@ -170,7 +175,10 @@ class _Run:
         found = self.call(form, first.value, args, keywords)
         if found is None:
             raise Unknown
-        return Results(found)
+        if type(found) is dict:
+            return Results(found)
+        dicts = tuple([Results(one) for one in found])
+        return self._made(dicts, dicts)
 
     def _holds_parts(self, args: list[Any], keywords: dict[str, Any]) -> bool:
         """True where something that is not known is among arguments that must be."""
@@ -211,7 +219,7 @@ class WholeFunction:
             if found is None:
                 return None
             done.append(found[0])
-            return found[1] or None
+            return found[1] if found[0] else None
 
         result = self._run(block.columns, call)
         if result is None:
@@ -248,7 +256,8 @@ class WholeFunction:
                 result = run.result(self.given, [*args, *elements], dict(keywords))
             else:
                 result = run.through(self.steps, self._arguments(elements))
-            return _unwrapped(result) if run.called else None
+            made = _unwrapped(result)
+            return made if run.called and flatten(made)[0] else None
         except Unknown:
             return None
         except Exception:  # features that are no features, and whatever else a call for an element will tell better
@@ -320,6 +329,7 @@ _COUNTED = {
     "LIST_EXTEND": "extend",
     "MAP_ADD": "add",
     "DICT_UPDATE": "update",
+    "UNPACK_SEQUENCE": "unpack",
     "CALL": "call",
 }
 _PLAIN = {
@@ -408,11 +418,19 @@ def _attribute(value: Any, name: str) -> Any:
 
 
 def _item(value: Any, key: Any) -> Any:
-    """An item of a dict; of the call's results it is a part that may be returned."""
+    """An item of a dict, or of a tuple; of the call's results it is a part that may be returned."""
+    if type(value) is tuple and type(key) is int and -len(value) <= key < len(value):
+        return value[key]
     held = value.value if type(value) is Results else value
     if type(held) is not dict or type(key) not in (str, int) or key not in held:
         raise Unknown
     return Part(held[key]) if held is not value else held[key]
+
+
+def _mapping(value: Any) -> dict[Any, Any]:
+    if type(value) is Results:
+        return {key: Part(held) for key, held in value.value.items()}
+    return _exactly(dict, value)  # type: ignore[no-any-return]
 
 
 def _key(key: Any) -> Any:
@@ -434,7 +452,7 @@ def _first_name(function: Any) -> str:
 
 def _unwrapped(result: Any) -> Any:
     """The returned structure with the columns in it; nothing else may be in it."""
-    if type(result) is Part or (type(result) is Results and result.value):
+    if type(result) is Part or type(result) is Results:
         return result.value
     if type(result) is tuple and result:
         return tuple([_unwrapped(part) for part in result])

@@ -8,6 +8,7 @@ cache, a window) is marked read-only, and so are the rows handed out of it.
 
 Rows that were read from a file may say where they lie there: the block's `origin`, which a checkpoint holds instead.
 Who only chooses and orders rows keeps it; who makes others of them, and would make the same again, adds itself to it.
+Who stacks them leaves word of where each of them lies, for messages: the block's `members`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from feedline.errors import InvalidArgumentError, OpError
 from feedline.structure import ragged, sparse, strings, types
 from feedline.structure.memory import concatenate, copied, taken
 from feedline.structure.nest import LEAF, Tree, flatten
+from feedline.structure.origin import Members as Members
 from feedline.structure.origin import Origin as Origin
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
@@ -66,10 +68,12 @@ class Objects:
 class Block:
     """`n` elements: one column per leaf of `tree`."""
 
-    __slots__ = ("columns", "n", "origin", "tree")
+    __slots__ = ("columns", "members", "n", "origin", "tree")
 
-    def __init__(self, columns: list[Column], n: int, tree: Tree, origin: Origin | None = None) -> None:
-        self.columns, self.n, self.tree, self.origin = columns, n, tree, origin
+    def __init__(
+        self, columns: list[Column], n: int, tree: Tree, origin: Origin | None = None, members: Members | None = None
+    ) -> None:
+        self.columns, self.n, self.tree, self.origin, self.members = columns, n, tree, origin, members
 
     @staticmethod
     def of_elements(elements: Sequence[Any]) -> Block:
@@ -90,12 +94,14 @@ class Block:
             return self
         stop = min(stop, self.n)
         origin = None if self.origin is None else self.origin.slice(start, stop)
-        return Block([slice_column(c, start, stop) for c in self.columns], stop - start, self.tree, origin)
+        members = None if self.members is None else self.members.slice(start, stop)
+        return Block([slice_column(c, start, stop) for c in self.columns], stop - start, self.tree, origin, members)
 
     def take(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory."""
         origin = None if self.origin is None else self.origin.take(index)
-        return Block([take_rows(c, index) for c in self.columns], len(index), self.tree, origin)
+        members = None if self.members is None else self.members.take(index)
+        return Block([take_rows(c, index) for c in self.columns], len(index), self.tree, origin, members)
 
     def rows(self) -> list[Any]:
         """The elements, as users see them."""
@@ -142,7 +148,7 @@ class Block:
         order = tree.order_of(self.tree)
         if order is None:
             raise TypeError(f"elements of structure {self.tree!r} where {tree!r} was expected")
-        return Block([self.columns[i] for i in order], self.n, tree, self.origin)
+        return Block([self.columns[i] for i in order], self.n, tree, self.origin, self.members)
 
     def __len__(self) -> int:
         return self.n
@@ -158,7 +164,10 @@ def concat(blocks: Sequence[Block]) -> Block:
     tree = blocks[0].tree
     blocks = [b.reordered(tree) for b in blocks]
     columns = [concat_columns(list(parts)) for parts in zip(*(b.columns for b in blocks), strict=True)]
-    return Block(columns, sum(b.n for b in blocks), tree, _joined([b for b in blocks if b.n]))
+    filled = [b for b in blocks if b.n]
+    members = [b.members for b in filled if b.members is not None]
+    told = Members.joined(members) if members and len(members) == len(filled) else None
+    return Block(columns, sum(b.n for b in blocks), tree, _joined(filled), told)
 
 
 def _joined(blocks: list[Block]) -> Origin | None:

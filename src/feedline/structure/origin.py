@@ -47,3 +47,49 @@ class Origin:
     def through(self, maker: Any) -> Origin:
         """That of what a node makes of the rows, one of each."""
         return Origin(self.base, self.offsets, (*self.makers, maker))
+
+
+class Members:
+    """Where the rows come from that a block's rows were stacked of: for its row i those of `origin` from `starts[i]` to
+    `starts[i + 1]`.
+    """
+
+    __slots__ = ("origin", "starts")
+
+    def __init__(self, origin: Origin, starts: Array) -> None:
+        self.origin, self.starts = origin, starts
+
+    @staticmethod
+    def in_groups(origin: Origin | None, rows: int, size: int) -> Members | None:
+        """Those of so many rows in groups of `size`; None where they do not say where they come from."""
+        return None if origin is None else Members(origin, np.arange(0, rows + 1, size))
+
+    def count(self, row: int) -> int:
+        """How many rows a row was stacked of."""
+        return int(self.starts[row + 1] - self.starts[row])
+
+    def place(self, row: int, member: int) -> str:
+        """Where one of the rows lies that a row was stacked of, in words."""
+        return self.origin.place(int(self.starts[row]) + member)
+
+    def slice(self, start: int, stop: int) -> Members:
+        """Those of the rows start to stop."""
+        return Members(self.origin, self.starts[start : stop + 1])
+
+    def take(self, index: Array) -> Members:
+        """Those of the rows with these numbers."""
+        first, counts = self.starts[:-1].take(index), np.diff(self.starts).take(index)
+        starts = _starts(counts)
+        rows = np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
+        return Members(self.origin.take(rows), starts)
+
+    @staticmethod
+    def joined(parts: list[Members]) -> Members:
+        """Those of the rows of several blocks, one after another."""
+        numbers = [m.origin.slice(int(m.starts[0]), int(m.starts[-1])).numbers() for m in parts]
+        counts = np.concatenate([np.diff(m.starts) for m in parts])
+        return Members(Origin(0, np.concatenate(numbers)), _starts(counts))
+
+
+def _starts(counts: Array) -> Array:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])

@@ -12,16 +12,19 @@ from typing import Any, Protocol
 
 from feedline.structure.block import Column
 
+Parts = dict[str, Any] | tuple[dict[str, Any], ...]
+"""A column, or a spec, for each value in what such a function gives: a dict, or several."""
+
 
 class Whole(Protocol):
     """The other form of a function. Both methods take the function's arguments, where the first is not an element but a
     column of them, or their spec. Both give None for arguments only the function itself knows what to do with.
     """
 
-    def columns(self, column: Column, *args: Any, **kwargs: Any) -> tuple[int, dict[str, Column]] | None:
+    def columns(self, column: Column, *args: Any, **kwargs: Any) -> tuple[int, Parts] | None:
         """How many elements can be done before the first that cannot, and the columns of their results."""
 
-    def spec(self, spec: Any, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+    def spec(self, spec: Any, *args: Any, **kwargs: Any) -> Parts | None:
         """The spec of the results for elements of this spec; None as the spec stands for any the function takes."""
 
 

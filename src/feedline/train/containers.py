@@ -38,6 +38,9 @@ class Values(MutableSequence[Any]):
         self._scalar, self._changed = scalar, changed
         self._items: list[Any] = []
 
+    def _listen(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+
     def _checked(self, values: Iterable[Any]) -> list[Any]:
         try:
             found = values.tolist() if isinstance(values, np.ndarray) else list(values)
@@ -96,6 +99,11 @@ class MessageList(MutableSequence[Any]):
         self._kind, self._changed = kind, changed
         self._items: list[Any] = []
 
+    def _listen(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        for message in self._items:
+            message._listen(changed)
+
     def add(self, **fields: Any) -> Any:
         """Adds a new message with these fields, and gives it."""
         return self._put(len(self._items), self._kind(**fields))
@@ -147,9 +155,19 @@ class MessageMap(MutableMapping[str, Any]):
     def __getitem__(self, key: str | bytes) -> Any:
         key = as_key(key)
         found = self._items.get(key)
-        return self._put(key, self._kind()) if found is None else found
+        if found is None:
+            made = self._kind()
+            made._listen(self._changed)
+            found = self._items.setdefault(key, made)
+            self._changed()
+        return found
 
     get_or_create = __getitem__
+
+    def _listen(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        for message in self._items.values():
+            message._listen(changed)
 
     def _put(self, key: str, value: Any) -> Any:
         value._listen(self._changed)

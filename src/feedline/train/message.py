@@ -9,6 +9,9 @@ A class lists its fields, each of which is one of
 
 A message that was made in one go, and that nobody has looked into since, may be nothing but its bytes (`sealed`). It is
 opened by the first that asks for one of its other slots, which are not there until then.
+
+Threads may read a message together, and one may change it while others read: they see it with a change or without, as
+long as the change is one call.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any, ClassVar, Self
 from feedline import wire
 from feedline.errors import InvalidArgumentError
 from feedline.kernels.sealed import Sealed
+from feedline.sharing import Guard
 from feedline.train.containers import MessageList, MessageMap, Scalar, Values, escaped
 from feedline.wire import DELIMITED, WireError
 
@@ -33,6 +37,7 @@ class Field:
     def __set_name__(self, owner: type[Message], name: str) -> None:
         self.name = name
         owner._fields = {**owner._fields, name: self}
+        owner._numbered = {**owner._numbered, self.number: self}
 
     def __get__(self, message: Message | None, owner: type[Message]) -> Any:
         return self if message is None else self.held(message)
@@ -44,9 +49,11 @@ class Field:
     def held(self, message: Message) -> Any:
         """What the message holds in this field, made now if need be."""
         found = message._held.get(self.name)
-        if found is None:
-            found = message._held[self.name] = self.empty(message)
-        return found
+        return message._held.setdefault(self.name, self.empty(message)) if found is None else found
+
+    def changed(self, message: Message) -> Callable[[], None]:
+        """What is called when something that this field of the message holds is changed."""
+        return message.SetInParent
 
     def empty(self, message: Message) -> Any:
         """What the field holds at first."""
@@ -76,7 +83,7 @@ class Repeated(Field):
 
     def empty(self, message: Message) -> Values:
         """An empty list."""
-        return Values(self.kind, message.SetInParent)
+        return Values(self.kind, self.changed(message))
 
     def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
         """One value, or many in packed form."""
@@ -87,7 +94,7 @@ class Repeated(Field):
 
     def serialize(self, held: Values) -> bytes:
         """Numbers packed, strings one by one."""
-        return self.kind.write(self.number, held._items)
+        return self.kind.write(self.number, held._items.copy())
 
     def text(self, held: Values, indent: str) -> str:
         """A line per value."""
@@ -101,8 +108,12 @@ class Sub(Field):
         """An empty message that is not there yet."""
         made: Message = self.kind()
         made._present = False
-        made._listen(lambda: message._appeared(self))
+        made._listen(self.changed(message))
         return made
+
+    def changed(self, message: Message) -> Callable[[], None]:
+        """It is there, then."""
+        return lambda: message._appeared(self)
 
     def is_set(self, held: Message) -> bool:
         """True when it is there, empty or not."""
@@ -130,7 +141,7 @@ class Messages(Field):
 
     def empty(self, message: Message) -> MessageList:
         """An empty list."""
-        return MessageList(self.kind, message.SetInParent)
+        return MessageList(self.kind, self.changed(message))
 
     def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
         """Adds one message."""
@@ -140,7 +151,7 @@ class Messages(Field):
 
     def serialize(self, held: MessageList) -> bytes:
         """The messages with their lengths."""
-        return b"".join(wire.delimited(self.number, m.SerializeToString()) for m in held)
+        return b"".join(wire.delimited(self.number, m.SerializeToString()) for m in held._items.copy())
 
     def text(self, held: MessageList, indent: str) -> str:
         """Each message in braces."""
@@ -152,7 +163,7 @@ class Map(Field):
 
     def empty(self, message: Message) -> MessageMap:
         """An empty map."""
-        return MessageMap(self.kind, message.SetInParent)
+        return MessageMap(self.kind, self.changed(message))
 
     def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
         """Adds one entry; of several with one key the last stays."""
@@ -169,18 +180,24 @@ class Map(Field):
     def serialize(self, held: MessageMap) -> bytes:
         """An entry per key."""
         return b"".join(
-            wire.delimited(self.number, wire.delimited(1, key) + wire.delimited(2, held[key].SerializeToString()))
-            for key in sorted(map(str.encode, held))
+            wire.delimited(self.number, wire.delimited(1, key) + wire.delimited(2, value.SerializeToString()))
+            for key, value in _in_order(held)
         )
 
     def text(self, held: MessageMap, indent: str) -> str:
         """Each entry in braces."""
         out = ""
-        for key in sorted(map(str.encode, held)):
-            value = held[key]._text(indent + "    ")
+        for key, value in _in_order(held):
             out += f'{indent}{self.name} {{\n{indent}  key: "{escaped(key, True)}"\n'
-            out += f"{indent}  value {{\n{value}{indent}  }}\n{indent}}}\n"
+            out += f"{indent}  value {{\n{value._text(indent + '    ')}{indent}  }}\n{indent}}}\n"
         return out
+
+
+def _in_order(held: MessageMap) -> list[tuple[bytes, Message]]:
+    return sorted((key.encode(), value) for key, value in held._items.copy().items())
+
+
+_opening = Guard()
 
 
 def _utf8(key: bytes) -> str:
@@ -211,6 +228,7 @@ class Message(Sealed):
     __hash__ = None  # type: ignore[assignment]
 
     _fields: ClassVar[dict[str, Field]] = {}
+    _numbered: ClassVar[dict[int, Field]] = {}
     _oneof: ClassVar[str] = ""
     """The name under which all fields of the class exclude each other."""
 
@@ -224,12 +242,25 @@ class Message(Sealed):
 
     def __getattr__(self, name: str) -> Any:
         data = self.sealed
-        if data is None or name not in Message.__slots__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.sealed = None
-        self._empty()
-        self._parse(data, 0, len(data))
-        return getattr(self, name)
+        if data is not None and name in Message.__slots__:
+            self._open(data)
+        return object.__getattribute__(self, name)
+
+    def _open(self, data: bytes) -> None:
+        """Puts what the bytes say into the slots. Threads may do so at once; the first one to be done decides, and
+        nobody sees less than all of it.
+        """
+        made = type(self).__new__(type(self))
+        made._empty()
+        made._parse(data, 0, len(data))
+        with _opening:
+            if self.sealed is None:
+                return
+            for name, held in made._held.items():
+                held._listen(self._fields[name].changed(self))
+            self._present, self._unknown, self._changed = True, made._unknown, None
+            self._held = made._held
+            self.sealed = None
 
     def _build(self, **values: Any) -> None:
         self._empty()
@@ -256,15 +287,18 @@ class Message(Sealed):
     def _appeared(self, field: Sub) -> None:
         """A message in this one is there now; where the fields exclude each other, the others are not any more."""
         if self._oneof:
-            for name in [n for n in self._held if n != field.name]:
-                self._held.pop(name)._changed = None
+            for name in self._held.copy().keys() - {field.name}:
+                other = self._held.pop(name, None)
+                if other is not None:
+                    other._changed = None
         self.SetInParent()
 
     def _set_fields(self) -> list[tuple[Field, Any]]:
+        found = self._held
         return [
-            (field, self._held[name])
+            (field, held)
             for name, field in self._fields.items()
-            if name in self._held and field.is_set(self._held[name])
+            if (held := found.get(name)) is not None and field.is_set(held)
         ]
 
     def SetInParent(self) -> None:
@@ -326,8 +360,9 @@ class Message(Sealed):
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
         """The message in protobuf's format. Equal messages give equal bytes, with or without `deterministic`."""
-        if self.sealed is not None:
-            return self.sealed
+        data = self.sealed
+        if data is not None:
+            return data
         return b"".join([*(field.serialize(held) for field, held in self._set_fields()), self._unknown])
 
     SerializePartialToString = SerializeToString
@@ -365,9 +400,8 @@ class Message(Sealed):
         return True
 
     def _parse(self, data: bytes, start: int, end: int) -> None:
-        known = {field.number: field for field in self._fields.values()}
         for number, kind, value, begin, after in wire.fields(data, start, end):
-            field = known.get(number)
+            field = self._numbered.get(number)
             if field is None or not field.parse(self, kind, value, data):
                 self._unknown += data[begin:after]
 

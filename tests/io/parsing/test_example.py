@@ -353,6 +353,19 @@ def test_the_first_bad_example_is_named() -> None:
             io.parse_example([good, good, bad, b"?", good], features)
 
 
+def test_examples_before_one_with_half_a_step_are_what_they_are_by_themselves() -> None:
+    records = [example(a=[i], s=[i] * (3 if i == 5 else 2)) for i in range(10)]
+    features = {
+        "a": io.FixedLenFeature([], fl.int64),
+        "s": io.FixedLenSequenceFeature([2], fl.int64, allow_missing=True),
+    }
+    done, columns = _parser(features, "parse_single_example").rows(records)
+    assert done == 5 and columns["a"].tolist() == [0, 1, 2, 3, 4]
+    ds = fl.Dataset.from_tensor_slices(records).map(lambda record: io.parse_single_example(record, features))
+    (batch,) = ds.ignore_errors().batch(10)
+    assert batch["a"].tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9] == batch["s"][:, 0, 0].tolist()
+
+
 def test_keys_that_are_no_text() -> None:
     odd = wire.delimited(1, wire.delimited(1, wire.delimited(1, b"\xff\xfe") + wire.delimited(2, ints(1))))
     assert found(odd + raw(a=ints(2))) == {"a": [2]}

@@ -15,6 +15,8 @@ from tests.harness import compare
 import feedline as fl
 from feedline import wire
 from feedline.io.parsing.sequence import SequenceParser
+from feedline.structure.block import Block
+from feedline.structure.nest import flatten
 
 io, train = fl.io, fl.train
 
@@ -203,3 +205,24 @@ def test_the_kernel_and_one_after_another_give_the_same(tmp_path: Path) -> None:
                 assert found == plain(outcome(lambda other=other, given=given: other(given)))
                 good += isinstance(found, tuple) and not hasattr(found, "kind")
     assert good > 300
+
+
+def test_many_at_once_are_what_each_is_by_itself(tmp_path: Path) -> None:
+    """Features of every kind, of messages of which some are damaged, up to the first that cannot be read."""
+    rng, seeds = random.Random(5), messages.sequences(tmp_path)
+    parsers = [SequenceParser(*spec, "parse") for spec in messages.SEQUENCE_SPECS]
+    stopped = 0
+    for _ in range(150):
+        batch = [rng.choice(seeds) for _ in range(rng.choice((1, 2, 9)))]
+        if rng.random() < 0.8:
+            batch[rng.randrange(len(batch))] = mutate.message(rng, rng.choice(seeds))
+        for parser in parsers:
+            singles = [outcome(lambda parser=parser, data=data: parser.element(data)) for data in batch]
+            done, columns = parser.rows(batch)
+            good = next((i for i, one in enumerate(singles) if hasattr(one, "kind")), len(batch))
+            assert done == good
+            leaves, tree = flatten(columns)
+            rows = Block(leaves, done, tree).rows() if done else []
+            assert [plain(row) for row in rows] == [plain(one) for one in singles[:done]]
+            stopped += 0 < done < len(batch)
+    assert stopped > 20

@@ -10,6 +10,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.csv.columns import Column, Table, columns_of, problem, table
+from feedline.io.parsing.culprit import about
 from feedline.structure.dense import dense
 
 OP = "decode_csv"
@@ -59,7 +60,7 @@ def _decoded(strings: list[bytes], columns: tuple[Column, ...], fields: Table) -
     arrays, stop, number, text = kernels.csv_strings(strings, *fields)
     if stop:
         wrong = problem(stop, number, text, columns)
-        raise InvalidArgumentError(f"{OP}: record {len(arrays[0])} cannot be read: {wrong}")
+        raise about(f"{OP}: record {len(arrays[0])} cannot be read: {wrong}", strings, len(arrays[0]))
     return arrays
 
 

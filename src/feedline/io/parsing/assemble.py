@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidArgumentError
+from feedline.io.parsing.culprit import BadExample
 from feedline.io.parsing.features import Dense, RaggedFeature, SparseFeature, Wanted, index_keys
 from feedline.io.parsing.partitions import in_rows
 from feedline.structure import types
@@ -76,14 +77,15 @@ def fixed(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Array
     for i, row in enumerate(rows, first):
         if row is None:
             if d.default is None:
-                raise InvalidArgumentError(
-                    f"{op}: example {i} has no feature {key!r}, which is needed; give it a default_value, or add it"
+                raise BadExample(
+                    i, f"{op}: example {i} has no feature {key!r}, which is needed; give it a default_value, or add it"
                 )
             row = d.default.ravel()
         elif len(row) != size:
-            raise InvalidArgumentError(
+            raise BadExample(
+                i,
                 f"{op}: example {i} has {len(row)} values in the feature {key!r}, and {size} are asked for, "
-                f"of shape {list(d.shape)}"
+                f"of shape {list(d.shape)}",
             )
         filled.append(row)
     return joined(d.dtype, filled).reshape(len(rows), *d.shape)
@@ -94,9 +96,10 @@ def sequence(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Ar
     size = math.prod(d.shape)
     for i, row in enumerate(rows, first):
         if row is not None and (size == 0 or len(row) % size):
-            raise InvalidArgumentError(
+            raise BadExample(
+                i,
                 f"{op}: example {i} has {len(row)} values in the feature {key!r}, which is no multiple of {size}, "
-                f"the values of a step of shape {list(d.shape)}"
+                f"the values of a step of shape {list(d.shape)}",
             )
     return padded(d, joined(d.dtype, rows), lengths_of(rows))
 

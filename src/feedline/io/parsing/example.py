@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.assemble import Found, assembled, composed, in_tensors
+from feedline.io.parsing.culprit import blamed, numbered
 from feedline.io.parsing.features import (
     KINDS,
+    Dense,
     FixedLenFeature,
     FixedLenSequenceFeature,
     RaggedFeature,
@@ -41,6 +44,8 @@ THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 TOO_MANY = 1 << 62
 """No example has so many values of one feature, nor a kernel numbers for them."""
 
+Dims = Sequence[int | None]
+Fixed = list[tuple[str, int, tuple[int, ...]]]
 ALLOWED = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature, RaggedFeature)
 
 
@@ -103,10 +108,9 @@ class _Whole:
         self, column: Column, features: Any, example_names: Any = None, name: Any = None
     ) -> tuple[int, dict[str, Column]] | None:
         """Strings are examples of their own, and arrays of strings are batches."""
-        strings = isinstance(column, Bytes) or (isinstance(column, np.ndarray) and column.dtype.kind == "O")
-        if example_names is not None or not strings:
+        if example_names is not None or for_kernel(column) is None:
             return None
-        if self.op == "parse_single_example" and getattr(column, "ndim", 1) > 1:
+        if self.op == "parse_single_example" and not is_strings(column):
             return None
         return _parser(features, self.op).column(column)
 
@@ -118,7 +122,7 @@ class _Whole:
         if example_names is not None or not isinstance(spec, TensorSpec) or spec.dtype != types.string:
             return None
         if spec.shape.rank == 0 or (spec.shape.rank == 1 and self.op == "parse_example"):
-            return parser.spec(tuple(spec.shape))
+            return parser.spec(tuple(spec.shape), in_function=True)
         return None
 
 
@@ -143,11 +147,7 @@ class ExampleParser:
         self.wanted = wanted(features, ALLOWED, op)
         self.kinds = self.wanted.kinds()
         self._requests = request(self.wanted, False), request(self.wanted, True)
-        self._fixed: list[tuple[str, int, tuple[int, ...]]] | None = None
-        """For features that are all of a fixed size: key, place in the kernel's answer, and shape."""
-        if all(isinstance(feature, FixedLenFeature) for feature in features.values()):
-            place = {key.decode(): i for i, key in enumerate(self.kinds)}
-            self._fixed = [(key, place[key], self.wanted.dense[key].shape) for key in features]
+        self._fixed = fixed_places(features, self.wanted)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExampleParser) and dict(self.features) == dict(other.features)
@@ -160,12 +160,12 @@ class ExampleParser:
 
     def __call__(self, serialized: Any, names: Any = None) -> dict[str, Any]:
         """The features of one string, or of a batch of them."""
-        if type(serialized) is bytes:
-            return self._parsed([serialized], False, names)
-        strings = as_strings(serialized, self.op)
-        if strings.ndim > 1:
-            raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
-        return self._parsed(strings.ravel(), strings.ndim > 0, names)
+        single = type(serialized) is bytes
+        examples, batch = ([serialized], False) if single else as_examples(serialized, self.op)
+        try:
+            return self._parsed(examples, batch, names)
+        except InvalidArgumentError as e:
+            raise blamed(e, self._parsed, examples) from None
 
     def _parsed(self, examples: Any, batch: bool, names: Any = None) -> dict[str, Any]:
         request = self._requests[batch]
@@ -176,7 +176,7 @@ class ExampleParser:
             if done == len(examples):
                 if self._fixed is None:
                     return composed(self.features, in_tensors(self.wanted, found, batch))
-                return _in_shape(self._fixed, found) if batch else _of_one(self._fixed, found)
+                return in_shape(self._fixed, found) if batch else _of_one(self._fixed, found)
             self._slow([examples[done]], batch, names, done)  # says what is wrong with the first that is bad
         return self._slow(list(examples), batch, names)
 
@@ -200,14 +200,20 @@ class ExampleParser:
         """The features of a column of examples, or of batches of them: how many of its rows can be read before the
         first that cannot, and the columns of those.
         """
-        if isinstance(column, Bytes):
-            strings = column.data, np.ascontiguousarray(column.offsets), column.gap
-            return self.rows(strings) if column.size is None else self._in_batches(column, strings)
-        if not isinstance(column, np.ndarray) or column.dtype.kind != "O":
+        strings = for_kernel(column)
+        if strings is None:
             return self._one_after_another(rows_of(column))
-        if column.ndim == 1:
-            return self.rows(np.ascontiguousarray(column))
-        return self._in_batches(column, np.ascontiguousarray(column)) if column.ndim == 2 else (0, {})
+        if is_strings(column):
+            return self.rows(strings)
+        return self._in_batches(column, strings) if getattr(column, "ndim", 2) == 2 else (0, {})
+
+    def element(self, serialized: Any) -> dict[str, Any]:
+        """The same for one element."""
+        return self(serialized)
+
+    def element_spec(self, batch: Dims) -> dict[str, Any]:
+        """The specs of it, for elements of the shape `batch`."""
+        return self.spec(batch)
 
     def rows(self, strings: Any) -> tuple[int, dict[str, Column]]:
         """The features of many examples, each read by itself: how many are good before the first that is not, and a
@@ -216,17 +222,12 @@ class ExampleParser:
         request = self._requests[False]
         if request is None:
             return 0, {}
-        done, found = _read(strings, request, max(1, THREADS - 1))
+        read, found = _read(strings, request, max(1, THREADS - 1))
         if self._fixed is not None:
-            return done, _in_shape(self._fixed, found)
-        done = min(done, self._whole_steps(found))
-        rows: list[dict[str, Any]] = []
-        for one in _one_by_one(found, done):
-            try:
-                rows.append(composed(self.features, in_tensors(self.wanted, one, False)))
-            except InvalidArgumentError:  # features that do not fit together
-                break
-        return len(rows), {key: pack([row[key] for row in rows]) for key in self.features} if rows else {}
+            return read, in_shape(self._fixed, found)
+        done = min(read, self._whole_steps(found))
+        singles = (in_tensors(self.wanted, one, False) for one in islice(one_by_one(found, read), done))
+        return in_columns(self.features, singles)
 
     def _in_batches(self, column: Any, strings: Any) -> tuple[int, dict[str, Column]]:
         """The features of batches of one size, as `rows` gives those of examples. `column` has the batches, and
@@ -249,29 +250,19 @@ class ExampleParser:
                 done.append(self(strings))
             except InvalidArgumentError:
                 break
-        if len(done) == 1:
-            return 1, {key: _alone(value) for key, value in done[0].items()}
-        return len(done), {key: pack([one[key] for one in done]) for key in self.features} if done else {}
+        return len(done), {key: column_of([one[key] for one in done]) for key in self.features} if done else {}
 
-    def spec(self, batch: tuple[int | None, ...]) -> dict[str, Any]:
+    def spec(self, batch: Dims, in_function: bool = False) -> dict[str, Any]:
         """The specs of what is given for strings of the shape `batch`, which has one dimension or none."""
-        return {key: self._feature_spec(key, feature, batch) for key, feature in self.features.items()}
-
-    def _feature_spec(self, key: str, feature: Any, batch: tuple[int | None, ...]) -> Any:
-        if isinstance(feature, RaggedFeature):
-            return ragged_spec(feature, batch)
-        if isinstance(feature, SparseFeature):
-            return SparseTensorSpec([*batch, *np.atleast_1d(feature.size).tolist()], feature.dtype)
-        if isinstance(feature, VarLenFeature):
-            return SparseTensorSpec([*batch, None], feature.dtype)
-        d = self.wanted.dense[key]
-        return TensorSpec([*batch, *([None] if d.sequence else []), *d.shape], d.dtype)
+        return feature_specs(self.features, self.wanted, batch, in_function)
 
     def columns(self, strings: list[bytes], batch: bool, names: Any = None, first: int = 0) -> dict[str, list[Any]]:
         """For each key the values of each example, None where it has none. The first has the number `first`."""
         out: dict[str, list[Any]] = {key.decode(): [] for key in self.kinds}
         for i, data in enumerate(strings, first):
-            for key, found in self.one(data, batch, named(self.op, i, names)).items():
+            with numbered(i):
+                one = self.one(data, batch, named(self.op, i, names))
+            for key, found in one.items():
                 out[key.decode()].append(found)
         return out
 
@@ -323,16 +314,58 @@ def _read(strings: Any, request: tuple[Any, ...], threads: int | None = None) ->
     return kernels.parse_examples(*(strings, *request, allowed(threads or THREADS)))
 
 
-def _in_shape(fixed: list[tuple[str, int, tuple[int, ...]]], found: Found) -> dict[str, Any]:
+def feature_specs(
+    features: Mapping[str, Any], want: Wanted, batch: Dims, in_function: bool = False
+) -> dict[str, Any]:
+    """The spec of each feature, with the dimensions of `batch` in front. In a function TensorFlow knows
+    none of them for a sparse tensor.
+    """
+    of_sparse = [None] * len(batch) if in_function else batch
+    return {key: _feature_spec(feature, want.dense.get(key), batch, of_sparse) for key, feature in features.items()}
+
+
+def _feature_spec(feature: Any, d: Dense | None, batch: Dims, of_sparse: Dims) -> Any:
+    if d is not None:
+        return TensorSpec([*batch, *([None] if d.sequence else []), *d.shape], d.dtype)
+    if isinstance(feature, RaggedFeature):
+        return ragged_spec(feature, tuple(batch))
+    if isinstance(feature, SparseFeature):
+        return SparseTensorSpec([*of_sparse, *np.atleast_1d(feature.size).tolist()], feature.dtype)
+    return SparseTensorSpec([*of_sparse, None], feature.dtype)
+
+
+def fixed_places(features: Mapping[str, Any], want: Wanted) -> Fixed | None:
+    """For features that are all of a fixed size: key, place in the kernel's answer, and shape."""
+    if not all(isinstance(feature, FixedLenFeature) for feature in features.values()):
+        return None
+    place = {key.decode(): i for i, key in enumerate(want.kinds())}
+    return [(key, place[key], want.dense[key].shape) for key in features]
+
+
+def in_shape(fixed: Fixed, found: Found) -> dict[str, Any]:
+    """Features of a fixed size, of all examples."""
     return {key: found[i][0].reshape(-1, *shape) if shape else found[i][0] for key, i, shape in fixed}
 
 
-def _of_one(fixed: list[tuple[str, int, tuple[int, ...]]], found: Found) -> dict[str, Any]:
+def _of_one(fixed: Fixed, found: Found) -> dict[str, Any]:
     return {key: found[i][0].reshape(shape) if shape else found[i][0][0] for key, i, shape in fixed}
 
 
-def _one_by_one(found: Found, count: int) -> Iterator[Found]:
-    """What the kernel would give for each of the first `count` examples alone."""
+def in_columns(features: Mapping[str, Any], singles: Iterable[dict[str, Any]]) -> tuple[int, dict[str, Column]]:
+    """A column for each feature, put together of what each example has for each key: up to the first example of which
+    that is not possible, whose number is told.
+    """
+    rows: list[dict[str, Any]] = []
+    for raw in singles:
+        try:
+            rows.append(composed(features, raw))
+        except InvalidArgumentError:
+            break
+    return len(rows), {key: pack([row[key] for row in rows]) for key in features} if rows else {}
+
+
+def one_by_one(found: Found, count: int) -> Iterator[Found]:
+    """What the kernel, which has read `count` examples, would give for each of them alone."""
     ends = [None if n is None else np.concatenate([[0], np.cumsum(n)]).tolist() for _, n in found]
     for i in range(count):
         one: Found = []
@@ -345,9 +378,9 @@ def _one_by_one(found: Found, count: int) -> Iterator[Found]:
         yield one
 
 
-def _alone(value: Any) -> Column:
-    """A column of one row, which belongs to it."""
-    return value[None] if isinstance(value, np.ndarray) else pack([value])
+def column_of(values: list[Any]) -> Column:
+    """A column of values that belong to nobody else."""
+    return values[0][None] if len(values) == 1 and isinstance(values[0], np.ndarray) else pack(values)
 
 
 def _parser(features: Any, op: str) -> ExampleParser:
@@ -372,6 +405,28 @@ def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str, st
     except WireError as e:
         raise InvalidArgumentError(f"{where} cannot be read: {e}") from None
     raise InvalidArgumentError(f"{where} has values of type {got.name}, and {kind.name} is asked for")
+
+
+def for_kernel(column: Column) -> Any:
+    """A column of strings, or of batches of them, as kernels take it; None for any other."""
+    if isinstance(column, Bytes):
+        return column.data, np.ascontiguousarray(column.offsets), column.gap
+    return np.ascontiguousarray(column) if isinstance(column, np.ndarray) and column.dtype.kind == "O" else None
+
+
+def is_strings(column: Column) -> bool:
+    """True for a column whose rows are strings."""
+    if isinstance(column, Bytes):
+        return column.size is None
+    return isinstance(column, np.ndarray) and column.dtype.kind == "O" and column.ndim == 1
+
+
+def as_examples(serialized: Any, op: str) -> tuple[Any, bool]:
+    """Serialized messages one after another, and whether they are a batch."""
+    strings = as_strings(serialized, op)
+    if strings.ndim > 1:
+        raise InvalidArgumentError(f"{op}: takes a string or a list of them, got shape {list(strings.shape)}")
+    return strings.ravel(), strings.ndim > 0
 
 
 def as_strings(serialized: Any, op: str) -> Array:

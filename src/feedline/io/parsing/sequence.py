@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,26 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.assemble import assembled, composed, in_tensors, joined, lengths_of, row_splits
-from feedline.io.parsing.example import THREADS, TOO_MANY, as_strings, named, numbers_of, read_feature, request
+from feedline.io.parsing.culprit import BadExample, blamed, numbered
+from feedline.io.parsing.example import (
+    THREADS,
+    TOO_MANY,
+    Dims,
+    as_examples,
+    as_strings,
+    column_of,
+    feature_specs,
+    fixed_places,
+    for_kernel,
+    in_columns,
+    in_shape,
+    is_strings,
+    named,
+    numbers_of,
+    one_by_one,
+    read_feature,
+    request,
+)
 from feedline.io.parsing.features import (
     Dense,
     FixedLenFeature,
@@ -23,16 +43,26 @@ from feedline.io.parsing.features import (
 from feedline.io.parsing.prepared import prepared
 from feedline.kernels.entries import Span, holds_more, sequence_entries, spans
 from feedline.kernels.threads import allowed
+from feedline.structure import types
+from feedline.structure.block import Column, Objects, rows_of, slice_column
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import TensorSpec
 from feedline.structure.types import DType
+from feedline.structure.whole import register_whole
 from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
 Steps = list[Any]
 """The values of a feature step by step."""
 
-Lists = list[tuple[Array, Array, Any]]
+Columns = tuple[dict[str, Any], ...]
+"""For each feature of the context, for each that is a sequence, and perhaps for the lengths of those: a value, a column
+or a spec.
+"""
+
+List = tuple[Array, Array, Any]
+Lists = list[List]
 """What the kernel gives for each list: its values, how many steps each example has, and for one that becomes a ragged
 tensor how many values each step has, for a sparse one where each value is. For an array the values are filled up.
 """
@@ -86,6 +116,51 @@ def parse_single_sequence_example(
     return parser(serialized, None if example_name is None else [example_name])[:2]
 
 
+class _Whole:
+    """The two functions for columns of elements: see structure/whole.py."""
+
+    def __init__(self, op: str) -> None:
+        self.op = op
+
+    def columns(
+        self,
+        column: Column,
+        context_features: Any = None,
+        sequence_features: Any = None,
+        names: Any = None,
+        name: Any = None,
+    ) -> tuple[int, Columns] | None:
+        """Strings are examples of their own, and arrays of strings are batches."""
+        if names is not None or for_kernel(column) is None:
+            return None
+        parser = prepared(SequenceParser, self.op, context_features, sequence_features)
+        if self.op == "parse_sequence_example":
+            return parser.one_after_another(rows_of(column))
+        return parser.rows(for_kernel(column)) if is_strings(column) else None
+
+    def spec(
+        self,
+        spec: Any,
+        context_features: Any = None,
+        sequence_features: Any = None,
+        names: Any = None,
+        name: Any = None,
+    ) -> Columns | None:
+        """What the features are; a batch of strings has its dimension in front."""
+        single = self.op == "parse_single_sequence_example"
+        spec = TensorSpec([], types.string) if spec is None else spec
+        if names is not None or not isinstance(spec, TensorSpec) or spec.dtype != types.string:
+            return None
+        if spec.shape.rank not in ((0,) if single else (0, 1)):
+            return None
+        parser = prepared(SequenceParser, self.op, context_features, sequence_features)
+        return parser.spec(tuple(spec.shape), lengths=not single, in_function=True)
+
+
+register_whole(parse_sequence_example, _Whole("parse_sequence_example"))
+register_whole(parse_single_sequence_example, _Whole("parse_single_sequence_example"))
+
+
 class SequenceParser:
     """`parse_sequence_example` with the features checked once."""
 
@@ -101,6 +176,8 @@ class SequenceParser:
             if isinstance(feature, FixedLenSequenceFeature) and feature.default_value is not None:
                 raise InvalidArgumentError(f"{op}: the FixedLenSequenceFeature {key!r} must have no default_value here")
         self._request = self._requested()
+        self._fixed = fixed_places(self.context, self.in_context)
+        self._uneven = {key: feature for key, feature in self.sequences.items() if key not in self.in_lists.dense}
 
     def _requested(self) -> tuple[Any, ...] | None:
         """What the kernel is asked for; None where a shape is one it knows nothing about."""
@@ -115,12 +192,12 @@ class SequenceParser:
 
     def __call__(self, serialized: Any, names: Any = None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
         """The features of the context, the sequences, and the lengths of those that are arrays."""
-        if type(serialized) is bytes:
-            return self._parsed([serialized], False, names)
-        strings = as_strings(serialized, self.op)
-        if strings.ndim > 1:
-            raise InvalidArgumentError(f"{self.op}: takes a string or a list of them, got shape {list(strings.shape)}")
-        return self._parsed(strings.ravel(), strings.ndim > 0, names)
+        single = type(serialized) is bytes
+        examples, batch = ([serialized], False) if single else as_examples(serialized, self.op)
+        try:
+            return self._parsed(examples, batch, names)
+        except InvalidArgumentError as e:
+            raise blamed(e, self._parsed, examples) from None
 
     def _parsed(
         self, examples: Any, batch: bool, names: Any
@@ -144,13 +221,80 @@ class SequenceParser:
             flat, steps, _ = next(found)
             array = flat.reshape(len(steps), int(steps.max(initial=0)), *d.shape)
             out[key], lengths[key] = (array, steps) if batch else (array[0], steps[0])
+        out |= self._tensors(found, batch)
+        return composed(self.sequences, out), {key: lengths[key] for key in self.sequences if key in lengths}
+
+    def _tensors(self, found: Iterator[List], batch: bool) -> dict[str, Any]:
+        """The sequences that do not become arrays."""
+        out: dict[str, Any] = {}
         for key in self.in_lists.sparse:
             out[key] = _sparse(*next(found), batch)
         for key, (_, splits) in self.in_lists.ragged.items():
             flat, steps, counts = next(found)
             inner = RaggedTensor.from_row_splits(flat, row_splits(counts, splits))
             out[key] = RaggedTensor.from_row_splits(inner, row_splits(steps, splits)) if batch else inner
-        return composed(self.sequences, out), {key: lengths[key] for key in self.sequences if key in lengths}
+        return out
+
+    # Many elements at once, where the parser is the function of a map.
+
+    def rows(self, strings: Any) -> tuple[int, Columns]:
+        """The features of many examples, each read by itself: how many are good before the first that is not, and a
+        column for each feature of those. `strings` is what `kernels.parse_sequences` takes.
+        """
+        if self._request is None:
+            return 0, ({}, {})
+        threads = allowed(max(1, THREADS - 1))  # other steps want a processor, too
+        read, context, lists = kernels.parse_sequences(*(strings, *self._request, threads, False))
+        if self._fixed is None:
+            singles = (in_tensors(self.in_context, one, False) for one in one_by_one(context, read))
+            done, whole = in_columns(self.context, singles)
+        else:
+            done, whole = read, in_shape(self._fixed, context)
+        arrays = len(self.in_lists.dense)
+        steps = {key: _arrays(d, *lists[i][:2]) for i, (key, d) in enumerate(self.in_lists.dense.items())}
+        if self._uneven:
+            placed = [i < len(self.in_lists.sparse) for i in range(len(lists) - arrays)]
+            cut = [_one_by_one(*one, is_placed) for one, is_placed in zip(lists[arrays:], placed, strict=True)]
+            tensors = (self._tensors(iter(one), False) for one in zip(*cut, strict=True))
+            good, columns = in_columns(self._uneven, tensors)
+            done, steps = min(done, good), steps | columns
+        if not done:
+            return 0, ({}, {})
+        return done, (_first(whole, done), _first({key: steps[key] for key in self.sequences}, done))
+
+    def one_after_another(self, elements: list[Any]) -> tuple[int, Columns]:
+        """As `rows`, for elements that are batches, or strings by themselves; with the lengths of the sequences."""
+        done: list[Columns] = []
+        for strings in elements:
+            try:
+                done.append(self(strings))
+            except InvalidArgumentError:
+                break
+        return len(done), tuple([_columns(dicts) for dicts in zip(*done, strict=True)])
+
+    def spec(self, batch: Dims, lengths: bool, in_function: bool = False) -> Columns:
+        """The specs of what is given for strings of the shape `batch`, with the lengths of sequences or without."""
+        arrays = {key: self.sequences[key] for key in self.in_lists.dense}
+        lists = feature_specs(arrays, self.in_lists, batch)
+        lists |= feature_specs(self._uneven, self.in_lists, (*batch, None), in_function)
+        counted = {key: TensorSpec(batch, types.int64) for key in self.sequences if key in arrays}
+        context = feature_specs(self.context, self.in_context, batch, in_function)
+        return context, {key: lists[key] for key in self.sequences}, *([counted] if lengths else [])
+
+    # One step of a plan: records by themselves, or batches of them.
+
+    def column(self, column: Column) -> tuple[int, Columns]:
+        """The features of a column of records, or those of batches of them and the lengths of their sequences."""
+        return self.rows(for_kernel(column)) if is_strings(column) else self.one_after_another(rows_of(column))
+
+    def element(self, serialized: Any) -> Columns:
+        """The same for one element."""
+        found = self(serialized)
+        return found[:2] if type(serialized) is bytes else found
+
+    def element_spec(self, batch: Dims) -> Columns:
+        """The specs of it, for elements of the shape `batch`."""
+        return self.spec(batch, lengths=bool(batch))
 
     # One example after another, for what the kernel does not take: this says what is wrong with it.
 
@@ -160,17 +304,18 @@ class SequenceParser:
         contexts: dict[str, list[Any]] = {key.decode(): [] for key in context_kinds}
         lists: dict[str, list[Steps | None]] = {key.decode(): [] for key in list_kinds}
         for i, data in enumerate(examples):
-            where = named(self.op, i, names)
-            context, steps = parts(data, where)
-            for key, kind in context_kinds.items():
-                at = f"{where}, context feature {key.decode()!r}"
-                found = read_feature(data, context[key], kind, at, strict=True) if key in context else None
-                if found is None and key in context and key.decode() in self.in_context.dense:
-                    raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
-                contexts[key.decode()].append(found)
-            for key, kind in list_kinds.items():
-                at = f"{where}, feature list {key.decode()!r}"
-                lists[key.decode()].append(_steps(data, steps[key], kind, at) if key in steps else None)
+            with numbered(i):
+                where = named(self.op, i, names)
+                context, steps = parts(data, where)
+                for key, kind in context_kinds.items():
+                    at = f"{where}, context feature {key.decode()!r}"
+                    found = read_feature(data, context[key], kind, at, strict=True) if key in context else None
+                    if found is None and key in context and key.decode() in self.in_context.dense:
+                        raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
+                    contexts[key.decode()].append(found)
+                for key, kind in list_kinds.items():
+                    at = f"{where}, feature list {key.decode()!r}"
+                    lists[key.decode()].append(_steps(data, steps[key], kind, at) if key in steps else None)
         return contexts, lists
 
     def _columns(self, lists: dict[str, list[Steps | None]]) -> Lists:
@@ -192,18 +337,20 @@ class SequenceParser:
         """The steps of an example, if each has as many values as it must."""
         if steps is None:
             if not self.sequences[key].allow_missing:
-                raise InvalidArgumentError(
+                raise BadExample(
+                    i,
                     f"{self.op}: example {i} has no feature list {key!r}, which is needed; add it, or say "
-                    "allow_missing=True"
+                    "allow_missing=True",
                 )
             return []
         size = int(np.prod(d.shape, dtype=np.int64))
         for number, values in enumerate(steps):
             have = 0 if values is None else len(values)
             if have != size:
-                raise InvalidArgumentError(
+                raise BadExample(
+                    i,
                     f"{self.op}: example {i} has {have} values in step {number} of the feature list {key!r}, and "
-                    f"{size} are asked for, of shape {list(d.shape)}"
+                    f"{size} are asked for, of shape {list(d.shape)}",
                 )
         return steps
 
@@ -255,3 +402,35 @@ def _sparse(flat: Array, steps: Array, places: Array, batch: bool) -> SparseTens
     shape = [len(steps), int(steps.max(initial=0)), int(indices[:, 2].max(initial=-1)) + 1]
     first = 0 if batch else 1
     return SparseTensor(indices[:, first:], flat, shape[first:])
+
+
+def _columns(dicts: tuple[dict[str, Any], ...]) -> dict[str, Column]:
+    return {key: column_of([one[key] for one in dicts]) for key in dicts[0]}
+
+
+def _arrays(d: Dense, flat: Array, steps: Array) -> Column:
+    """A column of the steps of each example."""
+    if len(steps) and (steps == steps[0]).all():
+        return flat.reshape(len(steps), int(steps[0]), *d.shape)
+    ends = np.cumsum(steps * math.prod(d.shape)).tolist()
+    rows = [flat[a:b].reshape(-1, *d.shape).copy() for a, b in pairwise([0, *ends])]
+    return Objects(rows, TensorSpec([None, *d.shape], d.dtype))
+
+
+def _one_by_one(flat: Array, steps: Array, where: Any, placed: bool) -> Iterator[List]:
+    """What the kernel would give for each example alone, of a list with any number of values. `where` says where each
+    value is, if the list is `placed`, or how many values each step has.
+    """
+    if placed:
+        where = where.reshape(-1, 3)
+        ends = values = np.searchsorted(where[:, 0], np.arange(len(steps) + 1))
+    else:
+        ends = np.concatenate([[0], np.cumsum(steps)])
+        values = np.concatenate([[0], np.cumsum(where)])[ends]
+    spans = zip(pairwise(values.tolist()), pairwise(ends.tolist()), strict=True)
+    for i, ((first, last), (begin, end)) in enumerate(spans):
+        yield flat[first:last], steps[i : i + 1], where[begin:end]
+
+
+def _first(columns: dict[str, Any], count: int) -> dict[str, Any]:
+    return {key: column if len(column) == count else slice_column(column, 0, count) for key, column in columns.items()}
