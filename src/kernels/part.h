@@ -8,11 +8,11 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "feature.h"
+#include "threads.h"
 
 namespace feedline {
 
@@ -371,13 +371,7 @@ Parts<Beside> read(const Request& request, const std::vector<Span>& rows, size_t
         failed[i] = std::current_exception();
       }
   };
-  std::vector<std::thread> others;
-  try {
-    for (size_t i = 1; i < threads; ++i) others.emplace_back(run);
-  } catch (...) {  // no more threads to be had
-  }
-  run();
-  for (std::thread& thread : others) thread.join();
+  in_threads(threads, run);
   for (const std::exception_ptr& e : failed)
     if (e) std::rethrow_exception(e);
   return parts;
