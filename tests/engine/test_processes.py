@@ -57,6 +57,21 @@ def in_processes(ds: Any, f: Any, calls: int | None = 2, **more: Any) -> Any:
 # Results.
 
 
+def test_a_function_may_keep_memory() -> None:
+    here = os.getpid()
+
+    def keeps(x: Any) -> Any:
+        kept = vars(sys.modules["builtins"]).setdefault("_kept", [])
+        if len(kept) < 5 and os.getpid() != here:
+            kept.append(np.ones(10_000_000))
+        time.sleep(0.05)
+        return np.array([x, os.getpid(), len(kept)])
+
+    got = [x.tolist() for x in in_processes(fl.Dataset.range(60), keeps, 1)]
+    assert [x for x, _, _ in got] == list(range(60))
+    assert len({pid for _, pid, _ in got} - {here}) == 1 and got[-1][2] == 5
+
+
 def test_work_is_done_elsewhere_and_order_kept() -> None:
     factor = 3
     got = list(in_processes(fl.Dataset.range(50), lambda x: np.array([x * factor, os.getpid()])))
