@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Callable
 from itertools import pairwise
@@ -185,7 +186,8 @@ def test_an_error_in_a_function_names_the_file_and_the_byte(tmp_path: Path, kind
             for record in records:
                 writer.write(record)
         ds = fl.TFRecordDataset(str(path), compression_type=compression)
-    with pytest.raises(ValueError, match=rf"failed on element \d \({path}, byte {8 if kind == 'text' else 38}\): "):
+    at = 8 if kind == "text" else 38
+    with pytest.raises(ValueError, match=rf"failed on element \d \({path}, record 2, byte {at}\): "):
         list(use(ds))
 
 
@@ -197,7 +199,7 @@ def test_an_error_in_a_record_names_the_file_and_the_byte(tmp_path: Path) -> Non
         at = 16 + len(fl.train.example({"a": 1}).SerializeToString())
     features = {"a": fl.io.FixedLenFeature([], fl.int64)}
     ds = fl.TFRecordDataset(path)
-    said = rf"failed on element 1 \({path}, byte {at}\): .*has no feature 'a'"
+    said = rf"failed on element 1 \({path}, record 1, byte {at}\): .*has no feature 'a'"
     for parsed in (ds.parse(features), ds.map(lambda record: fl.io.parse_single_example(record, features))):
         with pytest.raises(fl.errors.InvalidArgumentError, match=said):
             list(parsed)
@@ -220,7 +222,7 @@ def test_an_error_in_a_worker_names_file_and_byte(tmp_path: Path, workers: str) 
         for i in range(9):
             writer.write(b"%d" % i)
     ds = fl.TFRecordDataset(tmp_path / "a").map(raises_on_seven, num_parallel_calls=2, workers=workers)
-    wanted = r"failed on element 7 \(.*a, byte 119\): ValueError: no seven"
+    wanted = r"failed on element 7 \(.*a, record 7, byte 119\): ValueError: no seven"
     with pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
         list(ds)
 
@@ -232,7 +234,8 @@ def test_an_error_among_rows_that_are_written_into_their_batch_names_file_and_by
     with fl.io.TFRecordWriter(tmp_path / "a") as writer:
         writer.write_many([b"7" if i == 60 else b"12" for i in range(64)])
     ds = fl.TFRecordDataset(tmp_path / "a").map(large, num_parallel_calls=2).batch(8)
-    with forced("thread"), pytest.raises(fl.errors.InvalidArgumentError, match=r"element 60 \(.*a, byte 1080\)"):
+    wanted = r"element 60 \(.*a, record 60, byte 1080\)"
+    with forced("thread"), pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
         list(ds)
 
 
@@ -288,7 +291,8 @@ def parsed_backwards(batch: Any) -> Any:
 )
 def test_an_error_in_a_batch_of_records_names_the_file_and_the_byte(tmp_path: Path, use: Any, size: int) -> None:
     ds, begins = numbers_in(tmp_path / "data", 22, {13: b"\xff"})
-    wanted = rf"failed on element \d \({tmp_path / 'data'}, byte {begins(13)}\): .*example \d is no serialized Example"
+    place = rf"{tmp_path / 'data'}, record 13, byte {begins(13)}"
+    wanted = rf"failed on element \d \({place}\): .*example \d is no serialized Example"
     with blocks(size), pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
         list(use(ds))
 
@@ -298,7 +302,8 @@ def test_the_record_that_an_error_is_about_is_named_among_several_bad_ones(tmp_p
     it = iter(ds.batch(4).map(parsed_quietly))
     assert next(it)["x"].tolist() == [0, 1, 2, 3]
     for bad, number in ((5, 1), (9, 2)):
-        wanted = rf"element {number} \(.*data, byte {begins(bad)}\): .*example {bad % 4} has no feature 'x'"
+        place = rf"data, record {bad}, byte {begins(bad)}"
+        wanted = rf"element {number} \(.*{place}\): .*example {bad % 4} has no feature 'x'"
         with pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
             next(it)
     assert [one["x"].tolist() for one in it] == [[12, 13, 14, 15]]
@@ -309,7 +314,7 @@ def test_the_record_that_an_error_is_about_is_named_among_several_bad_ones(tmp_p
 def test_an_error_in_a_batch_in_another_process_names_the_file_and_the_byte(tmp_path: Path) -> None:
     ds, begins = numbers_in(tmp_path / "data", 12, {6: b"\xff"})
     parsed = ds.batch(4).map(parsed_with_effects, num_parallel_calls=2, workers="process")
-    with pytest.raises(fl.errors.InvalidArgumentError, match=rf"element 1 \(.*data, byte {begins(6)}\)"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=rf"element 1 \(.*data, record 6, byte {begins(6)}\)"):
         list(parsed)
 
 
@@ -334,7 +339,8 @@ def test_an_error_in_a_batch_of_sequences_names_the_file_and_the_byte(tmp_path: 
             ds.shuffle(3, seed=1).batch(4).map(lambda batch: fl.io.parse_sequence_example(batch, None, steps)),
             ds.batch(4).parse(({}, steps)),
         ):
-            with pytest.raises(fl.errors.InvalidArgumentError, match=rf"element 1 \(.*data, byte {at}\): .*{why}"):
+            wanted = rf"element 1 \(.*data, record 6, byte {at}\): .*{why}"
+            with pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
                 list(parsed)
 
 
@@ -348,7 +354,8 @@ def test_examples_that_do_not_fit_together_are_found_and_features_that_do_not_ar
     ds = fl.TFRecordDataset(str(tmp_path / "data")).batch(4)
     sparse = {"s": fl.io.SparseFeature("at", "x", fl.int64, 5)}
     at = 2 * (16 + len(good))
-    with pytest.raises(fl.errors.InvalidArgumentError, match=rf"element 0 \(.*byte {at}\): .*not as many places"):
+    wanted = rf"element 0 \(.*record 2, byte {at}\): .*not as many places"
+    with pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
         list(ds.map(lambda batch: fl.io.parse_example(batch, sparse)))
     none = {"x": fl.io.FixedLenFeature([0], fl.int64)}
     with pytest.raises(fl.errors.InvalidArgumentError, match=r"element 0: .*holds no values"):
@@ -358,7 +365,8 @@ def test_examples_that_do_not_fit_together_are_found_and_features_that_do_not_ar
 def test_an_error_in_a_batch_of_lines_names_the_file_and_the_byte(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"1,2\n3,4\nfive,6\n")
     ds = fl.TextLineDataset(str(tmp_path / "data")).batch(2).map(lambda lines: fl.io.decode_csv(lines, [[0], [0]]))
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"element 1 \(.*data, byte 8\): .*record 0 cannot"):
+    wanted = r"element 1 \(.*data, record 2, byte 8\): .*record 0 cannot"
+    with pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
         list(ds)
 
 
@@ -375,3 +383,45 @@ def test_what_rows_were_stacked_of_stays_known_when_they_are_chosen_and_joined()
     assert numbers(members.take(np.array([2, 0, 2]))) == [rows[2], rows[0], rows[2]]
     assert numbers(Members.joined([members.slice(1, 3), members.slice(0, 1)])) == [*rows[1:], rows[0]]
     assert Members.in_groups(None, 6, 2) is None
+
+
+def test_records_are_counted_once_and_as_long_as_that_takes_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [tmp_path / f"file{i}" for i in range(6)]
+    for name in names:
+        with fl.io.TFRecordWriter(name) as writer:
+            writer.write_many([b"%03d" % i for i in range(500)])
+    counted = places._Counted()
+    monkeypatch.setattr(places, "_counted", counted)
+    read: list[int] = []
+    read_to = places._Records.read_to
+    monkeypatch.setattr(places._Records, "read_to", lambda self, at: (read.append(at), read_to(self, at))[1])
+
+    def odd(record: bytes) -> bytes:
+        if int(record) % 2:
+            raise ValueError("odd")
+        return record
+
+    def numbers(ds: Any) -> list[int | None]:
+        found: list[int | None] = []
+        it = iter(ds.map(odd))
+        while True:
+            try:
+                next(it)
+            except StopIteration:
+                return found
+            except ValueError as e:
+                told = re.search(r"file\d, (?:record (\d+), )?byte (\d+)\)", str(e))
+                assert told is not None and (told[1] is None or int(told[1]) * 19 == int(told[2]))
+                found.append(told[1] and int(told[1]))
+
+    for _ in range(2):
+        assert numbers(fl.TFRecordDataset(names[0])) == list(range(1, 500, 2))
+        assert sorted(numbers(fl.TFRecordDataset(names[1]).shuffle(500, seed=1))) == list(range(1, 500, 2))
+    assert len(read) < 5
+    counted._left = 20_000
+    assert set(numbers(fl.TFRecordDataset(names[2]))) == set(range(1, 500, 2))
+    assert None in numbers(fl.TFRecordDataset(names[3:])), "enough has been read"
+    os.remove(names[0])
+    assert places.told(places.base_of(places.File(("tfrecord", ""), b"gone", 9, 9)) or 0) == "gone, byte 0"

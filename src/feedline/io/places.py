@@ -34,6 +34,9 @@ PIECE = 4096
 PIECES = 16
 """A file that was written since is the same if it is as long and the same in so many pieces, spread over all of it."""
 ROWS = 4096
+COUNTED = 1 << 30
+"""So many bytes are read in all to tell the numbers of records in errors."""
+COUNTED_FILES = 4
 SPARSE = 1 << 18
 """Records that are further apart than this on average are read in small pieces, without what is between them."""
 
@@ -85,10 +88,14 @@ def file_of(number: int) -> File:
 
 
 def told(number: int) -> str:
-    """The file and the byte that a number stands for, as errors name them; empty in a process that has not read it."""
+    """The file, the record and the byte that a number stands for, as errors name them; empty in a process that has not
+    read it.
+    """
     if number >> SHIFT >= len(_known.files):
         return ""
-    return f"{shown(file_of(number).name)}, byte {number & ((1 << SHIFT) - 1)}"
+    file, offset = file_of(number), number & ((1 << SHIFT) - 1)
+    record = _counted.number(file, offset)
+    return f"{shown(file.name)}, {'' if record is None else f'record {record}, '}byte {offset}"
 
 
 register_teller(told)
@@ -204,28 +211,80 @@ def samples(numbers: Array) -> list[Sample]:
 
 def _record_numbers(file: File, offsets: Array) -> list[int]:
     """The numbers of the records that begin at these places."""
-    from feedline.io.reader import Place
-
-    reader, place, starts = opened(file), Place(), []
-    try:
-        while True:
-            got = reader.read(place, ROWS)
-            if got.place is None:
-                break
-            if got.rows is not None and got.rows.origin is not None:
-                starts.append(got.rows.origin.numbers() - (reader.base or 0))
-            place = got.place
-            if place.offset > offsets[-1]:
-                break
-    finally:
-        reader.close()
-    begins = np.concatenate([np.empty(0, np.int64), *starts])
+    records = _Records(file)
+    records.read_to(int(offsets[-1]))
+    begins = records.begins
     at = np.searchsorted(begins, offsets)
     wrong = np.flatnonzero(begins[np.minimum(at, len(begins) - 1)] != offsets) if len(begins) else np.arange(1)
     if len(wrong):
         raise no_record(file, int(offsets[wrong[0]]))
     return [int(i) for i in at]
 
+
+class _Records:
+    """Where the records of a file begin, as far as it has been read for that."""
+
+    def __init__(self, file: File) -> None:
+        self.file, self.begins = file, np.empty(0, np.int64)
+        self._place: Any = None
+
+    @property
+    def end(self) -> int:
+        """Up to where it has been read."""
+        return 0 if self._place is None else int(self._place.offset)
+
+    def read_to(self, offset: int) -> None:
+        """Reads on, beyond the record that begins there."""
+        from feedline.io.reader import Place
+
+        reader, place, found = opened(self.file), self._place or Place(), [self.begins]
+        try:
+            while place.offset <= offset:
+                got = reader.read(place, ROWS)
+                if got.place is None:
+                    break
+                if got.rows is not None and got.rows.origin is not None:
+                    found.append(got.rows.origin.numbers() - (reader.base or 0))
+                place = got.place
+        finally:
+            reader.close()
+        self._place, self.begins = place, np.concatenate(found)
+
+
+class _Counted:
+    """The numbers of records, for errors. They are counted as long as that takes little: who goes on after errors may
+    meet many.
+    """
+
+    def __init__(self) -> None:
+        self._left = COUNTED
+        self._files: list[_Records] = []
+        self._lock = Guard()
+
+    def number(self, file: File, offset: int) -> int | None:
+        """The number of the record that begins there; None where it takes too long to find out, or cannot be."""
+        with self._lock:
+            try:
+                return self._number(file, offset)
+            except Exception:  # the file is gone, or another one: there is an error to be told, and this is none
+                return None
+
+    def _number(self, file: File, offset: int) -> int | None:
+        if b"://" in file.name:
+            return None
+        records = next((r for r in self._files if r.file == file), None) or _Records(file)
+        self._files = [records, *(r for r in self._files if r is not records)][:COUNTED_FILES]
+        if records.end <= offset:
+            before = 0 if file.recipe[-1] else records.end  # compressed files are read from their beginning
+            if offset - before > self._left:
+                return None
+            records.read_to(offset)
+            self._left -= records.end - before
+        at = int(np.searchsorted(records.begins, offset))
+        return at if at < len(records.begins) and records.begins[at] == offset else None
+
+
+_counted = _Counted()
 
 # Whether a file is still what it was.
 
