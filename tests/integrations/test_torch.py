@@ -21,6 +21,7 @@ import feedline as fl
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
 from feedline.integrations.staged import Staged
 from feedline.integrations.torch import Moved
+from feedline.structure.nest import LEAF
 
 D = fl.Dataset
 
@@ -231,7 +232,13 @@ class OnGpu:
 
 def test_a_gpu_gets_batches_on_a_stream_of_their_own() -> None:
     gpu: Any = Gpu()
-    moved = Moved(iter(D.range(2)), lambda x: OnGpu(gpu, int(x)), gpu, "cuda:0", True)  # type: ignore[arg-type]
+
+    class OnGpus:
+        @staticmethod
+        def apart(element: Any) -> Any:
+            return LEAF, [element], [OnGpu(gpu, int(element))]
+
+    moved = Moved(iter(D.range(2)), OnGpus, gpu, "cuda:0", True)  # type: ignore[arg-type]
     assert next(moved).value == 0
     copies = ["pin 0", "copy 0 on side", "event on side", "pin 1", "copy 1 on side", "event on side"]
     assert gpu.said == [*copies, "main waits", "0 used on main"]

@@ -47,10 +47,12 @@ class Locked:
 
     def holds(self, array: Array, driver: Driver) -> bool:
         """True where the array's memory is locked, now if not before."""
+        owner = array if array.base is None else array.base
+        if id(owner) in self._by:
+            return self._by[id(owner)] is not None
         pages = keeper.pages(array)
         if pages is not None:
             return self._locked(pages, driver)
-        owner = array if array.base is None else array.base
         if type(owner) is not np.ndarray or not owner.flags.owndata:
             return False
         return self._locked((owner, address(owner), owner.nbytes), driver, array.nbytes)

@@ -136,6 +136,7 @@ class Tensors:
     def __init__(self, torch: Any, dtypes: Dtypes, lent: bool = False, sent: bool = False) -> None:
         self.torch, self.dtypes, self.lent, self.sent = torch, dtypes, lent, sent
         self._tree: Tree | None = None
+        self._leaves: list[Callable[[Any], Any]] = []
         self._shared: Callable[[Any], Any] = _never
         self._any: Callable[[Any], Any] = _never
 
@@ -151,16 +152,18 @@ class Tensors:
                 return self._any
         return self._shared
 
-    def __call__(self, element: Any) -> Any:
-        """One element."""
-        self._learn(flatten(element)[1])
-        return self._any(element)
+    def apart(self, element: Any) -> tuple[Tree, list[Any], list[Any]]:
+        """The structure of one element, its leaves, and tensors of them."""
+        leaves, tree = flatten(element)
+        self._learn(tree)
+        return tree, leaves, [make(leaf) for make, leaf in zip(self._leaves, leaves, strict=True)]
 
     def _learn(self, tree: Tree) -> None:
         if tree is not self._tree:
             if tree != self._tree:
                 self.dtypes.check(tree)
-                self._any = converter(tree, [self._leaf(path) for path in tree.paths()])
+                self._leaves = [self._leaf(path) for path in tree.paths()]
+                self._any = converter(tree, self._leaves)
                 self._shared = converter(tree, [self._sent if self.sent else self.torch.from_numpy] * tree.size)
             self._tree = tree
 
@@ -185,7 +188,7 @@ class Tensors:
         array = readable(value) if self.lent and isinstance(value, np.ndarray) else value
         if not isinstance(array, np.ndarray) or not array.flags.writeable or min(array.strides, default=0) < 0:
             array = np.array(value, order="C")
-        if array.dtype.name == "bfloat16":  # goes by its bits: from_numpy does not know it
+        if array.dtype.kind == "V" and array.dtype.name == "bfloat16":  # goes by its bits: from_numpy does not know it
             return self.torch.from_numpy(array.view(np.int16)).view(self.torch.bfloat16)
         try:
             return self.torch.from_numpy(array)
@@ -226,42 +229,42 @@ class Moved(Staged):
         super().__init__(source, self._moved, AHEAD if self.device is not None else 1)
 
     def _moved(self, element: Any) -> Any:
-        host, tree = flatten(self.convert(element))
+        tree, arrays, host = self.convert.apart(element)
         if self.driver is not None:
-            pairs = zip(host, flatten(element)[0], strict=True)
+            pairs = zip(host, arrays, strict=True)
             host = [t if t is None or self._readable(t, a) else t.pin_memory() for t, a in pairs]
         elif self.pin:
             host = [t if t is None else t.pin_memory() for t in host]
         if self.device is None:
-            return tree.unflatten(host), None
+            return tree, host, None
         if not self.streamed:
-            return tree.unflatten([t if t is None else t.to(self.device) for t in host]), None
+            return tree, [t if t is None else t.to(self.device) for t in host], None
         self.copies.wait(UNDER_WAY - 1)
         with self.torch.cuda.stream(self.stream):
             there = [t if t is None else t.to(self.device, non_blocking=True) for t in host]
             done = self.torch.cuda.Event(blocking=True)
             done.record(self.stream)
         self.copies.add(done, (element, host))
-        return tree.unflatten(there), done
+        return tree, there, done
 
     def _readable(self, tensor: Any, array: Any) -> bool:
         """True where the tensor is the array, in memory that the device reads by itself."""
         if self.driver is None or not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
             return False
-        return array.nbytes >= LARGE and tensor.data_ptr() == address(array) and locked.holds(array, self.driver)
+        return array.nbytes >= LARGE and locked.holds(array, self.driver) and tensor.data_ptr() == address(array)
 
     def arrived(self, moved: Any) -> Any:
         """The tensors, safe to use on the current stream: it waits for the copy, and the memory is not used again
         before the current stream is done with it.
         """
-        element, done = moved
+        tree, tensors, done = moved
         if done is not None:
             current = self.torch.cuda.current_stream(self.device)
             current.wait_event(done)
-            for tensor in flatten(element)[0]:
+            for tensor in tensors:
                 if tensor is not None:
                     tensor.record_stream(current)
-        return element
+        return tree.unflatten(tensors)
 
     def finished(self) -> None:
         """Waits for the last copies, so that the memory they read is free."""
