@@ -31,7 +31,7 @@ import torch
 
 import feedline as fl
 
-SIZES = [(1 << 16, 64), (1 << 18, 64), (1 << 20, 64), (1 << 20, 256)]  # bytes of a row, rows of a batch
+SIZES = [(1 << 16, 64), (1 << 17, 64), (1 << 18, 64), (1 << 20, 64), (1 << 20, 256)]  # bytes of a row, rows of a batch
 TOTAL, EPOCHS = 2 << 30, 4
 LEAST, MOST = 0.8, 1.05
 
