@@ -7,7 +7,7 @@ reached; the exit status says whether that is 80 %. For JAX also what `device_pu
 
     rows      from_tensor_slices(x).batch(n): rows in order, which need not be put together
     cached    the same rows through a map and batched, then cached
-    shuffled  rows gathered from all over the array by one thread, which is slower than the link
+    shuffled  rows gathered from all over the array, which is slower than the link
 
 The second part, with torch, is overlap: steps that keep the GPU busy for s ms, after each of which the host waits for
 it, on batches of 38 MB that take p ms to make, both measured by themselves as well. The time of a step should be within

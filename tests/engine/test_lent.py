@@ -12,6 +12,7 @@ import pytest
 from tests.engine.watch import leftovers
 
 import feedline as fl
+from feedline.engine import lent
 from feedline.engine.landing import LARGE_ROW
 from feedline.engine.lent import Lender, Loan, Memory, Ticket, borrowed
 from feedline.structure.memory import address
@@ -119,5 +120,14 @@ def test_long_strings_on_their_way_to_processes() -> None:
 
 
 def test_memory_that_is_not_there_any_more() -> None:
-    lent = Loan(os.getpid(), (Ticket(10_000, 1, 0, (2, 3), np.dtype(np.float32)), None), 0)
-    assert borrowed.place(lent) is None
+    loan = Loan(os.getpid(), (Ticket(10_000, 1, 0, (2, 3), np.dtype(np.float32)), None), 0)
+    assert borrowed.place(loan) is None
+
+
+def test_workers_that_may_not_open_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticket = lent._ticket
+    monkeypatch.setattr(lent, "_ticket", lambda array: ticket(array)._replace(fd=10_000))
+    texts = [bytes([i]) * 50_000 for i in range(40)]
+    lengths = fl.Dataset.from_tensor_slices(texts).map(lambda s: s[:1], num_parallel_calls=2, workers="process")
+    assert list(lengths) == [t[:1] for t in texts]
+    assert list(chain(*(numbers(b) for b in elsewhere()))) == list(range(60))

@@ -165,6 +165,10 @@ def _ticket(array: Array) -> Ticket:
 # In the worker.
 
 
+class Unreachable(Exception):
+    """A worker may not open the memory of the process it works for."""
+
+
 class _Borrowed:
     """The memory that is mapped here."""
 
@@ -191,10 +195,13 @@ class _Borrowed:
 
     def block(self, block: Block) -> Block:
         """The block that was lent."""
-        columns = [
-            Bytes(self._array(c.pid, c.ticket), c.offsets, 0, c.size) if isinstance(c, Strings) else c
-            for c in block.columns
-        ]
+        try:
+            columns = [
+                Bytes(self._array(c.pid, c.ticket), c.offsets, 0, c.size) if isinstance(c, Strings) else c
+                for c in block.columns
+            ]
+        except OSError as e:
+            raise Unreachable(str(e)) from None
         return Block(columns, block.n, block.tree, block.origin)
 
     def _array(self, pid: int, ticket: Ticket) -> Array:

@@ -21,7 +21,7 @@ from loky import ProcessPoolExecutor
 from feedline.engine.call import Call
 from feedline.engine.crew import PATIENCE, end_all
 from feedline.engine.landing import Memory
-from feedline.engine.lent import Lender, loan, within
+from feedline.engine.lent import Lender, Unreachable, loan, within
 from feedline.engine.shipping import CLOCK_SLOTS, NUMBER, own_prefix, pack, shipped, tidy, unpack, watch, work
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.node import RowFailed, RowWise
@@ -237,6 +237,10 @@ class Processes:
         spent = 0.0, 0.0
         try:
             spent = self._brought(future.result(), call)
+        except Unreachable:
+            self.lender = None
+            self.submit(call)
+            return
         except BaseException as e:  # whatever it is, somebody waits for it
             died = type(e).__name__ in ("TerminatedWorkerError", "BrokenProcessPool", "ShutdownExecutorError")
             call.failed = WorkerDied(str(e), hands) if died else e
