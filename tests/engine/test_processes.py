@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import gc
 import glob
 import logging
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ from tests.engine.watch import leftovers, processes, segments, settled
 import feedline as fl
 from feedline.engine import shipping
 from feedline.engine.crew import forced
+from feedline.engine.processes import Hands
 from feedline.structure.block import Block
 
 PATIENCE_S = 60.0
@@ -55,6 +58,40 @@ def in_processes(ds: Any, f: Any, calls: int | None = 2, **more: Any) -> Any:
 
 
 # Results.
+
+
+def test_iterators_that_are_garbage_hand_their_processes_on(caplog: pytest.LogCaptureFixture) -> None:
+    """What is collected together is finalized in any order: pipes of the processes must not be among it."""
+
+    def one() -> Any:
+        yield 1
+        raise ValueError("no more")
+
+    for _ in range(6):
+        ds = in_processes(fl.Dataset.from_generator(one, output_signature=fl.TensorSpec((), fl.int64)), np.negative)
+        it = iter(ds)
+        assert next(it) == -1
+        with pytest.raises(ValueError, match="no more"):  # there are processes, which have had nothing to do
+            next(it)
+        it.self = it  # type: ignore[attr-defined]
+        del it, ds
+        gc.collect()
+        with iter(in_processes(fl.Dataset.range(9), lambda x: np.negative(x))) as others:
+            assert ints(others) == [-x for x in range(9)]
+    assert not caplog.records
+
+
+def test_processes_are_not_collected_with_who_holds_them() -> None:
+    hands = Hands(2)
+    pipe = weakref.ref(hands.executor._executor_manager_thread_wakeup._writer)
+    box: list[Any] = [hands]
+    box.append(box)
+    del hands, box
+    gc.collect()
+    (held,) = Hands.held
+    assert not pipe().closed
+    held.end()
+    assert not Hands.held
 
 
 def test_a_function_may_keep_memory() -> None:

@@ -14,7 +14,7 @@ import threading
 import time
 from concurrent.futures import wait
 from glob import glob
-from typing import Any
+from typing import Any, ClassVar
 
 from loky import ProcessPoolExecutor
 
@@ -44,11 +44,18 @@ class WorkerDied(Exception):
 
 
 class Hands:
-    """Worker processes. Kept for a moment when an iterator is done with them, for the next one."""
+    """Worker processes. Kept for a moment when an iterator is done with them, for the next one.
+
+    Until they end they are held here: an iterator that is garbage hands them on while it is collected, and what is
+    collected with it, the pipes of an executor among it, would be closed by then.
+    """
+
+    held: ClassVar[set[Hands]] = set()
 
     def __init__(self, size: int) -> None:
         self.size, self.pid, self.begun = size, os.getpid(), False
         self.executor = ProcessPoolExecutor(max_workers=size, initializer=watch, initargs=(self.pid,))
+        self.held.add(self)
 
     def submit(self, *arguments: Any) -> Any:
         """Has `work` done by a process."""
@@ -64,6 +71,7 @@ class Hands:
         """Ends the processes: as soon as they are done, or at once."""
         if self.pid != os.getpid():
             return
+        self.held.discard(self)
         if at_once:
             for pid in list(self.executor._processes or ()):
                 with contextlib.suppress(ProcessLookupError):
@@ -161,6 +169,7 @@ class _Forks:
         """Nothing of the parent's is used here, and nothing of it is waited for when the child ends."""
         self.lock = threading.RLock()
         _idle.__init__()  # type: ignore[misc]
+        Hands.held.clear()
         getattr(multiprocessing.process, "_children", set()).clear()
 
 
