@@ -238,7 +238,7 @@ def test_results_are_made_in_the_batch(copies: list[int]) -> None:
     assert not NATIVE or len(copies) < 20, "it is found out once which array is returned"
 
 
-def test_a_function_that_keeps_its_results(copies: list[int]) -> None:
+def test_a_function_that_keeps_its_results() -> None:
     kept: list[Any] = []
 
     def f(i: Any) -> Any:

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import os
-import time
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.test_landing import SIDE, numbers, picture
 from tests.engine.watch import leftovers
 
 import feedline as fl
 from feedline.engine import lent
-from feedline.engine.landing import LARGE_ROW
 from feedline.engine.lent import Lender, Loan, Memory, Ticket, borrowed
 from feedline.structure.memory import address
-
-SIDE = int((LARGE_ROW // 4) ** 0.5) + 1
 
 
 @pytest.fixture(autouse=True)
 def _nothing_left() -> Any:
     yield
     assert not leftovers()
-
-
-def picture(i: Any) -> tuple[Any, Any]:
-    time.sleep(0.001)
-    return np.full((SIDE, SIDE), i, np.float32), np.int64(i)
-
-
-def numbers(batch: Any) -> list[int]:
-    pictures, labels = batch
-    assert pictures.dtype == np.float32 and (pictures == pictures[:, :1, :1]).all()
-    assert pictures[:, 0, 0].tolist() == labels.tolist()
-    return labels.tolist()  # type: ignore[no-any-return]
 
 
 def elsewhere(f: Any = picture, rows: int = 60, size: int = 8) -> Any:

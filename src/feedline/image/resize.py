@@ -54,8 +54,7 @@ def resize(
     Without `antialias`, "bilinear" and "nearest" are fast and give TensorFlow's numbers exactly. The other methods are
     "bicubic", "area", "lanczos3", "lanczos5", "gaussian" and "mitchellcubic"; these agree with it up to rounding.
     """
-    usual = type(images) is np.ndarray and images.dtype.kind in "iuf" and images.dtype.isnative
-    given = images if usual else dense(images)
+    given = dense(images)
     if given.ndim not in (3, 4):
         raise InvalidArgumentError(
             f"resize: images must be [height, width, channels], or several of these, got shape {list(given.shape)}"

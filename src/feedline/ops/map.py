@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from feedline.ops import columnar  # noqa: F401  what functions may call when they run for many rows
 from feedline.ops.nested import stand_in
 from feedline.plan import arguments
+from feedline.plan.calls import applied_at
 from feedline.plan.face import F, sample
 from feedline.plan.function import Function, infer
 from feedline.plan.node import Parallel, RowFailed, RowWise, node
@@ -149,12 +150,7 @@ class Map(RowWise):
 
     def rows(self, index: Array) -> Block:
         """The function applied to just these rows."""
-        elements = self.input.rows(index)
-        try:
-            return self.apply(elements)
-        except RowFailed as failed:
-            failed.locate(elements)
-            raise self.blame(failed, int(index[failed.index])) from failed.error
+        return applied_at(self, index)
 
 
 def map_(

@@ -11,9 +11,10 @@ from feedline.io.parsing.infer import SequenceFeatures, infer_features
 from feedline.io.parsing.sequence import SequenceParser
 from feedline.ops.batch import Grouped, batch
 from feedline.ops.nested import Flattened
-from feedline.ops.parse_example_dataset import blamed, parsed, parsed_rows
+from feedline.ops.parse_example_dataset import blamed, parsed
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan import arguments
+from feedline.plan.calls import applied_at
 from feedline.plan.face import F, sample
 from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.sharing import Guard
@@ -92,7 +93,7 @@ class Parse(RowWise):
 
     def rows(self, index: Array) -> Block:
         """Just these rows, parsed."""
-        return parsed_rows(self, index)
+        return applied_at(self, index)
 
 
 def _parser_for(features: Any) -> ExampleParser | SequenceParser:

@@ -9,6 +9,7 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.parsing.example import ExampleParser
 from feedline.io.parsing.sequence import SequenceParser
 from feedline.plan.arguments import integer, plan_of
+from feedline.plan.calls import applied_at
 from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.structure.block import Array, Block, concat, slice_column
 from feedline.structure.nest import flatten
@@ -48,7 +49,7 @@ class ParseExample(RowWise):
 
     def rows(self, index: Array) -> Block:
         """Just these batches, parsed."""
-        return parsed_rows(self, index)
+        return applied_at(self, index)
 
 
 def parsed(parser: ExampleParser | SequenceParser, block: Block) -> Block:
@@ -74,16 +75,6 @@ def blamed(step: RowWise, failed: RowFailed, number: int) -> InvalidArgumentErro
     """The error for a row that cannot be parsed."""
     what = str(failed.error).removeprefix(f"{step.op}: ")
     return InvalidArgumentError(f"{step.op} at step {step.position} failed{failed.on(number)}: {what}")
-
-
-def parsed_rows(step: RowWise, index: Array) -> Block:
-    """The rows with these numbers, for a step that parses."""
-    records = step.input.rows(index)
-    try:
-        return step.apply(records)
-    except RowFailed as failed:
-        failed.locate(records)
-        raise step.blame(failed, int(index[failed.index])) from failed.error
 
 
 def checked_input(plan: Node) -> Node:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.structure.block import Block, rows_of
+from feedline.structure.block import Array, Block, rows_of
 
 
 class RowFailed(Exception):
@@ -32,6 +32,16 @@ class RowFailed(Exception):
         """The row, element `number` of the iteration, as errors name it."""
         element = "" if number is None else f" on element {number}"
         return f"{element} ({self.place})" if self.place else element
+
+
+def applied_at(step: Any, index: Array) -> Block:
+    """What a row-wise step makes of just the rows of its input with these numbers."""
+    elements = step.input.rows(index)
+    try:
+        return step.apply(elements)  # type: ignore[no-any-return]
+    except RowFailed as failed:
+        failed.locate(elements)
+        raise step.blame(failed, int(index[failed.index])) from failed.error
 
 
 def _to_blame(block: Block, row: int, culprit: tuple[int, int] | None) -> int | None:

@@ -26,6 +26,8 @@ def dense(value: Any, dtype: Any = None) -> Array:
     >>> dense([1, 2.5]), dense(["a"]), dense([1, 2], fl.int64)
     (array([1. , 2.5], dtype=float32), array([b'a'], dtype=object), array([1, 2]))
     """
+    if dtype is None and type(value) is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
+        return value
     want = None if dtype is None else types.as_dtype(dtype).dtype
     if hasattr(value, "__array__") and not isinstance(value, (str, bytes)):
         array = np.asarray(value)

@@ -13,7 +13,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.assemble import Found, assembled, composed, in_tensors
-from feedline.io.parsing.culprit import blamed, numbered
+from feedline.io.parsing.culprit import Parse, blamed, numbered
 from feedline.io.parsing.features import (
     KINDS,
     Dense,
@@ -160,12 +160,7 @@ class ExampleParser:
 
     def __call__(self, serialized: Any, names: Any = None) -> dict[str, Any]:
         """The features of one string, or of a batch of them."""
-        single = type(serialized) is bytes
-        examples, batch = ([serialized], False) if single else as_examples(serialized, self.op)
-        try:
-            return self._parsed(examples, batch, names)
-        except InvalidArgumentError as e:
-            raise blamed(e, self._parsed, examples) from None
+        return read_with(self._parsed, serialized, self.op, names)  # type: ignore[no-any-return]
 
     def _parsed(self, examples: Any, batch: bool, names: Any = None) -> dict[str, Any]:
         request = self._requests[batch]
@@ -421,12 +416,19 @@ def is_strings(column: Column) -> bool:
     return isinstance(column, np.ndarray) and column.dtype.kind == "O" and column.ndim == 1
 
 
-def as_examples(serialized: Any, op: str) -> tuple[Any, bool]:
-    """Serialized messages one after another, and whether they are a batch."""
-    strings = as_strings(serialized, op)
-    if strings.ndim > 1:
-        raise InvalidArgumentError(f"{op}: takes a string or a list of them, got shape {list(strings.shape)}")
-    return strings.ravel(), strings.ndim > 0
+def read_with(parse: Parse, serialized: Any, op: str, names: Any) -> Any:
+    """What `parse` gives for one serialized message, or a batch of them. Its errors are about one of them."""
+    examples: Any = [serialized]
+    batch = False
+    if type(serialized) is not bytes:
+        strings = as_strings(serialized, op)
+        if strings.ndim > 1:
+            raise InvalidArgumentError(f"{op}: takes a string or a list of them, got shape {list(strings.shape)}")
+        examples, batch = strings.ravel(), strings.ndim > 0
+    try:
+        return parse(examples, batch, names)
+    except InvalidArgumentError as e:
+        raise blamed(e, parse, examples) from None
 
 
 def as_strings(serialized: Any, op: str) -> Array:

@@ -12,12 +12,11 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.assemble import assembled, composed, in_tensors, joined, lengths_of, row_splits
-from feedline.io.parsing.culprit import BadExample, blamed, numbered
+from feedline.io.parsing.culprit import BadExample, numbered
 from feedline.io.parsing.example import (
     THREADS,
     TOO_MANY,
     Dims,
-    as_examples,
     as_strings,
     column_of,
     feature_specs,
@@ -30,6 +29,7 @@ from feedline.io.parsing.example import (
     numbers_of,
     one_by_one,
     read_feature,
+    read_with,
     request,
 )
 from feedline.io.parsing.features import (
@@ -192,12 +192,7 @@ class SequenceParser:
 
     def __call__(self, serialized: Any, names: Any = None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
         """The features of the context, the sequences, and the lengths of those that are arrays."""
-        single = type(serialized) is bytes
-        examples, batch = ([serialized], False) if single else as_examples(serialized, self.op)
-        try:
-            return self._parsed(examples, batch, names)
-        except InvalidArgumentError as e:
-            raise blamed(e, self._parsed, examples) from None
+        return read_with(self._parsed, serialized, self.op, names)  # type: ignore[no-any-return]
 
     def _parsed(
         self, examples: Any, batch: bool, names: Any
