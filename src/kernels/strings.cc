@@ -6,10 +6,6 @@
 namespace feedline {
 namespace {
 
-[[noreturn]] void refuse_row(size_t i) {
-  throw nb::index_error(("row " + std::to_string(i) + " is not inside the data").c_str());
-}
-
 // Where string i lies in a buffer of `size` bytes; false where it does not.
 bool inside(const int64_t* at, size_t i, size_t between, size_t size, size_t& start, size_t& bytes) {
   const int64_t from = at[i], next = at[i + 1];  // read once: another thread may write to the array of offsets
@@ -32,32 +28,6 @@ nb::object bytes_rows(nb::handle data, Vector<const int64_t> offsets, int64_t ga
     if (!inside(at, i, between, buffer.size(), start, bytes)) refuse_row(i);
     return {base + start, bytes};
   });
-}
-
-constexpr size_t kEarly = 4;
-
-// A matrix whose rows begin with a string each, and how long those are.
-struct Slots {
-  char* rows;
-  int64_t* lengths;
-  uint64_t count;
-  size_t width;
-
-  // Rows are wanted in random order: the hardware sees the pattern only within a row.
-  void expect(const int64_t* numbers, size_t i, size_t n) const {
-    if (i + kEarly >= n || static_cast<uint64_t>(numbers[i + kEarly]) >= count) return;
-    const char* next = rows + static_cast<uint64_t>(numbers[i + kEarly]) * width;
-    for (size_t line = 0; line < width && line < 256; line += 64) FEEDLINE_PREFETCH(next + line);
-  }
-};
-
-template <typename Byte, typename Length>
-Slots slots_of(const Matrix<Byte>& rows, const Vector<Length>& lengths) {
-  if (lengths.shape(0) != rows.shape(0))
-    throw std::invalid_argument("there must be as many lengths as rows, got " + std::to_string(lengths.shape(0)) +
-                                " and " + std::to_string(rows.shape(0)));
-  return {const_cast<char*>(reinterpret_cast<const char*>(rows.data())), const_cast<int64_t*>(lengths.data()),
-          rows.shape(0), rows.shape(1)};
 }
 
 int64_t strings_to_rows(nb::handle data, Vector<const int64_t> offsets, int64_t gap, Matrix<uint8_t> rows,

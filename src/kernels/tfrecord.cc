@@ -227,6 +227,55 @@ nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, 
   return nb::make_tuple(array, at);
 }
 
+constexpr size_t kPiece = 1 << 18;  // stays in the nearest cache from the read to the last copy
+
+nb::object tfrecord_to_rows(int file, int64_t start, Matrix<uint8_t> rows, Vector<int64_t> lengths,
+                            Vector<const int64_t> numbers) {
+  const Slots slots = slots_of(rows, lengths);
+  const size_t n = numbers.shape(0);
+  const int64_t* wanted = numbers.data();
+  uint64_t at = length(start, "start");
+  const uint64_t first = at;
+  std::vector<int64_t> begins{start};
+  bool inside = true;
+  {
+    nb::gil_scoped_release release;
+    thread_local std::vector<unsigned char> piece(kPiece);
+    unsigned char* p = piece.data();
+    begins.reserve(std::min<size_t>(n, 1 << 16) + 1);
+    for (size_t i = 0, have = 0; i < n;) {
+      // What is read beyond the last record that is wanted is read in vain.
+      const size_t usual = i > 0 ? static_cast<size_t>((at - first) / i + 1) : kPiece;
+      const size_t room = std::min(kPiece - have, n - i < kPiece / usual ? (n - i) * usual + kHeader : kPiece);
+      const size_t got = read_at(file, p + have, room, at + have);
+      have += got;
+      const Frames frames = scan(p, have, 0, n - i);
+      const size_t found = frames.offsets.size() - 1;
+      size_t k = 0;
+      for (; k < found; ++k, ++i) {
+        slots.expect(wanted, i, n);
+        const uint64_t row = static_cast<uint64_t>(wanted[i]);
+        const size_t size = static_cast<size_t>(frames.offsets[k + 1] - frames.offsets[k]) - kAround;
+        inside = row < slots.count;
+        if (!inside || size > slots.width) break;
+        std::memcpy(slots.rows + row * slots.width, p + frames.offsets[k], size);
+        slots.lengths[row] = static_cast<int64_t>(size);
+        begins.push_back(static_cast<int64_t>(at) + frames.offsets[k + 1] - static_cast<int64_t>(kHeader));
+      }
+      const size_t used = static_cast<size_t>(frames.offsets[k]) - kHeader;
+      const bool damaged = frames.stop == kLengthDamaged || frames.stop == kDataDamaged;
+      if (k < found || damaged || got < room || (used == 0 && have == kPiece)) break;
+      have -= used;
+      at += used;
+      std::memmove(p, p + used, have);
+    }
+  }
+  if (!inside) refuse_row(begins.size() - 1);
+  Fresh<int64_t> out(begins.size(), "int64");
+  std::copy(begins.begin(), begins.end(), out.data());
+  return out.array;
+}
+
 nb::object tfrecord_framed(nb::list given) {
   const nb::list records = own_list(given);
   std::vector<Span> spans;
@@ -264,6 +313,8 @@ void register_tfrecord(nb::module_& m) {
   m.def("tfrecord_frames", &tfrecord_frames, "data"_a, "start"_a, "want"_a);
   m.def("tfrecord_framed", &tfrecord_framed, "records"_a);
   m.def("tfrecord_header", &tfrecord_header, "data"_a, "start"_a);
+  m.def("tfrecord_to_rows", &tfrecord_to_rows, "file"_a, "start"_a, "rows"_a.noconvert(), "lengths"_a.noconvert(),
+        "numbers"_a.noconvert());
   m.def("tfrecord_large", &tfrecord_large, "file"_a, "start"_a, "want"_a, "least"_a, "most"_a, "threads"_a = 1);
 }
 

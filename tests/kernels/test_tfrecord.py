@@ -188,3 +188,73 @@ def test_what_finders_refuse(kernel: ModuleType) -> None:
         kernel.tfrecord_header(b"", 1)
     with pytest.raises(ValueError, match="most must not be negative"):
         kernel.tfrecord_large(0, 0, 1, 1, -1)
+
+
+def to_rows(
+    kernel: ModuleType, path: Path, start: int, width: int, numbers: list[int]
+) -> tuple[list[bytes], list[int]]:
+    """The records that were put into rows, and where they begin."""
+    rows, lengths = np.zeros((60, width), np.uint8), np.full(60, -1)
+    with open(path, "rb") as file:
+        begins = kernel.tfrecord_to_rows(file.fileno(), start, rows, lengths, np.array(numbers, np.int64))
+    assert begins.dtype == np.int64
+    got = numbers[: len(begins) - 1]
+    assert (np.delete(lengths, got) == -1).all() and not np.delete(rows, got, 0).any()
+    return [rows[i, : lengths[i]].tobytes() for i in got], begins.tolist()
+
+
+@FINDERS
+def test_records_go_to_rows(kernel: ModuleType, tmp_path: Path) -> None:
+    path, numbers = tmp_path / "records", [5, 0, 9, 30, 59, 2, 1, 8]
+    begins = np.cumsum([0, *(len(r) + 16 for r in RECORDS)]).tolist()
+    path.write_bytes(DATA)
+    for first in range(len(RECORDS) + 1):
+        for n in range(len(numbers) + 1):
+            stop = min(first + n, len(RECORDS))
+            expected = RECORDS[first:stop], begins[first : stop + 1]
+            assert to_rows(kernel, path, begins[first], 33, numbers[:n]) == expected
+    assert to_rows(kernel, path, 0, 32, numbers) == (RECORDS[:5], begins[:6]), "the next is too long"
+    for end in range(len(DATA)):
+        path.write_bytes(DATA[:end])
+        whole = sum(b <= end for b in begins[1:])
+        assert to_rows(kernel, path, 0, 40, numbers) == (RECORDS[:whole], begins[: whole + 1])
+    for at in range(0, len(DATA), 3):
+        damaged = bytearray(DATA)
+        damaged[at] ^= 1
+        path.write_bytes(damaged)
+        whole = sum(b <= at for b in begins[1:])
+        assert to_rows(kernel, path, 0, 40, numbers) == (RECORDS[:whole], begins[: whole + 1])
+
+
+@FINDERS
+def test_many_records_go_to_rows(kernel: ModuleType, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for largest in (20_000, (1 << 18) - 16):
+        sizes = rng.integers(0, largest, 40)
+        sizes[20:30] = largest  # as large as a piece at most, whole pieces one after another
+        records = [rng.bytes(int(n)) for n in sizes]
+        begins = np.cumsum([0, *(sizes + 16)]).tolist()
+        path = tmp_path / "records"
+        path.write_bytes(kernels.tfrecord_framed(records))
+        for n in (1, 7, 39, 40, 50):
+            assert to_rows(kernel, path, 0, largest, list(range(n))) == (records[:n], begins[: n + 1])
+        assert to_rows(kernel, path, begins[11], largest, list(range(9))) == (records[11:20], begins[11:21])
+    path.write_bytes(kernels.tfrecord_framed([b"a", bytes((1 << 18) - 15), b"b"]))
+    assert to_rows(kernel, path, 0, 1 << 19, [3, 4, 5]) == ([b"a"], [0, 17])
+
+
+@FINDERS
+def test_what_rows_refuse(kernel: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "records").write_bytes(DATA)
+    for numbers in ([60], [0, -1], [0, 1, 2**62]):
+        with pytest.raises(IndexError, match=f"row {len(numbers) - 1} is not inside"):
+            to_rows(kernel, tmp_path / "records", 0, 40, numbers)
+    with pytest.raises(ValueError, match="start must not be negative"):
+        to_rows(kernel, tmp_path / "records", -1, 40, [0])
+    with pytest.raises(ValueError, match="as many lengths as rows"):
+        kernel.tfrecord_to_rows(0, 0, np.zeros((3, 4), np.uint8), np.zeros(2, np.int64), np.zeros(1, np.int64))
+    for far in (1000, 2**62):
+        assert to_rows(kernel, tmp_path / "records", far, 40, [0]) == ([], [far])
+    one = np.zeros(1, np.int64)
+    begins = kernel.tfrecord_to_rows(987_654, 5, np.zeros((1, 4), np.uint8), one, one.copy())
+    assert begins.tolist() == [5], "a file that is not open"

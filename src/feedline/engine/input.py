@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from feedline.engine.report import HOLDS, Stage
 from feedline.plan.node import Node
-from feedline.structure.block import Block
+from feedline.plan.pull import Shelf
+from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
     from feedline.engine.run import Run
@@ -61,6 +62,17 @@ class Input:
             states[slot] = self.node.after_error(states[slot])
             raise
         return block
+
+    def shelve(self, want: int, shelf: Shelf) -> Array | None:
+        """As `Pull` says; done by those nodes that have a method for it."""
+        shelved = getattr(self.node, "shelved", None)
+        if shelved is None:
+            return None
+        got: tuple[Array, Any] | None = shelved(self.states[self.slot], self.inputs, want, shelf)
+        if got is None:
+            return None
+        numbers, self.states[self.slot] = got
+        return numbers
 
     def start(self) -> None:
         """Starts the node, and what it starts below it, anew."""
@@ -172,6 +184,10 @@ class CappedInput(Input):
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block of a size that the test set."""
         return super().__call__(min(want, blocks.cap or want))
+
+    def shelve(self, want: int, shelf: Shelf) -> Array | None:
+        """The same for rows that go to a shelf."""
+        return super().shelve(min(want, blocks.cap or want), shelf)
 
 
 def close_state(value: Any) -> None:

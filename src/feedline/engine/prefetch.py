@@ -25,6 +25,7 @@ from feedline.engine.input import MOVING, Input, blocks
 from feedline.engine.item import Item
 from feedline.engine.producer import current, produce
 from feedline.engine.report import Stage
+from feedline.kernels.threads import promised
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
 from feedline.random import seeds
@@ -74,10 +75,10 @@ class Ahead(Input):
         self.blocks = 0
         self.worked = self.waited = self.slowly = 0.0
         self.left = -inf  # when the consumer left with the last block
-        self.starved = self.asked = 0
-        self.rows = self.unit = 1
+        self.starved, self.asked, self.rows, self.unit = 0, 0, 1, 1
         self._reset()
         self.crew.stages.add(self)
+        promised.add(self)
 
     def _chosen_depth(self) -> int:
         wanted = self.node.ahead
@@ -189,6 +190,7 @@ class Ahead(Input):
         self.go_on: SimpleQueue[None] = SimpleQueue()
         self.thread = worker = self.crew.worker(partial(produce, weakref.ref(self)), "prefetch")
         self.running = self.alive = self.threaded = True
+        promised.discard(self)
         try:
             self.crew.start(worker)
         except BaseException as e:
@@ -343,8 +345,7 @@ class Ahead(Input):
         return Item(block, None, self.began)
 
     def _before(self) -> list[Any] | None:
-        states: list[Any] | None = self.inputs.copy()
-        return states
+        return self.inputs.copy()  # type: ignore[no-any-return]
 
     def _change_rows(self, block: Block, seconds: float) -> None:
         """More rows at a time where they are small and quickly made, as far as the user's number of rows allows it.
@@ -439,8 +440,7 @@ class Ahead(Input):
 
     def described(self) -> Stage:
         """For reports."""
-        how = "thread" if self.threaded else "alone"
-        held = sum(item.size for item in self.items.copy())
+        how, held = "thread" if self.threaded else "alone", sum(item.size for item in self.items.copy())
         why = f"{self.starved} of {self.asked + self.starved} times nothing was ready" if self.threaded else _why(self)
         return Stage(self.key, how, None, self.depth, self.worked, self.waited, held, why)
 

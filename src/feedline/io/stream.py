@@ -16,6 +16,7 @@ from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.remote import RemoteFile
 from feedline.kernels.threads import allowed, spare_processors
+from feedline.structure.block import Array
 
 CHUNK = 1 << 20
 FILES = 16
@@ -149,6 +150,16 @@ class Stream:
         assert isinstance(self._raw, _Raw)
         threads = allowed(max(1, min(MOST_THREADS, spare_processors())))
         return kernels.tfrecord_large(self._raw.fileno(), at, want, least, most, threads)
+
+    @property
+    def shelvable(self) -> bool:
+        """True where `records_to_rows` can be asked."""
+        return self.on_disk and not self._chunk
+
+    def records_to_rows(self, at: int, rows: Array, lengths: Array, numbers: Array) -> Array:
+        """Records of a TFRecord file from `at` on, as `kernels.tfrecord_to_rows` puts them into rows."""
+        assert isinstance(self._raw, _Raw)
+        return kernels.tfrecord_to_rows(self._raw.fileno(), at, rows, lengths, numbers)
 
     def _extend(self, at: int, need: int) -> None:
         """Reads on until `need` bytes from `at` on are there, and forgets those before `at`."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_image import gif_pixels, png_rows, resize_bilinear
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
     from feedline.kernels.reference_strings import strings_from_rows, strings_to_rows
-    from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large
+    from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large, tfrecord_to_rows
 else:
     from feedline.kernels._native import (
         bytes_rows,
@@ -62,6 +62,7 @@ else:
         tfrecord_header,
         tfrecord_large,
         tfrecord_lengths,
+        tfrecord_to_rows,
     )
 
 # glibc's allocator hands large arrays back to the system as soon as they are freed, and the next image or batch pays
@@ -101,4 +102,5 @@ __all__ = [
     "tfrecord_header",
     "tfrecord_large",
     "tfrecord_lengths",
+    "tfrecord_to_rows",
 ]

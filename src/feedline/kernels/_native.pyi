@@ -42,6 +42,9 @@ def tfrecord_header(data: bytes | bytearray | memoryview | NDArray[Any], start: 
 def tfrecord_large(
     file: int, start: int, want: int, least: int, most: int, threads: int = 1
 ) -> tuple[NDArray[Any], int]: ...
+def tfrecord_to_rows(
+    file: int, start: int, rows: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.int64]
+) -> NDArray[np.int64]: ...
 def tfrecord_lengths(
     data: bytes | bytearray | memoryview | NDArray[Any], start: int, left: int
 ) -> tuple[NDArray[np.int64], int, int, int]: ...

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.kernels.reference import Buffer, _masked, _not_negative, crc32c
+from feedline.kernels.reference import Buffer, Int64, UInt8, _masked, _not_negative, crc32c
+from feedline.kernels.reference_strings import _slots
+
+PIECE = 1 << 18
 
 
 def tfrecord_header(data: Buffer, start: int) -> int:
@@ -67,3 +70,35 @@ def tfrecord_large(
     out = np.empty(len(found), object)
     out[:] = found
     return out, start
+
+
+def tfrecord_to_rows(file: int, start: int, rows: UInt8, lengths: Int64, numbers: Int64) -> Int64:
+    """Reads records of an open TFRecord file (its number), from byte `start` on, to the beginnings of the rows with
+    these numbers, and their lengths to lengths[numbers[i]]. Returns where each of them begins in the file, and where
+    the next one would. It ends early before a record that is too long for a row, or for a piece of 256 KiB, at the end
+    of the file, and before a record that is not as it should be.
+
+    >>> import os, tempfile
+    >>> rows, lengths = np.zeros((3, 4), np.uint8), np.zeros(3, np.int64)
+    >>> with tempfile.TemporaryFile() as file:
+    ...     done = os.write(file.fileno(), fl.kernels.tfrecord_framed([b"one", b"to", b"three"]))
+    ...     fl.kernels.tfrecord_to_rows(file.fileno(), 0, rows, lengths, np.array([2, 0, 1]))
+    array([ 0, 19, 37])
+    >>> rows.tobytes(), lengths
+    (b'to\\x00\\x00\\x00\\x00\\x00\\x00one\\x00', array([2, 0, 3]))
+    """
+    _not_negative(start, "start")
+    _slots(rows, lengths, numbers)
+    begins = [start]
+    for i, row in enumerate(numbers.tolist()):
+        found, start = tfrecord_large(file, start, 1, 0, 0)
+        if not len(found) or len(found[0]) > PIECE - 16:
+            break
+        if not 0 <= row < len(rows):
+            raise IndexError(f"row {i} is not inside the data")
+        if len(found[0]) > rows.shape[1]:
+            break
+        rows[row, : len(found[0])] = np.frombuffer(found[0], np.uint8)
+        lengths[row] = len(found[0])
+        begins.append(start)
+    return np.array(begins, np.int64)

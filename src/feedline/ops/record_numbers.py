@@ -21,6 +21,7 @@ from feedline.ops.parts import Left, dealt
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan.dealing import begun_of, dealt_rows, error_waits
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.pull import Shelf
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 
@@ -122,6 +123,11 @@ class RecordNumbers(Node):
         if self.held and self.by == _source(self).cycle == 1 and self._held_bytes(files) <= AHEAD_BYTES:
             files.expect(int(numbers[0]), int(numbers[-1]) + 1)
         return Block([numbers], len(numbers), LEAF), state._replace(at=at + len(numbers))
+
+    def shelved(self, state: Numbering, pull: Pull, want: int, shelf: Shelf) -> tuple[Array, Numbering] | None:
+        """Records as they come."""
+        numbers = pull.shelve(want, shelf) if state.at == RECORDS and state.error is None else None
+        return None if numbers is None else (numbers, state)
 
     def _next(self, state: Numbering, count: int, want: int) -> Array:
         """The next numbers, at most `want`, of so many records."""

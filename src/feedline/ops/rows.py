@@ -61,17 +61,40 @@ class Pool:
             raise TypeError(f"rows of {block.spec()!r} among rows of int64 scalars")
         block = block.reordered(self._tree)
         if block.n:
-            usual = block.nbytes / block.n
-            self._row_bytes += (usual - self._row_bytes) / 8 if self._row_bytes else usual
-        numbers = self._allocate(block.n)
+            self._weigh(block.nbytes, block.n)
+        numbers = self._free_numbers(block.n)
+        self._free = self._free[: len(self._free) - block.n]
         for i, column in enumerate(block.columns):
             self._stores[i] = _write(self._stores[i], numbers, column)
-        if self._origins is not None:
-            if block.origin is None or block.origin.makers != self._makers:
-                self._origins = None
-            else:
-                self._origins[numbers] = block.origin.numbers()
+        self._say(numbers, block.origin)
         return numbers
+
+    def space(self, n: int) -> tuple[Array, Array, Array] | None:
+        """As `Shelf` says: where the rows are strings that are kept in a matrix."""
+        if self._tree is not LEAF or not isinstance(self._stores[0], StringRows):
+            return None
+        numbers = self._free_numbers(n)
+        store = self._stores[0]  # has grown, and may have become another one
+        return (store.rows, store.lengths, numbers) if isinstance(store, StringRows) else None
+
+    def fill(self, numbers: Array, origin: Origin | None, size: int) -> None:
+        """As `Shelf` says."""
+        self._weigh(size, len(numbers))
+        self._free = self._free[: len(self._free) - len(numbers)]
+        self._say(numbers, origin)
+
+    def _weigh(self, size: int, n: int) -> None:
+        usual = size / n
+        self._row_bytes += (usual - self._row_bytes) / 8 if self._row_bytes else usual
+
+    def _say(self, numbers: Array, origin: Origin | None) -> None:
+        """Keeps where these rows come from, as long as all say it."""
+        if self._origins is None:
+            return
+        if origin is None or origin.makers != self._makers:
+            self._origins = None
+        else:
+            self._origins[numbers] = origin.numbers()
 
     def size_of(self, rows: int) -> int:
         """About how many bytes so many rows take, and what says which they are."""
@@ -108,7 +131,8 @@ class Pool:
         self._free = np.concatenate([self._free, numbers])
         return rows
 
-    def _allocate(self, n: int) -> Array:
+    def _free_numbers(self, n: int) -> Array:
+        """The numbers of so many rows that are free, as they are used next."""
         if len(self._free) < n:
             have = self._capacity
             expected = min(self._expected, int(EXPECTED_BYTES / max(1.0, self._row_bytes)))
@@ -118,8 +142,7 @@ class Pool:
                 self._origins = _longer(self._origins, more)
             self._free = np.concatenate([np.arange(have + more - 1, have - 1, -1), self._free])
             self._capacity = have + more
-        numbers, self._free = self._free[len(self._free) - n :], self._free[: len(self._free) - n]
-        return numbers
+        return self._free[len(self._free) - n :][::-1].copy()
 
 
 class Still(NamedTuple):

@@ -179,7 +179,8 @@ class Shuffle(Node):
         """Takes the epoch's seeds; the input is started at the first row, as in TensorFlow."""
         if self.buffer_size == UNKNOWN:
             finite(self.input, "shuffle with a buffer of UNKNOWN_CARDINALITY")
-        return Buffer(self.generator.next(), 5 * max(0, self.buffer_size) // 4)
+        size = max(0, self.buffer_size)
+        return Buffer(self.generator.next(), size + min(size, PULL_ROWS))
 
     def again(self, before: Buffer, state: Buffer) -> Buffer:
         """Counts the seeds on."""
@@ -293,6 +294,10 @@ class Shuffle(Node):
             s.live = True
             s.epoch += 1
         room = PULL_ROWS if size is None else min(size - s.count + want - 1, PULL_ROWS)
+        numbers = pull.shelve(room, s.pool)
+        if numbers is not None:
+            s.put(numbers, size)
+            return
         block = pull(room)
         if block is None:
             s.slices[-1][2] = True

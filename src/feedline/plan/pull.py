@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from feedline.structure.block import Block
+from feedline.structure.block import Array, Block, Origin
 
 if TYPE_CHECKING:
     from feedline.plan.node import Node
@@ -16,11 +16,30 @@ class Pull(Protocol):
     def __call__(self, want: int) -> Block | None:
         """At most `want` more rows (0 rows: nothing yet), or None at the end. Raises what the input raises."""
 
+    def shelve(self, want: int, shelf: Shelf) -> Array | None:
+        """As a call, but the rows go straight to a shelf: their numbers there. None where they cannot, and where there
+        are none or something is wrong: a call tells that.
+        """
+
     def start(self) -> None:
         """Starts the input anew, as making a new iterator over it would (a shuffle below draws its next seeds)."""
 
     def open(self, plan: Node, key: Block | None = None) -> Child:
         """A run of another plan inside this one; `key` is what the node makes that plan from again on restore."""
+
+
+class Shelf(Protocol):
+    """Where rows are kept under numbers by a node that holds many: strings can be put into their places by whoever
+    reads them.
+    """
+
+    def space(self, n: int) -> tuple[Array, Array, Array] | None:
+        """Room for so many strings, as `kernels.tfrecord_to_rows` takes it: a matrix, the lengths, and the numbers of
+        rows that are free. None where strings are not kept like that.
+        """
+
+    def fill(self, numbers: Array, origin: Origin | None, size: int) -> None:
+        """The first of these numbers of `space` are taken from now on: by rows of this origin, of `size` bytes."""
 
 
 class Child(Protocol):

@@ -13,7 +13,7 @@ from feedline.io.files import shown
 from feedline.io.reader import END, Place, Read, Reader
 from feedline.io.stream import CHUNK, OVERLAP
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
-from feedline.structure.block import Block, Bytes
+from feedline.structure.block import Array, Block, Bytes
 from feedline.structure.nest import LEAF
 
 LARGE = 1 << 15
@@ -60,6 +60,23 @@ class TFRecordReader(Reader):
         except MemoryError as e:
             where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
             return Read(None, None, ResourceExhaustedError(f"{where} does not fit into memory: {e}"))
+
+    def shelved(self, place: Place, want: int, shelf: Any) -> tuple[Array, Place] | None:
+        """The records that follow, on a shelf (see plan/pull.py): their numbers there, and the place after them. None
+        where `read` has more to say of the next one.
+        """
+        if place.offset < 0 or self._large or not self._stream.shelvable:
+            return None
+        space = shelf.space(want)
+        if space is None:
+            return None
+        begins = self._stream.records_to_rows(place.offset, *space)
+        n = len(begins) - 1
+        if not n:
+            return None
+        numbers, after = space[2][:n], int(begins[n])
+        shelf.fill(numbers, self.origin(0, begins[:n]), after - place.offset)
+        return numbers, Place(after, place.number + n)
 
     def _read_large(self, place: Place, want: int) -> Read | None:
         """Large records, each in memory of its own; None where none follow."""

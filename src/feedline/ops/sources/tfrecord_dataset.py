@@ -8,16 +8,17 @@ from typing import Any, ClassVar
 
 from feedline.errors import DataLossError, InvalidArgumentError, in_function
 from feedline.io.files import shown
-from feedline.io.reader import Read, Reader
+from feedline.io.reader import Place, Read, Reader
 from feedline.io.stream import AUTO
 from feedline.io.tfrecord.reader import Corruption, TFRecordReader
 from feedline.io.tfrecord.records import RecordFiles
-from feedline.ops.sources.files import Files, Slot, names_plan, optional_integer, parallel_reads
+from feedline.ops.sources.files import Files, Reading, Slot, names_plan, optional_integer, parallel_reads
 from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.turns import Turns
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import Face
-from feedline.plan.node import Node, node
+from feedline.plan.node import Node, Pull, node
+from feedline.plan.pull import Shelf
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 
@@ -52,6 +53,18 @@ class TFRecords(Files):
     def early(self) -> bool:
         """Compressed files whose names are in memory."""
         return bool(self.compression_type) and self.cycle == 1 and self.names is not None
+
+    def shelved(self, state: Reading, pull: Pull, want: int, shelf: Shelf) -> tuple[Array, Reading] | None:
+        """Records of a file that is read by itself, as far as there is nothing to say of them."""
+        file = state.slots[0] if len(state.slots) == 1 and state.error is None and not state.begun else None
+        if file is None or not isinstance(file[3], TFRecordReader):
+            return None
+        name, offset, number, reader = file
+        got = reader.shelved(Place(offset, number), want, shelf)
+        if got is None:
+            return None
+        numbers, after = got
+        return numbers, state._replace(slots=((name, *after, reader),))
 
     def judged(self, file: Slot, got: Read) -> Exception | None:
         """A damaged record is left out where that is wanted; a file that is not there is no damage."""
