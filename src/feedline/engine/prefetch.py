@@ -25,7 +25,6 @@ from feedline.engine.input import MOVING, Input, blocks
 from feedline.engine.item import Item
 from feedline.engine.producer import current, produce
 from feedline.engine.report import Stage
-from feedline.kernels.threads import promised
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
 from feedline.random import seeds
@@ -78,7 +77,6 @@ class Ahead(Input):
         self.starved, self.asked, self.rows, self.unit = 0, 0, 1, 1
         self._reset()
         self.crew.stages.add(self)
-        promised.add(self)
 
     def _chosen_depth(self) -> int:
         wanted = self.node.ahead
@@ -190,7 +188,6 @@ class Ahead(Input):
         self.go_on: SimpleQueue[None] = SimpleQueue()
         self.thread = worker = self.crew.worker(partial(produce, weakref.ref(self)), "prefetch")
         self.running = self.alive = self.threaded = True
-        promised.discard(self)
         try:
             self.crew.start(worker)
         except BaseException as e:

@@ -5,14 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from contextvars import ContextVar
-from typing import Any
-from weakref import WeakSet
 
 most: ContextVar[int | None] = ContextVar("feedline_kernel_threads", default=None)
 """No more than so many, for calls made for an iterator whose options say so."""
-
-promised: WeakSet[Any] = WeakSet()
-"""What will have a thread of this library as soon as there is work for it."""
 
 
 def allowed(wanted: int) -> int:
@@ -32,5 +27,5 @@ def processors() -> int:
 
 
 def spare_processors() -> int:
-    """How many processors this library has no thread for, nor will have soon; the caller's own is not counted."""
-    return processors() - sum(t.name.startswith("feedline-") for t in threading.enumerate()) - len(promised)
+    """How many processors this library has no thread for; the caller's own is not counted."""
+    return processors() - sum(t.name.startswith("feedline-") for t in threading.enumerate())
