@@ -77,3 +77,22 @@ def test_a_checkpoint_goes_on_where_it_was_taken(files: list[str]) -> None:
     other = iter(ds)
     other.restore(state)
     assert [b["x"].tolist() for b in other] == rest
+
+
+def test_a_plan_with_parallel_calls_ends_in_a_prefetch(files: list[str]) -> None:
+    names = fl.Dataset.from_tensor_slices(files)
+
+    def last(dataset: Any) -> str:
+        return Optimizer(None).whole(dataset._plan).op
+
+    for calls, made in ((None, "batch"), (2, "prefetch"), (fl.AUTOTUNE, "prefetch")):
+        read = names.interleave(fl.TFRecordDataset, cycle_length=3, num_parallel_calls=calls)
+        assert last(read) == "interleave"
+        assert last(read.batch(7)) == made
+        assert last(read.batch(7).prefetch(2)) == "prefetch"
+        assert last(names.map(len, num_parallel_calls=calls).batch(7).take(2)) == made.replace("batch", "take")
+    batches = [
+        [b.tolist() for b in names.interleave(fl.TFRecordDataset, 3, num_parallel_calls=calls).batch(7)]
+        for calls in (None, 2)
+    ]
+    assert batches[0] == batches[1] and sum(map(len, batches[0])) == 1200

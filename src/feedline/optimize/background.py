@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from feedline.ops.batch import Batch
+from feedline.ops.interleave import Interleave
 from feedline.ops.map import Map
 from feedline.ops.prefetch import Prefetch
 from feedline.plan.arguments import AUTOTUNE
@@ -49,7 +50,11 @@ def inject_prefetch(plan: Node) -> Node:
     last = plan
     while last.op == "with_options":
         last = last.inputs[0]
-    if last.ahead is not None or last.parallel is not None or not any(n.parallel for n in plan.walk()):
+    if last.ahead is not None or _calls_aside(last) or not any(map(_calls_aside, plan.walk())):
         return plan
     return standing_for(plan, Prefetch(plan, AUTOTUNE))
+
+
+def _calls_aside(node: Node) -> bool:
+    return node.parallel is not None or (isinstance(node, Interleave) and node.num_parallel_calls is not None)
 
