@@ -59,7 +59,7 @@ def records(folder: Path) -> list[bytes]:
 
 
 def tfrecords(data: bytes, folder: Path, compression: str = "") -> Any:
-    """Every record, and where the file is not compressed, by number too."""
+    """Every record; where the file is not compressed, by number and through a buffer too."""
     name = _file(folder, data)
     found = rows(fl.TFRecordDataset(name, compression))
     if not compression:
@@ -67,6 +67,9 @@ def tfrecords(data: bytes, folder: Path, compression: str = "") -> Any:
         found.append(outcome(lambda: fl.io.tfrecord_index(name, progress=False)))
         found += [outcome(lambda i=i: fl.experimental.at(fl.TFRecordDataset(name), i)) for i in (0, 3)]
         found.append(outcome(lambda: rows(fl.TFRecordDataset(name, "AUTO").batch(3))))
+        shuffled = [rows(fl.TFRecordDataset(name, "", size).shuffle(3, seed=1)) for size in (None, 1 << 20)]
+        assert shuffled[0] == shuffled[1], "records go straight into the buffer, or not"
+        found += shuffled[0]
     return found
 
 
