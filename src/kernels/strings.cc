@@ -2,6 +2,8 @@
 #include "strings.h"
 
 #include <cstring>
+#include <memory>
+#include <vector>
 
 namespace feedline {
 namespace {
@@ -94,6 +96,63 @@ nb::object strings_from_rows(Matrix<const uint8_t> rows, Vector<const int64_t> l
   return nb::make_tuple(data.array, offsets.array);
 }
 
+// A column of strings in one buffer.
+struct Column {
+  explicit Column(const nb::tuple& parts)
+      : data(std::make_unique<Bytes>(nb::object(parts[0]), false)),
+        offsets(nb::cast<Vector<const int64_t>>(nb::object(parts[1]), false)),
+        gap(length(nb::cast<int64_t>(nb::object(parts[2])), "gap")) {
+    if (offsets.shape(0) == 0) throw std::invalid_argument("offsets must not be empty");
+  }
+  size_t count() const { return offsets.shape(0) - 1; }
+
+  std::unique_ptr<Bytes> data;
+  Vector<const int64_t> offsets;
+  size_t gap;
+};
+
+nb::object strings_in_turns(nb::list given, int64_t turn) {
+  const nb::list held = own_list(given);
+  const size_t each = length(turn, "turn"), k = held.size();
+  std::vector<Column> columns;
+  for (nb::handle item : held) {
+    const auto parts = nb::cast<nb::tuple>(item);
+    if (parts.size() != 3) throw std::invalid_argument("a column is (data, offsets, gap)");
+    columns.emplace_back(parts);
+    if (columns[0].count() != columns.back().count()) throw std::invalid_argument("columns must have one length");
+  }
+  const size_t rows = k > 0 ? columns[0].count() : 0;
+  if (each == 0 || rows % each != 0) throw std::invalid_argument("columns must hold whole turns");
+  Fresh<int64_t> offsets(k * rows + 1, "int64");
+  int64_t* ends = offsets.data();
+  size_t total = 0, out = 0;
+  ends[0] = 0;
+  for (size_t from = 0; from < rows; from += each)
+    for (const Column& column : columns)
+      for (size_t i = from; i < from + each; ++i) {
+        size_t start, bytes;
+        if (!inside(column.offsets.data(), i, column.gap, column.data->size(), start, bytes)) refuse_row(i);
+        ends[++out] = static_cast<int64_t>(total += bytes);
+      }
+  Fresh<char> data(total, "uint8");
+  char* to = data.data();
+  bool there = true;
+  {
+    const HandedOver release(total > kWorthAThread);
+    out = 0;
+    for (size_t from = 0; from < rows && there; from += each)
+      for (const Column& column : columns)
+        for (size_t i = from; i < from + each && there; ++i, ++out) {
+          const size_t start = static_cast<size_t>(column.offsets.data()[i]), at = static_cast<size_t>(ends[out]);
+          const size_t bytes = static_cast<size_t>(ends[out + 1]) - at, size = column.data->size();
+          there = start <= size && bytes <= size - start;  // or somebody has changed the offsets meanwhile
+          if (there) std::memcpy(to + at, column.data->data() + start, bytes);
+        }
+  }
+  if (!there) refuse_row(out);
+  return nb::make_tuple(data.array, offsets.array);
+}
+
 }  // namespace
 
 void register_strings(nb::module_& m) {
@@ -101,6 +160,7 @@ void register_strings(nb::module_& m) {
   m.def("bytes_rows", &bytes_rows, "data"_a, "offsets"_a.noconvert(), "gap"_a = 0);
   m.def("strings_to_rows", &strings_to_rows, "data"_a, "offsets"_a.noconvert(), "gap"_a, "rows"_a.noconvert(),
         "lengths"_a.noconvert(), "numbers"_a.noconvert());
+  m.def("strings_in_turns", &strings_in_turns, "columns"_a, "turn"_a);
   m.def("strings_from_rows", &strings_from_rows, "rows"_a.noconvert(), "lengths"_a.noconvert(),
         "numbers"_a.noconvert());
 }

@@ -146,3 +146,47 @@ def test_tables_that_do_not_fit_together(kernel: ModuleType) -> None:
         kernel.strings_from_rows(rows[:, ::2], lengths, np.array([0]))
     with pytest.raises(TypeError):
         kernel.strings_from_rows(rows, lengths, np.array([0], np.int32))
+
+
+def column(strings: list[bytes], gap: int, before: int = 3) -> tuple[np.ndarray, np.ndarray, int]:
+    data = bytes(before) + b"".join(s + b"-" * gap for s in strings)
+    return np.frombuffer(data, np.uint8), np.cumsum([before, *(len(s) + gap for s in strings)]), gap
+
+
+@ROWS
+@pytest.mark.parametrize("turn", [1, 2, 6])
+@pytest.mark.parametrize("largest", [1, 40, 30_000])
+def test_strings_in_turns(kernel: ModuleType, turn: int, largest: int) -> None:
+    rng = np.random.default_rng(turn)
+    for k in (1, 2, 5):
+        parts = [[rng.bytes(int(n)) for n in rng.integers(0, largest, 12)] for _ in range(k)]
+        data, offsets = kernel.strings_in_turns([column(p, gap % 3) for gap, p in enumerate(parts)], turn)
+        expected = [p[i] for at in range(0, 12, turn) for p in parts for i in range(at, at + turn)]
+        assert data.dtype == np.uint8 and offsets.dtype == np.int64 and offsets[0] == 0
+        assert kernels.bytes_rows(data, offsets).tolist() == expected
+        assert len(data) == offsets[-1]
+
+
+@ROWS
+def test_no_strings_in_turns(kernel: ModuleType) -> None:
+    for columns in ([], [column([], 2)], [column([], 0), column([], 1)]):
+        data, offsets = kernel.strings_in_turns(columns, 4)
+        assert len(data) == 0 and offsets.tolist() == [0]
+
+
+@ROWS
+def test_what_turns_refuse(kernel: ModuleType) -> None:
+    good = column([b"a", b"bc"], 1)
+    for columns, turn, said in (
+        ([good], 0, "whole turns"),
+        ([good, column([b"a"], 1)], 1, "one length"),
+        ([column([b"a"] * 3, 0)], 2, "whole turns"),
+        ([(good[0], np.empty(0, np.int64), 1)], 1, "must not be empty"),
+        ([good[:2]], 1, "a column is"),
+        ([(good[0], good[1], -1)], 1, "gap must not be negative"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            kernel.strings_in_turns(columns, turn)
+    for offsets in ([0, 3, 99], [0, 3, 2], [-1, 3, 6], [0, 2**62, 2**63 - 1]):
+        with pytest.raises(IndexError, match="not inside"):
+            kernel.strings_in_turns([(good[0], np.array(offsets), 1)], 1)

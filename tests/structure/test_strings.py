@@ -50,11 +50,22 @@ def test_short_strings_are_joined_in_one_buffer(gap: int) -> None:
 
 def test_what_is_not_joined_becomes_objects() -> None:
     large = [b"x" * (3 * SHORT), b"y" * (2 * SHORT)]
-    for parts in ([column(large), column(large)], [column(WORDS), column(WORDS, 4)]):
-        assert joined(parts) is None
-        both = concat([Block([p], len(p), LEAF) for p in parts])
-        assert isinstance(both.columns[0], np.ndarray)
-        assert both.rows() == [row for p in parts for row in p.rows()]
+    parts = [column(large), column(large)]
+    assert joined(parts) is None
+    both = concat([Block([p], len(p), LEAF) for p in parts])
+    assert isinstance(both.columns[0], np.ndarray)
+    assert both.rows() == [row for p in parts for row in p.rows()]
+    assert joined([group(column(WORDS), 3), group(column(WORDS), 2)]) is None, "batches of other sizes"
+
+
+def test_strings_with_something_else_between_them_are_joined() -> None:
+    parts = [column(WORDS), column(WORDS[:3], 4, True), column([], 2), column(WORDS, 1).slice(1, 4)]
+    made = joined(parts)
+    assert made is not None and made.gap == 0
+    assert made.rows() == [row for p in parts for row in p.rows()]
+    assert parts[1].compact().rows() == WORDS[:3] and parts[0].compact() is parts[0]
+    batches = joined([group(column(WORDS, 5), 3), group(column(WORDS[:3]), 3)])
+    assert batches is not None and [b.tolist() for b in batches.rows()] == [WORDS[:3], WORDS[3:], WORDS[:3]]
 
 
 def test_a_part_is_pickled_without_the_rest() -> None:

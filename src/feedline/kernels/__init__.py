@@ -33,7 +33,7 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_example import framed_examples, parse_sequences
     from feedline.kernels.reference_image import gif_pixels, png_rows, resize_bilinear
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
-    from feedline.kernels.reference_strings import strings_from_rows, strings_to_rows
+    from feedline.kernels.reference_strings import strings_from_rows, strings_in_turns, strings_to_rows
     from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large, tfrecord_to_rows
 else:
     from feedline.kernels._native import (
@@ -56,6 +56,7 @@ else:
         resize_bilinear,
         ring_draw,
         strings_from_rows,
+        strings_in_turns,
         strings_to_rows,
         tfrecord_framed,
         tfrecord_frames,
@@ -96,6 +97,7 @@ __all__ = [
     "resize_bilinear",
     "ring_draw",
     "strings_from_rows",
+    "strings_in_turns",
     "strings_to_rows",
     "tfrecord_framed",
     "tfrecord_frames",

@@ -42,6 +42,43 @@ def strings_to_rows(data: Buffer, offsets: Int64, gap: int, rows: UInt8, lengths
     return longest
 
 
+def strings_in_turns(columns: list[tuple[Buffer, Int64, int]], turn: int) -> tuple[UInt8, Int64]:
+    """Strings of several columns, `turn` of the first, then of the next and so on, round by round: data and offsets as
+    in `bytes_rows`. A column is (data, offsets, gap), and all hold equally many whole turns.
+
+    >>> one, two = (b"abc", np.array([0, 1, 3]), 0), (b"d-ef-", np.array([0, 2, 5]), 1)
+    >>> data, offsets = fl.kernels.strings_in_turns([one, two], 1)
+    >>> data.tobytes(), offsets
+    (b'adbcef', array([0, 1, 2, 4, 6]))
+    """
+    _not_negative(turn, "turn")
+    found = []
+    for column in columns:
+        if len(column) != 3:
+            raise ValueError("a column is (data, offsets, gap)")
+        data, offsets, gap = column
+        _plain(offsets, np.int64, 1, "offsets")
+        _not_negative(gap, "gap")
+        if len(offsets) == 0:
+            raise ValueError("offsets must not be empty")
+        raw: Any = data
+        found.append((np.frombuffer(memoryview(raw).cast("B"), np.uint8), offsets.tolist(), gap))
+        if len(offsets) != len(columns[0][1]):
+            raise ValueError("columns must have one length")
+    rows = len(found[0][1]) - 1 if found else 0
+    if not turn or rows % turn:
+        raise ValueError("columns must hold whole turns")
+    parts: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
+    for first in range(0, rows, turn):
+        for view, offsets, gap in found:
+            for i in range(first, first + turn):
+                start, stop = offsets[i], offsets[i + 1] - gap
+                if not 0 <= start <= stop <= len(view):
+                    raise IndexError(f"row {i} is not inside the data")
+                parts.append(view[start:stop])
+    return np.concatenate(parts), np.cumsum([len(part) for part in parts], dtype=np.int64)
+
+
 def strings_from_rows(rows: UInt8, lengths: Int64, numbers: Int64) -> tuple[UInt8, Int64]:
     """The strings at the beginning of the rows with these numbers: data and offsets as in `bytes_rows`.
 

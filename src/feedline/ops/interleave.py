@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from feedline.errors import InvalidArgumentError
 from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
@@ -18,8 +16,9 @@ from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Node, Pull, node
 from feedline.structure.block import Block, concat
+from feedline.structure.turns import in_turns
 
-TURN_BYTES = 4096
+TURN_BYTES = 1 << 16
 ALL_AHEAD_BYTES = 1 << 24
 """What the datasets of one interleave have read ahead takes about so much, however many they are."""
 
@@ -223,8 +222,7 @@ class Interleave(Flattened):
         n = min(want // (turn * k), min(rows.n // turn for rows in held))
         if n < 2:
             return None
-        side_by_side = concat([slot.give(n * turn) for slot in order])
-        return side_by_side.take(np.arange(k * n * turn).reshape(k, n, turn).transpose(1, 0, 2).ravel())
+        return in_turns([slot.give(n * turn) for slot in order], turn)
 
     def _fill(self, s: Cycle, pull: Pull) -> None:
         """Puts the next nested dataset into the slot whose turn it is."""

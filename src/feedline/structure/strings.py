@@ -46,6 +46,13 @@ class Bytes:
         step = self.size or 1
         return Bytes(self.data, self.offsets[start * step : stop * step + 1], self.gap, self.size)
 
+    def compact(self) -> Bytes:
+        """With nothing between the strings."""
+        if not self.gap:
+            return self
+        column = self.data, np.ascontiguousarray(self.offsets), self.gap
+        return Bytes(*kernels.strings_in_turns([column], max(1, len(self.offsets) - 1)), 0, self.size)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """With its own strings, not with all that are in the buffer."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
@@ -58,11 +65,13 @@ class Bytes:
 def joined(columns: Sequence[Bytes]) -> Bytes | None:
     """The rows of all in one buffer; None where that would copy long strings, or the rows are not alike."""
     gap, size = columns[0].gap, columns[0].size
-    if any((c.gap, c.size) != (gap, size) for c in columns):
+    if any(c.size != size for c in columns):
         return None
     spans = [(int(c.offsets[0]), int(c.offsets[-1])) for c in columns]
     if sum(stop - start for start, stop in spans) > SHORT * sum(len(c.offsets) for c in columns):
         return None
+    if any(c.gap != gap for c in columns):
+        return joined([c.compact() for c in columns])
     offsets: list[Array] = [np.zeros(1, np.int64)]
     pieces: list[Array] = []
     at = 0

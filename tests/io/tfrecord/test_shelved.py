@@ -78,14 +78,16 @@ def both(files: Any, then: Callable[[Any], Any], **how: Any) -> tuple[list[Any],
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES.keys())
 @pytest.mark.parametrize("size", [1, 10, 1000, 5000])
-def test_the_same_order(tmp_path: Path, shelved: list[int], sizes: Any, size: int) -> None:
+@pytest.mark.parametrize("cycle", [None, 2, 3])
+def test_the_same_order(tmp_path: Path, shelved: list[int], sizes: Any, size: int, cycle: int | None) -> None:
     made = records(sizes)
     files = [str(tmp_path / name) for name in "abc"]
     for i, name in enumerate(files):
-        Path(name).write_bytes(b"".join(map(frame, made[i * 1000 : (i + 1) * 1000])))
-    expected = list(fl.Dataset.from_tensor_slices(made).shuffle(size, seed=3).batch(64).unbatch().as_numpy_iterator())
-    got = list(fl.TFRecordDataset(files).shuffle(size, seed=3).batch(64).unbatch().as_numpy_iterator())
-    assert got == expected
+        Path(name).write_bytes(b"".join(map(frame, made[i * 1000 : 1000 + i * 990])))
+    read = list(fl.TFRecordDataset(files, num_parallel_reads=cycle))
+    expected = list(fl.Dataset.from_tensor_slices(read).shuffle(size, seed=3).batch(64).unbatch().as_numpy_iterator())
+    ds = fl.TFRecordDataset(files, num_parallel_reads=cycle)
+    assert list(ds.shuffle(size, seed=3).batch(64).unbatch().as_numpy_iterator()) == expected
     assert sum(shelved) > N // 2 or sizes is not even or size > 1000
 
 
@@ -100,19 +102,23 @@ def test_every_block_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize("policy", ["raise", "skip", "ignore_errors"])
 @pytest.mark.parametrize("at", [0.001, 0.31, 0.5, 0.98])
 @pytest.mark.parametrize("inside", [0, 9, 20])
-def test_the_same_damage(tmp_path: Path, shelved: list[int], policy: str, at: float, inside: int) -> None:
+@pytest.mark.parametrize("cycle", [None, 2])
+def test_the_same_damage(
+    tmp_path: Path, shelved: list[int], policy: str, at: float, inside: int, cycle: int | None
+) -> None:
     made = list(map(frame, records(even)))
     where = sum(map(len, made[: int(at * N)])) + inside
     data = bytearray(b"".join(made))
     data[where] ^= 4
     (tmp_path / "a").write_bytes(data)
-    (tmp_path / "b").write_bytes(b"".join(made[:100]))
+    (tmp_path / "b").write_bytes(b"".join(made[:100] if cycle is None else made))
 
     def then(ds: Any) -> Any:
         ds = ds.shuffle(500, seed=2)
         return ds.ignore_errors() if policy == "ignore_errors" else ds
 
-    how = {"on_corrupt": "skip"} if policy == "skip" else {}
+    how: dict[str, Any] = {"on_corrupt": "skip"} if policy == "skip" else {}
+    how["num_parallel_reads"] = cycle
     got, expected = both([str(tmp_path / "a"), str(tmp_path / "b")], then, **how)
     assert got == expected
     assert raised(got) == (policy == "raise")
@@ -129,15 +135,18 @@ def test_the_same_cut(tmp_path: Path, left: int) -> None:
 
 
 @pytest.mark.parametrize("taken", [0, 1, 333, 2900])
-def test_going_on_from_a_checkpoint(tmp_path: Path, shelved: list[int], taken: int) -> None:
+@pytest.mark.parametrize("cycle", [None, 2])
+def test_going_on_from_a_checkpoint(tmp_path: Path, shelved: list[int], taken: int, cycle: int | None) -> None:
     (tmp_path / "a").write_bytes(b"".join(map(frame, records(SIZES["uneven"]))))
-    ds = fl.TFRecordDataset(tmp_path / "a").shuffle(700, seed=5).repeat(2)
+    (tmp_path / "b").write_bytes(b"".join(map(frame, records(even))))
+    files = [str(tmp_path / "a"), str(tmp_path / "b")]
+    ds = fl.TFRecordDataset(files, num_parallel_reads=cycle).shuffle(700, seed=5).repeat(2)
     it = iter(ds)
     for _ in range(taken):
         next(it)
     state, rest, again = it.save(), list(it), iter(ds)
     again.restore(state)
-    assert list(again) == rest and len(rest) == 2 * N - taken
+    assert list(again) == rest and len(rest) == 4 * N - taken
     assert sum(shelved) > 0
 
 

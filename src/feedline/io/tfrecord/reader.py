@@ -61,22 +61,13 @@ class TFRecordReader(Reader):
             where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
             return Read(None, None, ResourceExhaustedError(f"{where} does not fit into memory: {e}"))
 
-    def shelved(self, place: Place, want: int, shelf: Any) -> tuple[Array, Place] | None:
-        """The records that follow, on a shelf (see plan/pull.py): their numbers there, and the place after them. None
-        where `read` has more to say of the next one.
+    def to_rows(self, offset: int, rows: Array, lengths: Array, numbers: Array) -> Array:
+        """Puts the records that follow into rows, as `kernels.tfrecord_to_rows` does; none where `read` has to be asked
+        for the next one.
         """
-        if place.offset < 0 or self._large or not self._stream.shelvable:
-            return None
-        space = shelf.space(want)
-        if space is None:
-            return None
-        begins = self._stream.records_to_rows(place.offset, *space)
-        n = len(begins) - 1
-        if not n:
-            return None
-        numbers, after = space[2][:n], int(begins[n])
-        shelf.fill(numbers, self.origin(0, begins[:n]), after - place.offset)
-        return numbers, Place(after, place.number + n)
+        if self._large or not self._stream.shelvable:
+            return np.array([offset])
+        return self._stream.records_to_rows(offset, rows, lengths, numbers)
 
     def _read_large(self, place: Place, want: int) -> Read | None:
         """Large records, each in memory of its own; None where none follow."""

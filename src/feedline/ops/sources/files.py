@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError, OpError, PermissionDeniedError
 from feedline.io.files import as_paths
 from feedline.io.places import Expected
@@ -16,9 +14,10 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dealing import begun_of
 from feedline.plan.face import Face, in_memory
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.structure.block import Block, concat, object_array
+from feedline.structure.block import Block, object_array
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
+from feedline.structure.turns import in_turns
 from feedline.structure.types import string
 
 Slot = tuple[bytes, int, int, Any]
@@ -163,8 +162,7 @@ class Files(Node):
             got = self._look(slots, i, rounds)
             self._move(slots, i, got)
             blocks.append(got.rows or EMPTY)
-        in_turn = np.arange(rounds * len(order)).reshape(len(order), rounds).T.ravel()
-        return concat(blocks).take(in_turn)
+        return in_turns(blocks)
 
     def _turn(self, slots: list[Slot | None], turn: int) -> tuple[Block | None, int, Exception | None]:
         """One row, or an error, from the file whose turn it is, and whose turn is next. Neither where the file ends."""

@@ -6,9 +6,11 @@ import dataclasses
 import logging
 from typing import Any, ClassVar
 
+import numpy as np
+
 from feedline.errors import DataLossError, InvalidArgumentError, in_function
 from feedline.io.files import shown
-from feedline.io.reader import Place, Read, Reader
+from feedline.io.reader import Read, Reader
 from feedline.io.stream import AUTO
 from feedline.io.tfrecord.reader import Corruption, TFRecordReader
 from feedline.io.tfrecord.records import RecordFiles
@@ -20,7 +22,7 @@ from feedline.plan.face import Face
 from feedline.plan.node import Node, Pull, node
 from feedline.plan.pull import Shelf
 from feedline.sharing import cached_property
-from feedline.structure.block import Array, Block
+from feedline.structure.block import Array, Block, Origin
 
 _log = logging.getLogger("feedline")
 
@@ -55,16 +57,33 @@ class TFRecords(Files):
         return bool(self.compression_type) and self.cycle == 1 and self.names is not None
 
     def shelved(self, state: Reading, pull: Pull, want: int, shelf: Shelf) -> tuple[Array, Reading] | None:
-        """Records of a file that is read by itself, as far as there is nothing to say of them."""
-        file = state.slots[0] if len(state.slots) == 1 and state.error is None and not state.begun else None
-        if file is None or not isinstance(file[3], TFRecordReader):
+        """Whole rounds of records of the open files, as far as there is nothing to say of them."""
+        slots, turn = list(state.slots), state.turn
+        order = [i for i in (*range(turn, len(slots)), *range(turn)) if slots[i] is not None]
+        files = [file for i in order if (file := slots[i]) is not None]
+        k = len(files)
+        if state.error is not None or state.begun or not 0 < k <= want or (k < self.cycle and not state.named_all):
             return None
-        name, offset, number, reader = file
-        got = reader.shelved(Place(offset, number), want, shelf)
-        if got is None:
+        if not all(isinstance(reader, TFRecordReader) for *_, reader in files):
             return None
-        numbers, after = got
-        return numbers, state._replace(slots=((name, *after, reader),))
+        space = shelf.space(want - want % k)
+        if space is None:
+            return None
+        rows, lengths, numbers = space
+        begins: list[Array] = []
+        rounds = len(numbers) // k
+        for j, (_, offset, _, reader) in enumerate(files):
+            begins.append(reader.to_rows(offset, rows, lengths, np.ascontiguousarray(numbers[j : rounds * k : k])))
+            rounds = min(rounds, len(begins[-1]) - 1)
+            if not rounds:
+                return None
+        for i, (name, _, number, reader), found in zip(order, files, begins, strict=True):
+            slots[i] = name, int(found[rounds]), number + rounds, reader
+        origins = [reader.origin(0, found[:rounds]) for (*_, reader), found in zip(files, begins, strict=True)]
+        told = None if None in origins else Origin(0, np.stack([o.numbers() for o in origins], 1).ravel())
+        numbers = numbers[: rounds * k]
+        shelf.fill(numbers, told, sum(int(found[rounds] - found[0]) for found in begins))
+        return numbers, state._replace(slots=tuple(slots))
 
     def judged(self, file: Slot, got: Read) -> Exception | None:
         """A damaged record is left out where that is wanted; a file that is not there is no damage."""
