@@ -14,6 +14,7 @@ from tests.harness import check, check_errors
 
 import feedline as fl
 from feedline.engine.crew import Worker, forced
+from feedline.engine.parallel import Calls
 from feedline.engine.prefetch import CHEAP_BLOCKS, Ahead
 from feedline.engine.run import blocks
 
@@ -425,3 +426,30 @@ def test_states_are_not_copied_while_a_thread_changes_them() -> None:
         rest = ints(other)
         assert sorted(rest) == sorted(ints(it))
         assert sorted(head + rest) == list(range(40))
+
+
+def test_what_a_thread_is_at_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saving makes nothing stand still below a thread that goes on: it is in the middle of it."""
+    stood: list[bool] = []
+    pause = Calls.pause
+
+    def noted(self: Calls) -> None:
+        above = [s for s in self.run.stages if isinstance(s, Ahead) and s.first <= self.slot < s.slot]
+        stood.extend(s.standing or not s.alive for s in above)
+        pause(self)
+
+    monkeypatch.setattr(Calls, "pause", noted)
+    monkeypatch.setattr(Calls, "_can_be_had_again", lambda self: False)
+
+    def slowly(x: Any) -> Any:
+        time.sleep(0.001)
+        return x
+
+    with forced("thread"), iter(fl.Dataset.range(100).map(slowly, num_parallel_calls=4).prefetch(2)) as it:
+        got = []
+        for _ in range(40):
+            got.append(int(next(it)))
+            it.save()
+        got += [int(x) for x in it]
+    assert got == list(range(100))
+    assert all(stood)

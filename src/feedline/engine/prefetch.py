@@ -416,17 +416,20 @@ class Ahead(Input):
                 return self.front.before, self.given
             return self.items[0].before if self.items else self.began, 0
 
-    def pause(self) -> None:
-        """Returns when the thread stands still between two blocks; `resume` lets it go on."""
+    def pause(self, anyway: bool = False) -> bool:
+        """Returns when the thread stands still between two blocks; `resume` lets it go on. True where it need not stand
+        still and does not: the states that the consumer would go on from are known.
+        """
         with self.lock:
-            self.pausing = self.alive and self._position()[0] is None
+            self.pausing = self.alive and (anyway or self._position()[0] is None)
             if not self.pausing:
-                return
+                return self.alive
             self._make_room()
             if self.holding:
                 self.demand.put(None)
         while self.alive and not self.standing:
             self.parked.get()
+        return False
 
     def resume(self) -> None:
         """The opposite of `pause`."""

@@ -224,14 +224,26 @@ class Run:
     @contextmanager
     def held(self) -> Iterator[list[Any]]:
         """The states, while nothing changes them."""
-        stages = self.stages[::-1]
         try:
-            for stage in stages:
-                stage.pause()
-            yield self.captured()
+            states = self._standing(False)
+            yield self._standing(True) if any(state is MOVING for state in states) else states
         finally:
-            for stage in stages:
+            for stage in self.stages[::-1]:
                 stage.resume()
+
+    def _standing(self, everything: bool) -> list[Any]:
+        """The states, as `captured` gives them. A thread whose states are known goes on, unless everything is to stand
+        still, and so does what is below it, which is not asked for.
+        """
+        going: list[Ahead] = []
+        for stage in self.stages[::-1]:
+            if any(above.first <= stage.slot < above.slot for above in going):
+                continue
+            if not isinstance(stage, Ahead):
+                stage.pause()
+            elif stage.pause(everything):
+                going.append(stage)
+        return self.captured()
 
     def warm(self) -> None:
         """Begins to work ahead before anything is asked for."""
