@@ -155,7 +155,7 @@ class Interleave(Flattened):
         s = state
         parts: list[Block] = []
         have = size = 0
-        while s.error is None and s.slots and not enough(have, size, want):
+        while s.error is None and s.slots and not (enough(have, size, want) and not self._few(s, have, want)):
             rows = self._turn(s, pull, want - have)
             if rows is not None:
                 parts.append(rows)
@@ -167,6 +167,11 @@ class Interleave(Flattened):
             error, s.error = s.error, None
             raise error
         return None, s
+
+    def _few(self, s: Cycle, have: int, want: int) -> bool:
+        """True when, after whole rounds, rows are missing that make none: they had better come along."""
+        rounds = 2 * self.block_length * len(s.slots)
+        return 0 < want - have < rounds <= have
 
     def _turn(self, s: Cycle, pull: Pull, want: int) -> Block | None:
         """What the slot whose turn it is gives now, if anything."""

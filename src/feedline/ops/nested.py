@@ -18,7 +18,6 @@ from feedline.structure.spec import DatasetSpec, general
 from feedline.structure.zeros import zeros_of
 
 GATHER_BYTES = 1 << 16
-FEW = 64
 AHEAD_ROWS = 1024
 AHEAD_BYTES = 1 << 20
 SAMPLES = 4
@@ -266,7 +265,6 @@ def seeds_in(plan: Node) -> frozenset[int]:
 
 def enough(rows: int, size: int, want: int) -> bool:
     """True when pieces of so many rows and bytes are worth passing on, though more rows are wanted: gathering costs a
-    copy, which pays for small pieces only. The last few rows do not come by themselves.
+    copy, which pays for small pieces only.
     """
-    missing = want - rows
-    return (size >= GATHER_BYTES and missing > rows // 8) or (rows * 8 >= want and missing > FEW) or missing <= 0
+    return rows * 8 >= want or size >= GATHER_BYTES
