@@ -18,8 +18,8 @@ def in_turns(blocks: Sequence[Block], turn: int = 1) -> Block:
 
     >>> from feedline.structure.block import Block
     >>> from feedline.structure.turns import in_turns
-    >>> in_turns([Block.of_elements([1, 2, 3, 4]), Block.of_elements([5, 6, 7, 8])], 2).rows()
-    [1, 2, 5, 6, 3, 4, 7, 8]
+    >>> in_turns([Block.of_elements([1, 2, 3, 4]), Block.of_elements([5, 6, 7, 8])], 2).columns
+    [array([1, 2, 5, 6, 3, 4, 7, 8], dtype=int32)]
     """
     tree = blocks[0].tree
     blocks = [b.reordered(tree) for b in blocks]
