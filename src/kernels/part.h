@@ -320,24 +320,14 @@ class Rows {
 
   void in_one_buffer(const nb::tuple& parts) {
     if (parts.size() != 3) throw std::invalid_argument("examples in one buffer are (data, offsets, gap)");
-    data_ = std::make_unique<Bytes>(nb::object(parts[0]), false);
-    const auto offsets = nb::cast<Vector<const int64_t>>(nb::object(parts[1]), false);
-    const size_t gap = length(nb::cast<int64_t>(nb::object(parts[2])), "gap");
-    if (offsets.shape(0) == 0) throw std::invalid_argument("offsets must not be empty");
-    const auto* base = reinterpret_cast<const unsigned char*>(data_->data());
-    spans.reserve(offsets.shape(0) - 1);
-    for (size_t i = 0; i + 1 < offsets.shape(0); ++i) {
-      const int64_t from = offsets.data()[i], next = offsets.data()[i + 1];
-      const size_t start = static_cast<size_t>(from), after = static_cast<size_t>(next);
-      if (from < 0 || next < from || after - start < gap || after - gap > data_->size())
-        throw nb::index_error(("row " + std::to_string(i) + " is not inside the data").c_str());
-      spans.push_back({base + start, after - start - gap});
-    }
+    column_ = std::make_unique<StringColumn>(parts);
+    spans.reserve(column_->count());
+    for (size_t i = 0; i < column_->count(); ++i) spans.push_back(column_->span(i));
   }
 
   nb::list held_;
   std::vector<nb::object> objects_;
-  std::unique_ptr<Bytes> data_;
+  std::unique_ptr<StringColumn> column_;
 };
 
 template <typename Beside>

@@ -2,21 +2,10 @@
 #include "strings.h"
 
 #include <cstring>
-#include <memory>
 #include <vector>
 
 namespace feedline {
 namespace {
-
-// Where string i lies in a buffer of `size` bytes; false where it does not.
-bool inside(const int64_t* at, size_t i, size_t between, size_t size, size_t& start, size_t& bytes) {
-  const int64_t from = at[i], next = at[i + 1];  // read once: another thread may write to the array of offsets
-  start = static_cast<size_t>(from);
-  const size_t after = static_cast<size_t>(next);
-  if (from < 0 || next < from || after - start < between || after - between > size) return false;
-  bytes = after - start - between;
-  return true;
-}
 
 nb::object bytes_rows(nb::handle data, Vector<const int64_t> offsets, int64_t gap) {
   const size_t between = length(gap, "gap");
@@ -96,25 +85,10 @@ nb::object strings_from_rows(Matrix<const uint8_t> rows, Vector<const int64_t> l
   return nb::make_tuple(data.array, offsets.array);
 }
 
-// A column of strings in one buffer.
-struct Column {
-  explicit Column(const nb::tuple& parts)
-      : data(std::make_unique<Bytes>(nb::object(parts[0]), false)),
-        offsets(nb::cast<Vector<const int64_t>>(nb::object(parts[1]), false)),
-        gap(length(nb::cast<int64_t>(nb::object(parts[2])), "gap")) {
-    if (offsets.shape(0) == 0) throw std::invalid_argument("offsets must not be empty");
-  }
-  size_t count() const { return offsets.shape(0) - 1; }
-
-  std::unique_ptr<Bytes> data;
-  Vector<const int64_t> offsets;
-  size_t gap;
-};
-
 nb::object strings_in_turns(nb::list given, int64_t turn) {
   const nb::list held = own_list(given);
   const size_t each = length(turn, "turn"), k = held.size();
-  std::vector<Column> columns;
+  std::vector<StringColumn> columns;
   for (nb::handle item : held) {
     const auto parts = nb::cast<nb::tuple>(item);
     if (parts.size() != 3) throw std::invalid_argument("a column is (data, offsets, gap)");
@@ -128,11 +102,9 @@ nb::object strings_in_turns(nb::list given, int64_t turn) {
   size_t total = 0, out = 0;
   ends[0] = 0;
   for (size_t from = 0; from < rows; from += each)
-    for (const Column& column : columns)
+    for (const StringColumn& column : columns)
       for (size_t i = from; i < from + each; ++i) {
-        size_t start, bytes;
-        if (!inside(column.offsets.data(), i, column.gap, column.data->size(), start, bytes)) refuse_row(i);
-        ends[++out] = static_cast<int64_t>(total += bytes);
+        ends[++out] = static_cast<int64_t>(total += column.span(i).size);
       }
   Fresh<char> data(total, "uint8");
   char* to = data.data();
@@ -141,7 +113,7 @@ nb::object strings_in_turns(nb::list given, int64_t turn) {
     const HandedOver release(total > kWorthAThread);
     out = 0;
     for (size_t from = 0; from < rows && there; from += each)
-      for (const Column& column : columns)
+      for (const StringColumn& column : columns)
         for (size_t i = from; i < from + each && there; ++i, ++out) {
           const size_t start = static_cast<size_t>(column.offsets.data()[i]), at = static_cast<size_t>(ends[out]);
           const size_t bytes = static_cast<size_t>(ends[out + 1]) - at, size = column.data->size();

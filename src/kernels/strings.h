@@ -1,6 +1,8 @@
 // Python's `bytes`, and object arrays of them.
 #pragma once
 
+#include <memory>
+
 #include "array.h"
 
 namespace feedline {
@@ -47,6 +49,36 @@ nb::object bytes_array(size_t n, Spans&& span) {
 [[noreturn]] inline void refuse_row(size_t i) {
   throw nb::index_error(("row " + std::to_string(i) + " is not inside the data").c_str());
 }
+
+// Where string i lies in a buffer of `size` bytes; false where it does not.
+inline bool inside(const int64_t* at, size_t i, size_t between, size_t size, size_t& start, size_t& bytes) {
+  const int64_t from = at[i], next = at[i + 1];  // read once: another thread may write to the array of offsets
+  start = static_cast<size_t>(from);
+  const size_t after = static_cast<size_t>(next);
+  if (from < 0 || next < from || after - start < between || after - between > size) return false;
+  bytes = after - start - between;
+  return true;
+}
+
+// A column of strings in one buffer.
+struct StringColumn {
+  explicit StringColumn(const nb::tuple& parts)
+      : data(std::make_unique<Bytes>(nb::object(parts[0]), false)),
+        offsets(nb::cast<Vector<const int64_t>>(nb::object(parts[1]), false)),
+        gap(length(nb::cast<int64_t>(nb::object(parts[2])), "gap")) {
+    if (offsets.shape(0) == 0) throw std::invalid_argument("offsets must not be empty");
+  }
+  size_t count() const { return offsets.shape(0) - 1; }
+  Span span(size_t i) const {
+    size_t start, bytes;
+    if (!inside(offsets.data(), i, gap, data->size(), start, bytes)) refuse_row(i);
+    return {reinterpret_cast<const unsigned char*>(data->data()) + start, bytes};
+  }
+
+  std::unique_ptr<Bytes> data;
+  Vector<const int64_t> offsets;
+  size_t gap;
+};
 
 constexpr size_t kEarly = 4;
 

@@ -155,7 +155,7 @@ class Interleave(Flattened):
         s = state
         parts: list[Block] = []
         have = size = 0
-        while s.error is None and s.slots and not (enough(have, size, want) and not self._few(s, have, want)):
+        while s.error is None and s.slots and (self._few(s, have, want) or not enough(have, size, want)):
             rows = self._turn(s, pull, want - have)
             if rows is not None:
                 parts.append(rows)

@@ -143,7 +143,7 @@ class Files(Node):
 
     def _rounds(self, slots: list[Slot | None], turn: int, want: int) -> Block | None:
         """Whole rounds, as many as all open files have rows for; None where the next turn must be taken by itself."""
-        order = [i for i in (*range(turn, self.cycle), *range(turn)) if slots[i] is not None]
+        order = in_order(slots, turn)
         if len(order) == 1:
             got = self._look(slots, order[0], want)
             if got.rows is not None:
@@ -219,6 +219,11 @@ class Files(Node):
     def after_error(self, state: Reading) -> Reading:
         """The error has been raised."""
         return state._replace(error=None)
+
+
+def in_order(slots: Sequence[Slot | None], turn: int) -> list[int]:
+    """The slots with a file in them, in the order in which their turns come."""
+    return [i for i in (*range(turn, len(slots)), *range(turn)) if slots[i] is not None]
 
 
 def names_plan(filenames: Any, op: str) -> Node:

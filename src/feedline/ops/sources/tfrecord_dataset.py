@@ -14,7 +14,7 @@ from feedline.io.reader import Read, Reader
 from feedline.io.stream import AUTO
 from feedline.io.tfrecord.reader import Corruption, TFRecordReader
 from feedline.io.tfrecord.records import RecordFiles
-from feedline.ops.sources.files import Files, Reading, Slot, names_plan, optional_integer, parallel_reads
+from feedline.ops.sources.files import Files, Reading, Slot, in_order, names_plan, optional_integer, parallel_reads
 from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.turns import Turns
 from feedline.plan.cardinality import UNKNOWN
@@ -58,8 +58,7 @@ class TFRecords(Files):
 
     def shelved(self, state: Reading, pull: Pull, want: int, shelf: Shelf) -> tuple[Array, Reading] | None:
         """Whole rounds of records of the open files, as far as there is nothing to say of them."""
-        slots, turn = list(state.slots), state.turn
-        order = [i for i in (*range(turn, len(slots)), *range(turn)) if slots[i] is not None]
+        slots, order = list(state.slots), in_order(state.slots, state.turn)
         files = [file for i in order if (file := slots[i]) is not None]
         k = len(files)
         if state.error is not None or state.begun or not 0 < k <= want or (k < self.cycle and not state.named_all):
