@@ -12,8 +12,10 @@ from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.engine.run import blocks
+from feedline.structure.nest import map_structure
 
 Point = collections.namedtuple("Point", ["x", "y"])
+Image = collections.namedtuple("Image", ["pixels"])
 
 
 def spec(dtype: Any, shape: Any = ()) -> fl.TensorSpec:
@@ -46,6 +48,38 @@ def test_structures() -> None:
     check(of([Point(1, 2)], Point(spec(fl.int32), spec(fl.int32))), [Point(1, 2)])
     check(of([Point(1, 2)], (spec(fl.int32), spec(fl.int32))), [(1, 2)])
     check(of([(1, None)], (spec(fl.int32), None)), [(1, None)])
+
+
+def test_structures_with_one_leaf_in_each_part() -> None:
+    """A structure with as many leaves as parts is not a flat tuple for that."""
+    one = spec(fl.int64)
+    for part, signature in [
+        (lambda i: {"image": i}, {"image": one}),
+        (lambda i: (i,), (one,)),
+        (lambda i: Image(i), Image(one)),
+        (lambda i: {"a": ({"b": i},)}, {"a": ({"b": one},)}),
+        (lambda i: {"image": [i]}, {"image": spec(fl.int64, [None])}),
+    ]:
+        wanted = lambda i, part=part: as_int64(part(i))  # noqa: E731
+        check(
+            of([(part(i), i + 10) for i in range(3)], (signature, one)),
+            [(wanted(i), np.int64(i + 10)) for i in range(3)],
+        )
+        check(of([(part(i),) for i in range(3)], (signature,)), [(wanted(i),) for i in range(3)])
+        check(of([(part(i), part(i)) for i in range(3)], (signature, signature)), [(wanted(i),) * 2 for i in range(3)])
+    two = ({"a": one}, one)
+    check_errors(
+        of([(1, 2), ({"a": 1}, 2)], two),
+        [Raises(fl.errors.InvalidArgumentError, "structure"), ({"a": np.int64(1)}, np.int64(2))],
+    )
+    check_errors(
+        of([({"a": 1},), ({"a": 1}, 2)], two), [fl.errors.InvalidArgumentError, ({"a": np.int64(1)}, np.int64(2))]
+    )
+
+
+def as_int64(value: Any) -> Any:
+    """The values as int64 elements."""
+    return map_structure(lambda leaf: np.array(leaf, np.int64)[()], value)
 
 
 def test_shapes() -> None:

@@ -14,7 +14,7 @@ from feedline.plan.face import dataset
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, RowFailed, node
 from feedline.structure.block import Array, Block, Column, Objects, object_array, pack
-from feedline.structure.nest import Tree, flatten
+from feedline.structure.nest import Tree, flat, flatten
 from feedline.structure.spec import RaggedTensorSpec, TensorShape, TensorSpec, TypeSpec, type_spec_from_value
 from feedline.structure.types import as_dtype
 from feedline.structure.values import array_of, leaf_of
@@ -106,7 +106,7 @@ class Generator(Node):
             return None, state
         leaves, tree = self._leaves
         rows: list[Any] = []
-        fit = leaves[0].fit if tree.is_leaf else lambda value: _fitted(leaves, tree, value)
+        fit = _fitting(leaves, tree)
         try:
             if live is None:
                 live = self._started(asked, said)
@@ -296,14 +296,20 @@ def _same_values(array: Array, made: Array) -> bool:
     return int(array.min()) >= limits.min and int(array.max()) <= limits.max
 
 
-def _fitted(leaves: list[_Leaf], tree: Tree, value: Any) -> list[Any]:
-    """The components of a value, made to fit."""
-    return [leaf.fit(part) for leaf, part in zip(leaves, _parts(tree, value), strict=True)]
+def _fitting(leaves: list[_Leaf], tree: Tree) -> Callable[[Any], Any]:
+    """The function that makes a value fit: what stands in a column for a lone leaf, else a list, one for each leaf."""
+    if tree.is_leaf:
+        return leaves[0].fit
+    in_row = tree == flat(tree.size)  # a plain tuple of leaves needs no closer look
+
+    def fit(value: Any) -> list[Any]:
+        parts = value if in_row and type(value) is tuple and len(value) == tree.size else _parts(tree, value)
+        return [leaf.fit(part) for leaf, part in zip(leaves, parts, strict=True)]
+
+    return fit
 
 
 def _parts(tree: Tree, value: Any) -> list[Any]:
-    if type(value) is tuple and tree.kind is tuple and tree.size == len(tree.children) == len(value):
-        return list(value)
     try:
         if tree.kind is not tuple and issubclass(tree.kind or object, tuple) and not hasattr(value, "_fields"):
             raise TypeError(f"expected a namedtuple with fields {tree.keys}, got a {type(value).__name__}")
