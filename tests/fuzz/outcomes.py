@@ -15,6 +15,9 @@ from tests.kernels.references import REFERENCES
 import feedline as fl
 from feedline import kernels
 
+MOST_ROWS = 1000
+"""A result is looked at no further."""
+
 
 class Target(NamedTuple):
     """`seeds(folder)` makes the inputs, `run(data, folder)` reads a changed one."""
@@ -57,6 +60,22 @@ def outcome(call: Callable[[], Any]) -> Any:
         return call()
     except fl.errors.OpError as e:
         return failure(e)
+
+
+def rows(dataset: Any) -> list[Any]:
+    """The first elements, and the first errors in their places."""
+    found: list[Any] = []
+    with iter(dataset) as elements:
+        while len(found) < MOST_ROWS:
+            try:
+                found.append(next(elements))
+            except StopIteration:
+                return found
+            except fl.errors.OpError as e:
+                found.append(failure(e))
+                if sum(isinstance(f, Failure) for f in found) > 3:
+                    return found
+    return found
 
 
 def plain(value: Any) -> Any:

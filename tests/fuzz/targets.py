@@ -17,32 +17,14 @@ from typing import Any
 import numpy as np
 import zstandard
 from tests.fuzz import messages, mutate
-from tests.fuzz.outcomes import Failure, Target, failure, outcome
+from tests.fuzz.files import FILES
+from tests.fuzz.outcomes import Target, outcome, rows
 
 import feedline as fl
 from feedline import kernels
 from feedline.io.tfrecord import index, sidecar
 
-MOST_ROWS = 1000
-"""A result is looked at no further."""
-
 # Files
-
-
-def rows(dataset: Any) -> list[Any]:
-    """The first elements, and the first errors in their places."""
-    found: list[Any] = []
-    with iter(dataset) as elements:
-        while len(found) < MOST_ROWS:
-            try:
-                found.append(next(elements))
-            except StopIteration:
-                return found
-            except fl.errors.OpError as e:
-                found.append(failure(e))
-                if sum(isinstance(f, Failure) for f in found) > 3:
-                    return found
-    return found
 
 
 def _file(folder: Path, data: bytes) -> str:
@@ -310,4 +292,5 @@ TARGETS: dict[str, Target] = {
     "elements": Target(element_files, read_elements, mutate.framed),
     "load": Target(folders, load, mutate.framed),
     "iterator state": Target(states, restore, mutate.text, twin=False),
+    **FILES,
 }

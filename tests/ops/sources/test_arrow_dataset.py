@@ -95,3 +95,59 @@ def test_elsewhere(tmp_path: Path) -> None:
         fl.io.gfile.copy(write(tmp_path / kind, table(10), kind), f"memory://arrow/{kind}", overwrite=True)
         check(fl.ArrowDataset(f"memory://arrow/{kind}"), rows(10), sizes=(7,), optimizer=[True])
     fl.io.gfile.rmtree("memory://arrow")
+
+
+DAMAGES = {
+    "a list that begins before its values": ("l", [0, 7, 18, 31], 0, -1000),
+    "a list that ends far away": ("l", [0, 7, 18, 31], 3, 100_000_000),
+    "lists that run backwards": ("l", [0, 7, 18, 31], 1, 19),
+    "a string that begins before its bytes": ("s", [0, 3, 8, 15], 0, -5),
+    "a string that ends far away": ("s", [0, 3, 8, 15], 2, 1 << 30),
+    "an index outside its dictionary": ("kind", [0, 1, 0], 1, 77),
+}
+
+
+def damaged(path: Path, kind: str, column: str, numbers: list[int], at: int, value: int) -> str:
+    """Three rows, with one of their offsets or indices changed."""
+    words = pa.array(["red", "blue", "red"]).dictionary_encode()
+    lists = pa.array([[1.0] * 7, [2.0] * 11, [3.0] * 13])
+    columns = {"l": lists, "s": pa.array(["abc", "defgh", "ijklmno"]), "kind": words}
+    write(path, {column: columns[column]}, kind)
+    data = bytearray(path.read_bytes())
+    place = data.index(np.array(numbers, "<i4").tobytes()) + 4 * at
+    data[place : place + 4] = value.to_bytes(4, "little", signed=True)
+    path.write_bytes(data)
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
+def test_damage_is_noticed_before_anything_is_read(tmp_path: Path, kind: str, damage: tuple[Any, ...]) -> None:
+    path = damaged(tmp_path / "damaged.arrow", kind, *damage)
+    with pytest.raises(DataLossError, match=r"damaged\.arrow, rows 0 to 2: .*damaged"):
+        next(iter(fl.ArrowDataset(path)))
+    if kind == "file":
+        with pytest.raises(DataLossError, match=r"damaged\.arrow, rows 0 to 2: .*damaged"):
+            fl.experimental.at(fl.ArrowDataset(path), 1)
+
+
+def test_text_that_is_no_utf8_is_damage(tmp_path: Path) -> None:
+    path = write(tmp_path / "text.arrow", {"s": ["abc", "def"]})
+    data = Path(path).read_bytes()
+    Path(path).write_bytes(data.replace(b"abcdef", b"ab\xffdef"))
+    check_errors(fl.ArrowDataset(path), [Raises(DataLossError, r"text\.arrow, rows 0 to 1: .*UTF8")])
+
+
+def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.arrow", {"x": np.arange(100_000)}, size=10_000)
+    ds = fl.ArrowDataset(path)
+    with iter(ds) as it:
+        assert [int(next(it)["x"]) for _ in range(3)] == [0, 1, 2]
+        assert int(fl.experimental.at(ds, 99_999)["x"]) == 99_999
+        with open(path, "r+b") as file:
+            file.truncate(100_000)
+        with pytest.raises(DataLossError, match=r"a\.arrow"):
+            for _ in it:
+                pass
+        with pytest.raises(DataLossError, match=r"a\.arrow: it had \d+ bytes when it was opened, and has 100000"):
+            fl.experimental.at(ds, 50_000)

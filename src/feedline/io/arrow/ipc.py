@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from feedline.errors import DataLossError
 from feedline.io.arrow import needed
 from feedline.io.arrow.table import TableReader, source
-from feedline.io.files import system_path
+from feedline.io.files import shown, system_path
 from feedline.sharing import cached_property
-from feedline.structure.block import Array
+from feedline.structure.block import Array, Block
 
 MAGIC = b"ARROW1"
 
@@ -24,10 +26,11 @@ class ArrowReader(TableReader):
     def open(self) -> Any:
         """Looks at how the file begins."""
         pa = needed("ArrowDataset")
-        self._file = file = source(self.name, mapped=True)
+        self._file = file = source(self.name)
+        self._batches: Any = None
+        self._stream: Any = None
+        self._mapped: Any = None
         try:
-            self._batches: Any = None
-            self._stream: Any = None
             if file.read(len(MAGIC)) == MAGIC:
                 self._batches = pa.ipc.open_file(file)
                 return self._batches.schema
@@ -44,20 +47,45 @@ class ArrowReader(TableReader):
         if self._batches is None or system_path(self.name) is None:
             return None
         # Batches may be compressed, column by column: one column is enough to count rows.
-        one = self._only([0])
-        counts = [one.get_batch(i).num_rows for i in range(one.num_record_batches)]
-        return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        one = self._only([0], self._mapping())
+        return self.counted(one.get_batch(i).num_rows for i in range(one.num_record_batches))
 
     def part(self, i: int) -> Any:
-        """A record batch."""
-        return self._wanted.get_batch(i)
+        """A record batch, of which only what is taken is read."""
+        self._mapping()
+        return self._anywhere.get_batch(i)
+
+    def take(self, index: Array) -> Block:
+        """The rows with these numbers, in fresh memory."""
+        with self._told():
+            self._mapping()
+        return super().take(index)
+
+    def close(self) -> None:
+        """Closes the file."""
+        mapped, self._mapped = self._mapped, None
+        if mapped is not None:
+            mapped.close()
+        super().close()
+
+    def _mapping(self) -> Any:
+        """The file, mapped into memory, for what is taken out of it anywhere. It must be as long as it was: there is
+        nothing in memory where the file has ended.
+        """
+        size = os.stat(shown(system_path(self.name) or b"")).st_size
+        if self._mapped is None:
+            self._mapped = needed("ArrowDataset").memory_map(shown(system_path(self.name) or b""))
+            self._size = self._mapped.size()
+        if size < self._size:
+            raise DataLossError(f"{shown(self.name)}: it had {self._size} bytes when it was opened, and has {size}")
+        return self._mapped
 
     def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:
         """The record batches: all of them, unless it is known where they are."""
         first = 0 if self.starts is None else int(np.searchsorted(self.starts[:-1], row, "right")) - 1
         at = 0 if self.starts is None else int(self.starts[max(0, first)])
         if self._batches is not None:
-            batches = (self.part(i) for i in range(max(0, first), self._batches.num_record_batches))
+            batches = (self._wanted.get_batch(i) for i in range(max(0, first), self._batches.num_record_batches))
         else:
             batches = iter(self._again())
         for batch in batches:
@@ -67,11 +95,21 @@ class ArrowReader(TableReader):
     @cached_property
     def _wanted(self) -> Any:
         """The file, of which the columns that are wanted are read."""
-        return self._only([self._batches.schema.get_field_index(name) for name in self.form.tree.keys])
+        return self._only(self._columns, self._file)
 
-    def _only(self, columns: list[int]) -> Any:
+    @cached_property
+    def _anywhere(self) -> Any:
+        """The same, for rows in any order."""
+        return self._only(self._columns, self._mapping())
+
+    @property
+    def _columns(self) -> list[int]:
+        return [self._batches.schema.get_field_index(name) for name in self.form.tree.keys]
+
+    @staticmethod
+    def _only(columns: list[int], file: Any) -> Any:
         pa = needed("ArrowDataset")
-        return pa.ipc.open_file(self._file, options=pa.ipc.IpcReadOptions(included_fields=sorted(columns)))
+        return pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=sorted(columns)))
 
     def _again(self) -> Any:
         """The stream from its beginning."""

@@ -39,12 +39,13 @@ class ParquetReader(TableReader):
     def starts(self) -> Array:
         """From the footer."""
         about = self._table.metadata
-        counts = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
-        return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return self.counted(about.row_group(i).num_rows for i in range(about.num_row_groups))
 
     def part(self, i: int) -> Any:
         """A row group."""
-        return _one(self._table.read_row_group(i, columns=self._names))
+        table = self._table.read_row_group(i, columns=self._names)
+        table.validate(full=True)
+        return _one(table)
 
     def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:
         """Pieces of row groups, small enough that they need not be there as a whole."""

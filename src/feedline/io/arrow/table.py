@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from feedline.structure.block import Array, Block, concat
 
 KEEP = 1 << 26
 """Bytes of parts of a table that stay in memory for random access."""
+MOST_ROWS = 1 << 62
+"""No file has more: numbers of rows are int64."""
 
 
 class TableReader(CountedReader):
@@ -77,7 +80,15 @@ class TableReader(CountedReader):
     @property
     def count(self) -> int | None:
         """As the parts say."""
-        return None if self.starts is None else int(self.starts[-1])
+        with self._told():
+            return None if self.starts is None else int(self.starts[-1])
+
+    def counted(self, counts: Iterable[int]) -> Array:
+        """`starts` for parts with these numbers of rows."""
+        ends = list(accumulate(counts, initial=0))
+        if ends[-1] > MOST_ROWS or any(a > b for a, b in pairwise(ends)):
+            raise DataLossError(f"{shown(self.name)}: it is damaged: it says that it has {max(ends)} rows")
+        return np.array(ends, np.int64)
 
     def read(self, place: Place, want: int) -> Read:
         """The rows that follow, as far as they are decoded, up to one with a null."""
@@ -141,15 +152,26 @@ class TableReader(CountedReader):
             with self._told():
                 for first, batch in self.parts_from(row):
                     if first + batch.num_rows > row and batch.num_rows:
-                        yield first, rows_of(batch, self.form, self._fill)
+                        yield first, self._rows_of(batch, first)
         except OpError as e:
             self._failure = e
+
+    def _rows_of(self, batch: Any, first: int) -> Rows:
+        """A record batch as rows, once all of it has been found to be in order: Arrow follows what offsets, indices and
+        lengths say, wherever that leads.
+        """
+        try:
+            batch.validate(full=True)
+        except needed("Arrow").ArrowInvalid as e:
+            raise self._damaged(e, f", rows {first} to {first + batch.num_rows - 1}") from None
+        return rows_of(batch, self.form, self._fill)
 
     def _whole(self, i: int) -> Rows:
         found = self._kept.get(i)
         if found is None:
             with self._told():
-                found = self._kept[i] = rows_of(self.part(i), self.form, self._fill)
+                assert self.starts is not None
+                found = self._kept[i] = self._rows_of(self.part(i), int(self.starts[i]))
             while len(self._kept) > 1 and sum(r.block.nbytes for r in self._kept.values()) > KEEP:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(i)
@@ -186,15 +208,15 @@ class TableReader(CountedReader):
             if e.errno:
                 raise as_op_error(e, self.name) from None
             raise self._damaged(e) from None
-        except (pa.ArrowException, EOFError) as e:
+        except (pa.ArrowException, EOFError, UnicodeDecodeError) as e:
             raise self._damaged(e) from None
 
-    def _damaged(self, e: BaseException) -> DataLossError:
+    def _damaged(self, e: BaseException, where: str = "") -> DataLossError:
         said = str(e).partition("\n")[0].rstrip(".")
-        return DataLossError(f"{shown(self.name)}: it is no {self.kind}, or cut, or damaged: {said}")
+        return DataLossError(f"{shown(self.name)}{where}: it is no {self.kind}, or cut, or damaged: {said}")
 
 
-def source(name: bytes, mapped: bool = False) -> Any:
+def source(name: bytes) -> Any:
     """A file for Arrow to read from: the system's own, or one elsewhere, which is read ahead."""
     pa = needed("Arrow")
     here = system_path(name)
@@ -203,5 +225,4 @@ def source(name: bytes, mapped: bool = False) -> Any:
     path = shown(here)
     with open(path, "rb") as file:  # Arrow does not say which error it was
         file.seek(0, 2)
-        size = file.tell()
-    return pa.memory_map(path) if mapped and size else pa.OSFile(path)
+    return pa.OSFile(path)

@@ -36,8 +36,12 @@ def arrow_dataset(
     >>> list(fl.ArrowDataset(path))
     [{'name': b'Ada', 'age': np.int64(3)}, {'name': b'Bob', 'age': np.int64(5)}]
 
-    Arguments, types and nulls are those of `fl.ParquetDataset`. Files and streams are told apart by how they begin. A
-    local file is mapped into memory: numbers are read where they lie, and rows can be had in any order. A stream, or a
-    file elsewhere, is read from its beginning, also by an iterator that is restored, and nobody knows its length.
+    Arguments, types and nulls are those of `fl.ParquetDataset`. Files and streams are told apart by how they begin.
+
+    Each record batch is read whole and validated in full before anything is taken from it, which costs up to 0.02 ms
+    per MB for numbers and lists and about 0.1 ms per MB for text, whose UTF-8 is looked at. A damaged batch is a
+    `DataLossError` that says which rows it has. The rows of a local file can be had in any order, for which it is
+    mapped into memory. A stream, or a file elsewhere, is read from its beginning, also by an iterator that is restored,
+    and nobody knows its length.
     """
     self._plan = table(ArrowRows, filenames, columns, fill_null, batch_size, drop_remainder)

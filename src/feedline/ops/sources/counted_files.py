@@ -76,6 +76,8 @@ class CountedFiles(Files):
             return None
         try:
             count: int | None = reader.count
+        except OpError:
+            return None
         finally:
             reader.close()
         return count
