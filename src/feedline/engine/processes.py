@@ -22,7 +22,7 @@ from feedline.engine.call import Call
 from feedline.engine.crew import PATIENCE, end_all
 from feedline.engine.landing import Memory
 from feedline.engine.lent import Lender, Unreachable, loan, within
-from feedline.engine.shipping import CLOCK_SLOTS, NUMBER, own_prefix, pack, shipped, tidy, unpack, watch, work
+from feedline.engine.shipping import CLOCK_SLOTS, NUMBER, own_prefix, pack, private, received, sent, shipped, tidy, unpack, watch, work
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.node import RowFailed, RowWise
 
@@ -195,7 +195,7 @@ class Processes:
         payload = shipped(made)
         crew.must_end()
         tidy()
-        with open(self.path, "xb") as file:
+        with open(self.path, "xb", opener=private) as file:
             file.write(payload)
         self.clock = Clock(f"{self.prefix}-clock") if crew.settings.timeout is not None else None
         self.lender = Lender() if Lender.possible() else None
@@ -218,7 +218,7 @@ class Processes:
         hands = self.hands
         try:
             block, call.lent = (call.block, None) if self.lender is None else self.lender.lent(call.block)
-            message = pack((block,), self.prefix)
+            message = pack((sent(block),), self.prefix)
         except Exception as e:
             error = InvalidArgumentError(f'the element cannot be sent to another process ({e}); use workers="thread"')
             call.failed = RowFailed(0, None, error)
@@ -257,6 +257,8 @@ class Processes:
 
     def _brought(self, outcome: Any, call: Call) -> tuple[float, float]:
         rows, index, failure, path, link, lands, drew, wall, cpu = unpack(*outcome)
+        if rows is not None:
+            rows = received(rows, call.block, self.node)
         if drew and self.node.epochs is not None:
             self.node.epochs.used = True
         if not lands:
@@ -326,7 +328,7 @@ class Clock:
     def __init__(self, path: str) -> None:
         self.path = path
         self.given = 0
-        with open(path, "xb") as file:
+        with open(path, "xb", opener=private) as file:
             file.write(bytes(CLOCK_SLOTS * NUMBER.size))
 
     def slot(self, call: Call) -> tuple[str, int]:

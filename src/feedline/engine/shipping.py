@@ -93,7 +93,7 @@ def pack(value: tuple[Any, ...], prefix: str) -> tuple[bytes, Any]:
         places.append((at, r.nbytes))
         at += -(-r.nbytes // ALIGNED) * ALIGNED
     path = f"{prefix}-{_process}-{next(_files)}"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    handle = private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     try:
         os.ftruncate(handle, at)
         for (start, _), r in zip(places, raw, strict=True):
@@ -107,6 +107,25 @@ def pack(value: tuple[Any, ...], prefix: str) -> tuple[bytes, Any]:
     finally:
         os.close(handle)
     return head, (path, places)
+
+
+def sent(block: Block) -> Block:
+    """A block as it travels: where its rows lie goes along, the steps that made them stay behind, with their functions.
+    Each is a None on the way.
+    """
+    origin = block.origin
+    if origin is None and block.members is None:
+        return block
+    told = None if origin is None else origin.with_makers((None,) * len(origin.makers))
+    return Block(block.columns, block.n, block.tree, told)
+
+
+def received(rows: Block, block: Block, node: Node) -> Block:
+    """What a worker made of `block`, with the steps that made it: those below, and perhaps the node itself."""
+    if rows.origin is None or block.origin is None:
+        return rows
+    makers = (*block.origin.makers, *[node] * (len(rows.origin.makers) - len(block.origin.makers)))
+    return Block(rows.columns, rows.n, rows.tree, rows.origin.with_makers(makers))
 
 
 def _write(handle: int, data: memoryview, at: int) -> None:
@@ -142,6 +161,11 @@ def _world() -> str:
 def own_prefix() -> str:
     """What names of files begin with, unique to whom it is made for."""
     return f"{shared_folder()}/feedline-{os.getpid()}-{_world()}-{uuid.uuid4().hex[:12]}"
+
+
+def private(path: str, flags: int) -> int:
+    """Opens a file that no other user may read."""
+    return os.open(path, flags, 0o600)
 
 
 def tidy() -> None:
@@ -199,9 +223,11 @@ def work(
             rows, lands = made.applied(block, number, draws), False
         else:
             rows, lands = made_in_place(made, block, number, draws, place)
-        outcome: tuple[Any, ...] = (without(rows, place) if place and lands else rows, None, None, "", None, lands)
+        made_there = without(rows, place) if place and lands else sent(rows)
+        outcome: tuple[Any, ...] = (made_there, None, None, "", None, lands)
     except RowFailed as failed:
-        outcome = failed.done, failed.index, portable(failed.error), failed.path, getattr(failed, "link", None), False
+        done = None if failed.done is None else sent(failed.done)
+        outcome = done, failed.index, portable(failed.error), failed.path, getattr(failed, "link", None), False
     spent = time.perf_counter() - wall, time.thread_time() - cpu
     return pack((*outcome, made.epochs is not None and made.epochs.used, *spent), prefix)
 

@@ -49,6 +49,11 @@ class Origin:
         return Origin(self.base, self.offsets, (*self.makers, maker))
 
 
+    def with_makers(self, makers: tuple[Any, ...]) -> Origin:
+        """The same places, of which others have made the rows."""
+        return Origin(self.base, self.offsets, makers)
+
+
 class Members:
     """Where the rows come from that a block's rows were stacked of: for its row i those of `origin` from `starts[i]` to
     `starts[i + 1]`.
