@@ -22,7 +22,20 @@ from feedline.engine.call import Call
 from feedline.engine.crew import PATIENCE, end_all
 from feedline.engine.landing import Memory
 from feedline.engine.lent import Lender, Unreachable, loan, within
-from feedline.engine.shipping import CLOCK_SLOTS, NUMBER, own_prefix, pack, private, received, sent, shipped, tidy, unpack, watch, work
+from feedline.engine.shipping import (
+    CLOCK_SLOTS,
+    NUMBER,
+    own_prefix,
+    pack,
+    private,
+    received,
+    sent,
+    shipped,
+    tidy,
+    unpack,
+    watch,
+    work,
+)
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.node import RowFailed, RowWise
 
