@@ -13,6 +13,11 @@ from feedline.engine.landing import Place, made_in_place
 from feedline.plan.node import RowFailed, RowWise
 from feedline.structure.block import Block
 
+LONGEST = 40e-3
+"""A worker that has been at a chunk for so many seconds hands over what it has made: rows take longer than was planned
+for, and those that are left may be shared out anew.
+"""
+
 
 class Call:
     """One chunk of rows on its way through a worker. `before` are the states its rows were pulled from, `offset` says
@@ -38,12 +43,14 @@ class Call:
         "size",
         "slot",
         "started",
+        "used",
         "wall",
     )
 
     def __init__(self, block: Block, number: int, draws: Any, before: list[Any] | None, offset: int) -> None:
         self.block, self.number, self.draws, self.before, self.offset = block, number, draws, before, offset
         self.rows: Block | None = None
+        self.used = block.n  # how many of the rows it was made for, where it was cut short
         self.failed: BaseException | None = None
         self.started = self.wall = self.cpu = 0.0
         self.size = block.nbytes
@@ -63,7 +70,8 @@ class Call:
         cpu = thread_time()
         try:
             if self.place is None:
-                self.rows = node.applied(self.block, self.number, self.draws)
+                until = self.started + LONGEST
+                self.rows, self.used = node.applied(self.block, self.number, self.draws, until)
             else:
                 self.rows, landed = made_in_place(node, self.block, self.number, self.draws, self.place)
                 self.place = self.place if landed else None

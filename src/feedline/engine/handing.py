@@ -16,10 +16,12 @@ from feedline.engine.prefetch import Ahead
 from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node, RowWise, RowWiseState
+from feedline.plan.pace import AT_ONCE
 from feedline.structure.block import Block
 
 QUICK_PULL = 100e-6
 LONG_PULL = 500e-6
+MOST_ROWS = 1 << 16
 WIDEST = 16
 WIDE_BYTES = 1 << 26
 """Where workers have had nothing to do while the consumer was busy (with putting a batch together, say), up to `WIDEST`
@@ -202,7 +204,7 @@ class Handing(Input):
         before = self.inputs.copy() if self.light and not state.skip else None
         began = perf_counter()
         affordable = self.crew.budget.left / max(1.0, self.tuner.row_bytes.value)
-        asked = state.skip or max(1, min(self.pull_rows, chunk * (room - len(self.window)), int(affordable)))
+        asked = state.skip or max(1, min(self._at_once(), chunk * (room - len(self.window)), int(affordable)))
         try:
             block = self.inputs(asked)
         except Exception as e:
@@ -217,10 +219,21 @@ class Handing(Input):
         if state.skip:
             self.states[self.slot] = state._replace(skip=state.skip - block.n)
             return True
-        self.pull_rows = min(2 * asked, chunk * room) if seconds < QUICK_PULL else max(chunk, asked // 2)
+        self._pulled(asked, seconds)
         self.tuner.row_bytes.add(block.nbytes / block.n)
         self._cut(block, before, 0)
         return True
+
+    def _at_once(self) -> int:
+        """How many rows the input gives at once. A thread gives those that are ready, however many are asked for."""
+        return MOST_ROWS if isinstance(self.inputs, Ahead) else self.pull_rows
+
+    def _pulled(self, asked: int, seconds: float) -> None:
+        """The input took so many seconds to give rows."""
+        if seconds < QUICK_PULL:
+            self.pull_rows = max(self.pull_rows, min(2 * asked, MOST_ROWS))
+        elif seconds > AT_ONCE:
+            self.pull_rows = max(1, asked // 2)
 
     def _chunk(self, want: int) -> int:
         if not self.node.settled or self.crew.settings.timeout is not None:

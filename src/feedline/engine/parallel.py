@@ -101,6 +101,7 @@ class Calls(Handing):
             return self(want)
         if tuner.fixed is None:  # a call must not take long before it is known whether others should help
             want = min(want, tuner.chunk() if tuner.alone.count else 1)
+        want = min(want, self._at_once())
         timed = self.timed
         timed.seconds = 0.0
         cpu = thread_time() if tuner.alone.count < 8 or tuner.alone.value > QUICK_PULL else None
@@ -113,6 +114,7 @@ class Calls(Handing):
         after = self.states[self.slot]
         rows = after.seen - state.seen
         if rows:
+            self._pulled(want, timed.seconds)
             wall = perf_counter() - began - timed.seconds
             spent = None if cpu is None or timed.seconds > 0.1 * wall else thread_time() - cpu
             self.worked += wall
@@ -188,6 +190,9 @@ class Calls(Handing):
         if failed is None:
             rows = call.rows
             assert rows is not None
+            if call.used < call.block.n:
+                self._again(call, call.used)
+                call.block = call.block.slice(0, call.used)
             self.made += call.block.n
             tuner.result_bytes.add(rows.nbytes / max(1, call.block.n))
             if call.wall:
@@ -206,11 +211,13 @@ class Calls(Handing):
         self.origin = self.landed = None
         failed.locate(call.block)  # those who made the call may not know where its rows come from
         self.error = self.node.blame(failed, call.number + failed.index)
-        after = failed.index + 1
-        if after < call.block.n:
-            seen, self.seen = self.seen, call.number + after
-            rest = call.block.slice(after, call.block.n)
-            self._cut(rest, call.before, call.offset + after, at_head=True)
+        self._again(call, failed.index + 1)
+
+    def _again(self, call: Call, used: int) -> None:
+        """Hands over the rows of a call that are left, to be made next."""
+        if used < call.block.n:
+            seen, self.seen = self.seen, call.number + used
+            self._cut(call.block.slice(used, call.block.n), call.before, call.offset + used, at_head=True)
             self.seen = seen
 
     def _after_death(self, call: Call, failed: BaseException) -> bool:

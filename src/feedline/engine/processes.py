@@ -277,6 +277,7 @@ class Processes:
         if not lands:
             call.place = None
         if failure is None:
+            call.used = index
             call.rows = rows if call.place is None else within(rows, call.place)
         else:
             call.failed = failed = RowFailed(index, rows, failure, path)

@@ -27,6 +27,7 @@ from feedline.engine.prefetch import Ahead
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.face import register_sampler
 from feedline.plan.node import Node, RowWise
+from feedline.plan.pace import SOON
 from feedline.random.element import uncounted
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, is_objects
@@ -378,6 +379,7 @@ class Cursor:
                 # A block of one row is handed out whole, and what comes after it starts from the states of then.
                 self.before = run.states.copy() if plain else run.copy() if self.want > 1 else None
                 self.block = None
+            began = perf_counter() if self.largest > 1 else 0.0
             block = run.pull(self.want)
             if block is None:
                 self.ended, self.block, self.rows = True, None, iter(())
@@ -385,10 +387,17 @@ class Cursor:
             if block.n:
                 self.block = block
                 self.rows = iter(block.rows())
-                if self.want < self.largest:
-                    self._grow(block)
+                if self.largest > 1:
+                    self._adapt(block, perf_counter() - began)
                 return True
         return False
+
+    def _adapt(self, block: Block, seconds: float) -> None:
+        """More rows at a time as long as they come soon, fewer where they do not."""
+        if seconds > 2 * SOON:
+            self.want = max(blocks.cap or 1, self.want // 4)
+        elif self.want < self.largest and seconds < SOON / 2:
+            self._grow(block)
 
     def _grow(self, block: Block) -> None:
         per_row = max(1, block.nbytes // block.n)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from glob import glob
 from typing import Any
 
+from feedline.engine.call import LONGEST
 from feedline.engine.landing import made_in_place
 from feedline.engine.lent import Loan, borrowed, without
 from feedline.errors import InvalidArgumentError
@@ -203,8 +204,9 @@ _nodes: dict[str, RowWise] = {}
 def work(
     path: str, prefix: str, message: Any, number: int, draws: Any, clock: tuple[str, int] | None, lent: Loan | None
 ) -> tuple[bytes, Any]:
-    """Makes one call. Gives (rows, index of the row that failed, its error, path and link in it, whether large columns
-    are where they were `lent` room, whether random numbers were drawn, wall, cpu) as `pack` does.
+    """Makes one call. Gives (rows, how many of its rows are done, the error of the next one if it failed, path and link
+    in that, whether large columns are where they were `lent` room, whether random numbers were drawn, wall, cpu) as
+    `pack` does.
     """
     made = _nodes.get(path)
     if made is None:
@@ -218,13 +220,14 @@ def work(
         _write_time(*clock)
     place = None if lent is None else borrowed.place(lent)
     wall, cpu = time.perf_counter(), time.thread_time()
+    used, lands = block.n, False
     try:
         if place is None:
-            rows, lands = made.applied(block, number, draws), False
+            rows, used = made.applied(block, number, draws, wall + LONGEST)
         else:
             rows, lands = made_in_place(made, block, number, draws, place)
         made_there = without(rows, place) if place and lands else sent(rows)
-        outcome: tuple[Any, ...] = (made_there, None, None, "", None, lands)
+        outcome: tuple[Any, ...] = (made_there, used, None, "", None, lands)
     except RowFailed as failed:
         done = None if failed.done is None else sent(failed.done)
         outcome = done, failed.index, portable(failed.error), failed.path, getattr(failed, "link", None), False

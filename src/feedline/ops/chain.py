@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import sample
 from feedline.plan.function import Function, infer
 from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, node
+from feedline.plan.pace import late
 from feedline.random.element import Epochs
 from feedline.structure.block import Block
 from feedline.structure.zeros import zeros_of
@@ -82,23 +84,31 @@ class Chain(RowWise):
 
     def apply(self, block: Block) -> Block:
         """The rows that pass all filters, as the maps make them."""
+        return self.apply_some(block, inf)[0]
+
+    def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
+        """Row by row as many as there is time for."""
         results: list[Any] = []
         kept: list[int] = []
         failed: FailedAt | None = None
+        used = 0
         for index, row in enumerate(block.rows()):
             try:
                 passes, result = self._through(row, index)
             except FailedAt as e:
                 failed = e
                 break
+            used += 1
             if passes:
                 results.append(result)
                 kept.append(index)
+            if late(until):
+                break
         done = self._packed(block, results, kept)
         if failed is not None:
             failed.done = done
             raise failed
-        return done
+        return done, used
 
     def _through(self, row: Any, index: int) -> tuple[bool, Any]:
         for link in self.links:

@@ -14,6 +14,7 @@ from feedline.plan.arguments import boolean, plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import dataset
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.pace import at_once, late
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import flatten
@@ -109,7 +110,8 @@ class Choose(Node):
             return None, s
         parts: list[Block] = []
         have = size = 0
-        while not (enough(have, size, want) or s.over or s.error):
+        until = at_once()
+        while not (enough(have, size, want, until) or s.over or s.error):
             if s.choices is None:
                 s = self._with_choices(s, pull[0], want - have)
                 continue
@@ -131,8 +133,9 @@ class Choose(Node):
         need = max(want, s.reach) if self._foreseen else want if self._apart and self.selector.quiet else 1
         parts: list[Array] = []
         have = 0
-        late: Exception | None = None
-        while have < need:
+        failed: Exception | None = None
+        until = at_once()
+        while have < need and not (have and late(until)):
             try:
                 block = pull(need - have)
                 if block is None:
@@ -141,11 +144,11 @@ class Choose(Node):
                     parts.append(self._numbers(block))
                     have += block.n
             except Exception as e:
-                late = e
+                failed = e
                 break
         if not parts:
-            return s._replace(error=late, over=late is None)
-        return s._replace(choices=np.concatenate(parts), late=late, reach=min(4 * s.reach, CHOICES_AHEAD))
+            return s._replace(error=failed, over=failed is None)
+        return s._replace(choices=np.concatenate(parts), late=failed, reach=min(4 * s.reach, CHOICES_AHEAD))
 
     def _numbers(self, block: Block) -> Array:
         column = block.columns[0] if block.tree.is_leaf else None
@@ -172,9 +175,10 @@ class Choose(Node):
                 read.fill(rests[j], errors[j], pulls[j])
                 rests[j] = errors[j] = None
         # The first choice that fails, or finds an empty input where that is the end, is the last one to be followed.
+        # One whose row has not come yet waits for it.
         stop = len(choices)
         for read in reads.values():
-            if read.error is not None or (read.ended and self.stop_on_empty_dataset):
+            if read.error is not None or read.short or (read.ended and self.stop_on_empty_dataset):
                 stop = min(stop, read.failed_at)
         error: Exception | None = None
         over = False
@@ -187,8 +191,8 @@ class Choose(Node):
             elif read.error is not None:
                 errors[j] = read.error
             rests[j] = read.cut(stop)
+        s = _used(s, stop + (error is not None or over))
         over |= self._all_over(ended)
-        s = _used(s, stop + (stop < len(choices)))
         s = s._replace(rests=tuple(rests), errors=tuple(errors), ended=tuple(ended), error=error, over=over)
         return self._in_order(s, [read for read in reads.values() if read.places.size and read.rows is not None], stop)
 
@@ -202,7 +206,9 @@ class Choose(Node):
         read = _Read(np.arange(n))
         read.fill(s.rests[j], s.errors[j], pulls[j])
         over = read.ended and (self.stop_on_empty_dataset or self._all_over(_with(s.ended, j, True)))
-        used = read.failed_at + 1 if read.error is not None else n
+        used = n
+        if read.error is not None or read.short:
+            used = read.failed_at + (read.error is not None)
         s = _used(s, used)._replace(
             rests=_with(s.rests, j, None),
             errors=_with(s.errors, j, None),
@@ -262,26 +268,30 @@ def _unlike(op: str, a: Any, b: Any) -> str:
 
 class _Read:
     """What one input gives for its choices: `places` are the choices' positions, `rows` the rows for the first of them.
-    Where there are too few, because the input failed or ended, `failed_at` is the position of the choice that found
-    out.
+    Where there are too few, because the input failed or ended, or is `short` of rows for now, `failed_at` is the
+    position of the choice that found out.
     """
 
-    __slots__ = ("ended", "error", "failed_at", "places", "rows")
+    __slots__ = ("ended", "error", "failed_at", "places", "rows", "short")
 
     def __init__(self, places: Array) -> None:
         self.places = places
         self.rows: Block | None = None
         self.error: Exception | None = None
-        self.ended = False
+        self.ended = self.short = False
         self.failed_at = 1 << 62
 
     def fill(self, rest: Block | None, error: Exception | None, pull: Pull) -> None:
-        """Reads until there is a row for each choice, or the input fails or ends."""
+        """Reads until there is a row for each choice, as long as they come at once, or the input fails or ends."""
         parts = [] if rest is None else [rest]
         need = len(self.places)
         have = 0 if rest is None else rest.n
         self.error = error if have < need else None
+        until = at_once()
         while have < need and self.error is None and not self.ended:
+            if have and late(until):
+                self.short = True
+                break
             try:
                 block = pull(need - have)
             except Exception as e:

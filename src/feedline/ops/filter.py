@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,13 +52,17 @@ class Filter(RowWise):
 
     def apply(self, block: Block) -> Block:
         """The rows for which the predicate holds."""
-        if block.n == 0:
-            return block
-        answers = by_columns(self.predicate, block)
-        return _chosen(block, answers) if answers is not None else self._row_by_row(block)
+        return self.apply_some(block, inf)[0]
 
-    def _row_by_row(self, block: Block) -> Block:
-        results, error = self.predicate.on_rows(block)
+    def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
+        """Row by row only as many as there is time for."""
+        if block.n == 0:
+            return block, 0
+        answers = by_columns(self.predicate, block)
+        return (_chosen(block, answers), block.n) if answers is not None else self._row_by_row(block, until)
+
+    def _row_by_row(self, block: Block, until: float) -> tuple[Block, int]:
+        results, error = self.predicate.on_rows(block, until)
         answers = np.zeros(block.n, bool)
         for i, result in enumerate(results):
             try:
@@ -66,7 +71,7 @@ class Filter(RowWise):
                 raise RowFailed(i, _chosen(block, answers), e) from None
         if error is not None:
             raise RowFailed(len(results), _chosen(block, answers), error)
-        return _chosen(block, answers)
+        return _chosen(block, answers), len(results)
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
         """Names the predicate and the element."""

@@ -11,6 +11,7 @@ from feedline.plan.dealing import begun_of
 from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Node, Pull, node
+from feedline.plan.pace import at_once
 from feedline.structure.block import Block, concat
 
 
@@ -68,7 +69,8 @@ class FlatMap(Flattened):
         s = state
         parts: list[Block] = []
         have = size = 0
-        while s.error is None and not enough(have, size, want):
+        until = at_once()
+        while s.error is None and not enough(have, size, want, until):
             nested = s.nested
             if nested is None:
                 if not self._open_next(s, pull):

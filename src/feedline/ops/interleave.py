@@ -15,6 +15,7 @@ from feedline.plan.dealing import begun_of
 from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Node, Pull, node
+from feedline.plan.pace import at_once, late
 from feedline.structure.block import Block, concat
 from feedline.structure.turns import in_turns
 
@@ -155,7 +156,10 @@ class Interleave(Flattened):
         s = state
         parts: list[Block] = []
         have = size = 0
-        while s.error is None and s.slots and (self._few(s, have, want) or not enough(have, size, want)):
+        until = at_once()
+        while s.error is None and s.slots:
+            if enough(have, size, want, until) and (late(until) or not self._few(s, have, want)):
+                break
             rows = self._turn(s, pull, want - have)
             if rows is not None:
                 parts.append(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, ClassVar
 
 from feedline.ops import columnar  # noqa: F401  what functions may call when they run for many rows
@@ -81,22 +82,27 @@ class Map(RowWise):
 
     def apply(self, block: Block) -> Block:
         """Whole columns where that is the same, else row by row."""
-        if block.n == 0:
-            return block
+        return self.apply_some(block, inf)[0]
+
+    def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
+        """Row by row only as many as there is time for."""
+        n = block.n
+        if n == 0:
+            return block, n
         if self.function.only_parses:
-            return self._parsed(block)
+            return self._parsed(block), n
         columns = self.function.on_columns(block)
         if columns is not None:
-            made = self.function.block_of_columns(columns, block.n)
+            made = self.function.block_of_columns(columns, n)
             if made is not None:
-                return made
-        if block.n > FEW and self.function.takes_columns:
-            return self._in_halves(block)  # a bad row costs no more than those near it
-        results, error = self.function.on_rows(block)
-        done = self.function.block_of(results, ours=block.n == 1) if results else None
+                return made, n
+        if n > FEW and self.function.takes_columns:
+            return self._in_halves(block), n  # a bad row costs no more than those near it
+        results, error = self.function.on_rows(block, until)
+        done = self.function.block_of(results, ours=n == 1) if results else None
         if error is not None:
             raise RowFailed(len(results), done, error)
-        return done if done is not None else block
+        return done if done is not None else block, len(results)
 
     def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
         """Row by row, each to its place."""

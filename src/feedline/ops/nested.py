@@ -12,6 +12,7 @@ from feedline.plan.dealing import error_waits
 from feedline.plan.face import Face, dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.node import Node, RowFailed, node
+from feedline.plan.pace import AT_ONCE, SOON, late
 from feedline.structure.block import Block, concat, pack
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import DatasetSpec, general
@@ -121,8 +122,10 @@ class Nested:
             self.rest = block
             size = block.nbytes
             self.row_bytes = size / block.n
-            if ahead and self._ahead < AHEAD_ROWS and size < min(most, AHEAD_BYTES) // 4 and block.n >= self._ahead:
-                self._ahead *= 4
+            if ahead and self.child.seconds > SOON:
+                self._ahead = max(1, self._ahead // 4)
+            elif ahead and self._ahead < AHEAD_ROWS and size < min(most, AHEAD_BYTES) // 4 and block.n >= self._ahead:
+                self._ahead *= 4 if self.child.seconds < AT_ONCE else 1
         if calls and self.child is not None and self.error is None and not self.seeds:
             self.asked = self.child.ask(max(want, self._ahead))
             if self.asked is not None:
@@ -263,8 +266,8 @@ def seeds_in(plan: Node) -> frozenset[int]:
     return frozenset(id(g) for g in found if g is not None)
 
 
-def enough(rows: int, size: int, want: int) -> bool:
+def enough(rows: int, size: int, want: int, until: float) -> bool:
     """True when pieces of so many rows and bytes are worth passing on, though more rows are wanted: gathering costs a
-    copy, which pays for small pieces only.
+    copy, which pays for small pieces only, and they must come at once.
     """
-    return rows * 8 >= want or size >= GATHER_BYTES
+    return rows * 8 >= want or size >= GATHER_BYTES or (rows > 0 and late(until))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -49,10 +50,15 @@ class Labelled(RowWise):
 
     def apply(self, block: Block) -> Block:
         """The rows are passed on as they are, next to a column of classes."""
+        return self.apply_some(block, inf)[0]
+
+    def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
+        """As many as there is time for."""
         if block.n == 0:
-            return block
+            return block, 0
         try:
-            return _side_by_side(Map(self.input, self.function).apply(block), block)
+            classes, n = Map(self.input, self.function).apply_some(block, until)
+            return _side_by_side(classes, block.slice(0, n)), n
         except RowFailed as e:
             done = None if e.done is None else _side_by_side(e.done, block.slice(0, e.done.n))
             raise RowFailed(e.index, done, e.error, e.path) from e.error

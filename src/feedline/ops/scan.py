@@ -11,6 +11,7 @@ from feedline.plan import arguments
 from feedline.plan.face import F, sample
 from feedline.plan.function import Function, infer
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
+from feedline.plan.pace import late, soon
 from feedline.sharing import cached_property
 from feedline.structure.block import Block
 from feedline.structure.values import leaf_of
@@ -69,6 +70,7 @@ class Scan(Node):
         states = [(self.initial_state if carried is None else carried.frozen()).element(0)]
         outputs: list[Any] = []
         failed: RowFailed | None = None
+        until = soon()
         for i, row in enumerate(source.slice(0, want).rows()):
             try:
                 current, output = self._call(states[i], row)
@@ -77,6 +79,8 @@ class Scan(Node):
                 break
             states.append(current)
             outputs.append(output)
+            if late(until):
+                break
         try:
             made = self.function.block_of(outputs) if outputs else EMPTY
         except RowFailed as e:

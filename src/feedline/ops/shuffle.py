@@ -16,6 +16,7 @@ from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dealing import dealt_rows
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.pace import at_once, late
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Array, Block
@@ -234,8 +235,8 @@ class Shuffle(Node):
         return rows, state.pool.size_of(rows)
 
     def step(self, state: Buffer, pull: Pull, want: int) -> tuple[Block | None, Buffer]:
-        """As many rows as are wanted, since whoever comes next would have to join pieces; but not beyond the end of an
-        epoch, where seeds are taken.
+        """As many rows as are wanted and come at once, since whoever comes next would have to join pieces; but not
+        beyond the end of an epoch, where seeds are taken.
         """
         s = state
         if s.error is not None:
@@ -245,7 +246,8 @@ class Shuffle(Node):
         if drawn is None:
             return None, s
         parts, have = [drawn], len(drawn)
-        while have < want and self.count == 1:
+        until = at_once()
+        while have < want and self.count == 1 and not late(until):
             try:
                 more = self._next(s, pull, want - have)
             except Exception as e:

@@ -13,6 +13,7 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Node, Pull, RowFailed, node
+from feedline.plan.pace import late, soon
 from feedline.structure.block import Block
 
 
@@ -55,28 +56,33 @@ class TakeWhile(Node):
         if source is None:
             return None, state
         block = source.slice(0, want)
-        good, error = self._leading(block)
+        good, error, over = self._leading(block)
         if error is not None:
             blamed = self.predicate.blame(self.op, self.position, seen + good, RowFailed(good, None, error))
             return block.slice(0, good), Taking(seen + good + 1, False, _after(source, good + 1), blamed)
-        if good < block.n:
+        if over:
             return block.slice(0, good), Taking(seen + good + 1, True)
-        return block, Taking(seen + good, False, _after(source, good))
+        return block.slice(0, good), Taking(seen + good, False, _after(source, good))
 
-    def _leading(self, block: Block) -> tuple[int, Exception | None]:
-        """How many rows come before the first that is False or fails, and the failure."""
+    def _leading(self, block: Block) -> tuple[int, Exception | None, bool]:
+        """How many rows come before the first that is False or fails, or that there is no time for; the failure; and
+        whether it is False.
+        """
         if block.n == 0:
-            return 0, None
+            return 0, None, False
         answers = by_columns(self.predicate, block)
         if answers is not None:
-            return (block.n if answers.all() else int(np.argmin(answers))), None
+            return (block.n, None, False) if answers.all() else (int(np.argmin(answers)), None, True)
+        until = soon()
         for i, row in enumerate(block.rows()):
+            if i and late(until):
+                return i, None, False
             try:
                 if not answer(self.predicate.on_row(row)):
-                    return i, None
+                    return i, None, True
             except Exception as e:
-                return i, e
-        return block.n, None
+                return i, e, False
+        return block.n, None, False
 
     def after_error(self, state: Taking) -> Taking:
         """The error has been raised; the rows after it are still to be looked at."""

@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from feedline.errors import InvalidTypeError
 from feedline.plan.columnar import columnar
 from feedline.plan.elementwise import elementwise
 from feedline.plan.node import RowFailed
+from feedline.plan.pace import late
 from feedline.plan.whole import whole_function
 from feedline.random.element import Epochs
 from feedline.random.seeds import function_scope
@@ -130,8 +132,10 @@ class Function:
         with function_scope(None if index is None else range(index)):
             return self.call(*row) if type(row) is tuple else self.call(row)
 
-    def on_rows(self, block: Block) -> tuple[list[Any], Exception | None]:
-        """The results for the rows of a block, up to the first that raises, and what it raised."""
+    def on_rows(self, block: Block, until: float = inf) -> tuple[list[Any], Exception | None]:
+        """The results for the rows of a block, up to the first that raises, and what it raised. Those that have not
+        been begun by `until` are left out, but not the first.
+        """
         results: list[Any] = []
         add, call = results.append, self.call
         unpack = block.tree.kind is tuple
@@ -143,6 +147,8 @@ class Function:
                     add(result if type(result) in _VALUES else _kept(result, own))
                     if scope.used:
                         scope.restart()
+                    if late(until):
+                        break
             except Exception as e:
                 return results, e
         return results, None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
@@ -18,6 +19,7 @@ from feedline.plan.calls import Parallel as Parallel
 from feedline.plan.calls import RowFailed as RowFailed
 from feedline.plan.dealing import dealt_rows, error_waits, undealt, untouched
 from feedline.plan.likeness import brief, same
+from feedline.plan.pace import soon
 from feedline.plan.pull import Child as Child
 from feedline.plan.pull import Pull as Pull
 from feedline.plan.tally import Tally
@@ -413,13 +415,17 @@ class RowWise(Node):
             return made
         return Block(made.columns, made.n, made.tree, block.origin.through(self))
 
-    def applied(self, block: Block, number: int, draws: Draws | None) -> Block:
-        """`apply` to rows whose first is the iteration's row `number`."""
+    def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
+        """As `apply`, to the first rows of a block, at least one, that are begun by `until`; and how many those are."""
+        return self.apply(block), block.n
+
+    def applied(self, block: Block, number: int, draws: Draws | None, until: float = inf) -> tuple[Block, int]:
+        """`apply_some` to rows whose first is the iteration's row `number`."""
         try:
             if draws is None:
-                return self.remade(block)
+                return self.remade(block), block.n
             with self.drawing(number, draws):
-                return self.apply(block)
+                return self.apply_some(block, until)
         except RowFailed as failed:
             failed.locate(block)
             raise
@@ -459,16 +465,17 @@ class RowWise(Node):
             if got is None:
                 return None, state
             block = got
+        until = inf if block.n == 1 else soon()
         try:
-            return self.applied(block, seen, draws), RowWiseState(seen + block.n, rest, draws=draws, late=late)
+            finished, used = self.applied(block, seen, draws, until)
+            told: tuple[Exception, ...] = ()
         except RowFailed as failed:
-            after = block.slice(failed.index + 1, block.n) if failed.index + 1 < block.n else None
-            if rest is not None and after is not None:
-                after = concat([after, rest])
-            blamed = self.blame(failed, seen + failed.index)
-            finished = failed.done if failed.done is not None else EMPTY
-            todo = after if after is not None else rest
-            return finished, RowWiseState(seen + failed.index + 1, todo, (blamed,), draws=draws, late=late)
+            finished, used = failed.done if failed.done is not None else EMPTY, failed.index + 1
+            told = (self.blame(failed, seen + failed.index),)
+        if used < block.n:
+            after = block.slice(used, block.n)
+            rest = after if rest is None else concat([after, rest])
+        return finished, RowWiseState(seen + used, rest, told, draws=draws, late=late)
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Rows that wait are dealt out; random numbers are drawn from what one of the iterators has drawn from."""

@@ -45,6 +45,9 @@ class Shelf(Protocol):
 class Child(Protocol):
     """A run of a nested plan, kept in the state of the node that opened it."""
 
+    seconds: float
+    """How long its last block took."""
+
     def __call__(self, want: int) -> Block | None:
         """As `Pull`."""
 

@@ -13,6 +13,7 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import dataset
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, RowFailed, node
+from feedline.plan.pace import at_once, late
 from feedline.structure.block import Array, Block, Column, Objects, object_array, pack
 from feedline.structure.nest import Tree, flat, flatten
 from feedline.structure.spec import RaggedTensorSpec, TensorShape, TensorSpec, TypeSpec, type_spec_from_value
@@ -97,7 +98,9 @@ class Generator(Node):
         return True
 
     def step(self, state: Yielded, pull: Any, want: int) -> tuple[Block | None, Yielded]:
-        """Takes values as long as they fit. Errors wait in the state, since a generator cannot be asked again."""
+        """Takes values as long as they fit and come at once. Errors wait in the state, since a generator cannot be
+        asked again.
+        """
         said, asked, ended, error = state
         live = said if isinstance(said, Live) else None
         if error is not None:
@@ -111,9 +114,12 @@ class Generator(Node):
             if live is None:
                 live = self._started(asked, said)
             advance, add = live.next, rows.append
+            until = at_once()
             for _ in range(want):
                 asked += 1
                 add(fit(advance()))
+                if late(until):
+                    break
         except StopIteration:
             ended = True
         except Exception as e:
