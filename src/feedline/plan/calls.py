@@ -1,4 +1,4 @@
-"""How the calls of a step are shared out, and what one that fails raises."""
+"""How the calls of a step are shared out, where the step stands, and what a call that fails raises."""
 
 from __future__ import annotations
 
@@ -7,7 +7,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline.random.element import Draws
 from feedline.structure.block import Array, Block, rows_of
+
+
+class RowWiseState(NamedTuple):
+    """How many rows have come in; rows still to do; finished rows, and errors among them, that come before those; rows
+    of the input to be passed over first; what random numbers of this iteration are drawn from; and an error of the
+    input that follows the rows still to do.
+    """
+
+    seen: int = 0
+    rest: Block | None = None
+    ready: tuple[Block | Exception, ...] = ()
+    skip: int = 0
+    draws: Draws | None = None
+    late: Exception | None = None
 
 
 class RowFailed(Exception):

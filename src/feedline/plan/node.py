@@ -17,6 +17,7 @@ import numpy as np
 
 from feedline.plan.calls import Parallel as Parallel
 from feedline.plan.calls import RowFailed as RowFailed
+from feedline.plan.calls import RowWiseState as RowWiseState
 from feedline.plan.dealing import dealt_rows, error_waits, undealt, untouched
 from feedline.plan.likeness import brief, same
 from feedline.plan.pace import soon
@@ -350,20 +351,6 @@ class Node:
     def __getstate__(self) -> dict[str, Any]:
         kept = {f.name for f in dataclasses.fields(self)} | {"position"}
         return {k: v for k, v in self.__dict__.items() if k in kept}
-
-
-class RowWiseState(NamedTuple):
-    """How many rows have come in; rows still to do; finished rows, and errors among them, that come before those; rows
-    of the input to be passed over first; what random numbers of this iteration are drawn from; and an error of the
-    input that follows the rows still to do.
-    """
-
-    seen: int = 0
-    rest: Block | None = None
-    ready: tuple[Block | Exception, ...] = ()
-    skip: int = 0
-    draws: Draws | None = None
-    late: Exception | None = None
 
 
 @node
