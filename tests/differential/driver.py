@@ -1,0 +1,328 @@
+"""Compares feedline with TensorFlow on made-up pipelines: `make differential`.
+
+    --count 20000 --seed 0      which pipelines
+    --jobs 2                    processes on each side
+    --only 'shuffle|cache'      pipelines whose text matches
+    --show 17                   one pipeline, with what both sides gave
+
+TensorFlow lives in an environment of its own (`--tensorflow PYTHON`); what it gives is kept, so that the next run asks
+feedline alone. What TensorFlow does not repeat itself is left out. Differences on purpose are counted apart
+(explained.py). Any other difference is shrunk to the fewest lines that show it, and makes the exit status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zlib
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "conformance")]
+
+from harness.compare import diff, uncovered  # noqa: E402
+from tests.differential.explained import explanation, sequential  # noqa: E402
+from tests.differential.files import write_files  # noqa: E402
+from tests.differential.make import pipeline  # noqa: E402
+
+TOLERANCE = 1e-6
+RESTART = 500  # pipelines of one process: TensorFlow keeps the graphs of functions
+
+
+class Process:
+    """A process of one side; it is started anew when it dies."""
+
+    def __init__(self, python: str, name: str, data: str) -> None:
+        self.command = [python, str(HERE / "side.py"), name, data]
+        self.child: subprocess.Popen[str] | None = None
+        self.asked = 0
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.asked += 1
+        if self.asked % RESTART == 0:
+            self.close()
+        if self.child is None:
+            self.child = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
+        assert self.child.stdin and self.child.stdout
+        self.child.stdin.write(json.dumps(request) + "\n")
+        self.child.stdin.flush()
+        line = self.child.stdout.readline()
+        if not line:
+            status, self.child = self.child.wait(), None
+            return {"build": None, "died": status}
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        if self.child is not None and self.child.stdin:
+            self.child.stdin.close()
+            self.child.wait()
+            self.child = None
+
+
+class Recorded:
+    """What TensorFlow gave for each pipeline, kept from run to run in a SQLite file."""
+
+    def __init__(self, path: str) -> None:
+        self.lock = threading.Lock()
+        self.base = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=60)
+        self.base.execute("pragma journal_mode=wal")
+        self.base.execute("create table if not exists outcomes (lines text primary key, answer blob)")
+
+    def get(self, lines: list[str]) -> dict[str, Any] | None:
+        with self.lock:
+            row = self.base.execute("select answer from outcomes where lines = ?", ("\n".join(lines),)).fetchone()
+        return json.loads(zlib.decompress(row[0])) if row else None
+
+    def put(self, lines: list[str], answer: dict[str, Any]) -> None:
+        packed = zlib.compress(json.dumps(answer).encode())
+        with self.lock:
+            self.base.execute("insert or replace into outcomes values (?, ?)", ("\n".join(lines), packed))
+
+
+class Pair:
+    """A process of each library, and what they say of one pipeline."""
+
+    def __init__(self, tensorflow: str, data: str, recorded: Recorded) -> None:
+        self.tf, self.feedline = Process(tensorflow, "tf", data), Process(sys.executable, "feedline", data)
+        self.recorded = recorded
+
+    def expected(self, lines: list[str]) -> dict[str, Any]:
+        """What TensorFlow gives."""
+        gold = self.recorded.get(lines)
+        if gold is None:
+            gold = self.tf.ask({"seed": 0, "lines": lines})
+            self.recorded.put(lines, gold)
+        return gold
+
+    def differences(self, lines: list[str], ways: bool = True) -> tuple[str, list[str], Any, Any]:
+        """`same`, `left out`, `explained` or `differs`; the differences; and what both sides gave."""
+        request = {"seed": 0, "lines": lines}
+        gold = self.expected(lines)
+        if gold.get("slow") or gold.get("died") is not None or gold.get("varies"):
+            return "left out", [], gold, None
+        got = self.feedline.ask({**request, "ways": ways})
+        why = compare(gold, got)
+        if why and "repeats" not in gold and not all(w.startswith("feedline alone") for w in why):
+            again = self.tf.ask(request)
+            gold["repeats" if again.get("epochs") == gold.get("epochs") else "varies"] = True
+            self.recorded.put(lines, gold)
+            if gold.get("varies"):
+                return "left out", [], gold, got
+        unexplained = [w for w in why if not explanation(lines, w, gold)]
+        if unexplained and self.reads_ahead(lines, got):
+            return "explained", ["TensorFlow gives the same without parallel calls"], gold, got
+        if unexplained:
+            return "differs", unexplained, gold, got
+        return ("explained" if why else "same"), why, gold, got
+
+    def reads_ahead(self, lines: list[str], got: dict[str, Any]) -> bool:
+        """Whether TensorFlow gives what feedline does where none of its threads runs ahead."""
+        return lines != sequential(lines) and not compare(self.expected(sequential(lines)), got)
+
+    def shrunk(self, lines: list[str], why: list[str]) -> list[str]:
+        """The fewest lines that still show a difference of the same kind."""
+        kind = _kind(why[0])
+        shorter = True
+        while shorter:
+            shorter = False
+            for i in range(len(lines) - 1, -1, -1):
+                rest = lines[:i] + lines[i + 1 :]
+                if not any(line.startswith("ds = ") for line in rest):
+                    continue
+                what, found, _, _ = self.differences(rest)
+                if what == "differs" and any(_kind(w) == kind for w in found):
+                    lines, shorter = rest, True
+                    break
+        return lines
+
+    def close(self) -> None:
+        self.tf.close()
+        self.feedline.close()
+
+
+def _kind(why: str) -> str:
+    return " ".join(re.sub(r"[\d\[\]]+", "", why).split()[:3])
+
+
+def compare(gold: dict[str, Any], got: dict[str, Any]) -> list[str]:
+    """The differences, as sentences."""
+    if got.get("slow") or got.get("died") is not None:
+        return ["feedline does not end" if got.get("slow") else f"feedline's process died of {got['died']}"]
+    if gold["build"] or got["build"]:
+        return _built(gold, got)
+    why = []
+    if gold["cardinality"] != got["cardinality"]:
+        why.append(f"cardinality {gold['cardinality']} expected, got {got['cardinality']}")
+    why += [f"spec: {w}" for w in _spec(gold, got)]
+    for i, (a, b) in enumerate(zip(gold["epochs"], got["epochs"], strict=True)):
+        why += _events(a, b, f"epoch {i}")
+    return why + [f"feedline alone, {w}" for w in got.get("ways", ())]
+
+
+def _spec(gold: dict[str, Any], got: dict[str, Any]) -> list[str]:
+    if got["spec"].get("t") == "raised" and all(isinstance(e, dict) and "error" in e for e in gold["epochs"][0][:1]):
+        return []  # the first element fails, and there is none to see the spec in
+    return uncovered(gold["spec"], got["spec"])
+
+
+def _error(event: Any) -> bool:
+    return isinstance(event, dict) and "error" in event
+
+
+def _built(gold: dict[str, Any], got: dict[str, Any]) -> list[str]:
+    """An error of building it may come with the first element here, where functions are not traced."""
+    expected, raised = gold["build"], got["build"]
+    if expected and not raised:
+        first = next(iter(got["epochs"][0]), None)
+        raised = first if _error(first) else None
+    if not expected and raised:
+        first = next(iter(gold["epochs"][0]), None)
+        expected = first if _error(first) else None
+    if not (expected and raised):
+        return [f"building it: {_told(gold['build'])} expected, got {_told(got['build'])}"]
+    return _classes(expected, raised, "building it")
+
+
+def _told(error: Any) -> str:
+    return f"{error['error']} ({error['msg'][:100]})" if error else "no error"
+
+
+def _classes(expected: Any, raised: Any, where: str) -> list[str]:
+    return [] if expected["error"] in raised["mro"] else [f"{where}: {_told(expected)} expected, got {_told(raised)}"]
+
+
+def _events(gold: list[Any], got: list[Any], where: str) -> list[str]:
+    for i in range(max(len(gold), len(got))):
+        a, b = (s[i] if i < len(s) else "nothing" for s in (gold, got))
+        place = f"{where}, element {i}"
+        if _error(a) and _error(b):
+            why = _classes(a, b, place)
+        elif _error(a) or _error(b) or isinstance(a, str) or isinstance(b, str):
+            why = [] if a == b else [f"{place}: {_short(a)} expected, got {_short(b)}"]
+        else:
+            why = [f"{where}, {w}" for w in diff(a, b, TOLERANCE, f"element {i}")]
+        if why:
+            return why[:1]
+    return []
+
+
+def _short(event: Any) -> str:
+    return _told(event) if _error(event) else json.dumps(event)[:160]
+
+
+class Campaign:
+    """Many pipelines, on several pairs of processes."""
+
+    def __init__(self, args: argparse.Namespace, data: str) -> None:
+        self.args, self.data = args, data
+        self.counts: Counter[str] = Counter()
+        self.recorded = Recorded(args.recorded)
+        self.begun = time.monotonic()
+        self.lock = threading.Lock()
+        self.failures: list[int] = []
+
+    def run(self) -> None:
+        seeds: SimpleQueue[int | None] = SimpleQueue()
+        for seed in range(self.args.seed, self.args.seed + self.args.count):
+            seeds.put(seed)
+        for _ in range(self.args.jobs):
+            seeds.put(None)
+        with ThreadPoolExecutor(self.args.jobs) as pool:
+            for done in [pool.submit(self.work, seeds) for _ in range(self.args.jobs)]:
+                done.result()
+
+    def work(self, seeds: SimpleQueue[int | None]) -> None:
+        pair = Pair(self.args.tensorflow, self.data, self.recorded)
+        try:
+            while (seed := seeds.get()) is not None and len(self.failures) < self.args.most:
+                lines = pipeline(seed)
+                if self.args.only and not re.search(self.args.only, "\n".join(lines)):
+                    continue
+                if self.args.record:
+                    pair.expected(lines)
+                    what, why = "recorded", []
+                else:
+                    what, why, _, _ = pair.differences(lines)
+                if what == "differs":
+                    lines = pair.shrunk(lines, why)
+                    why = pair.differences(lines)[1] or why
+                with self.lock:
+                    self.tell(seed, what, why, lines)
+        finally:
+            pair.close()
+
+    def tell(self, seed: int, what: str, why: list[str], lines: list[str]) -> None:
+        self.counts[what] += 1
+        if what == "differs":
+            self.failures.append(seed)
+            print(
+                f"\r\033[K== seed {seed}",
+                *(f"    {line}" for line in lines),
+                *(f"  {w}" for w in why),
+                sep="\n",
+                flush=True,
+            )
+        done = sum(self.counts.values())
+        if sys.stderr.isatty() or done % 200 == 0:
+            rate = done / (time.monotonic() - self.begun)
+            left = (self.args.count - done) / rate
+            end = "" if sys.stderr.isatty() else "\n"
+            print(
+                f"\r{done} of {self.args.count}, {rate:.1f}/s, {left / 60:.0f} min left: {self.told()}",
+                end=end,
+                file=sys.stderr,
+            )
+
+    def told(self) -> str:
+        return ", ".join(f"{n} {what}" for what, n in sorted(self.counts.items()))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--most", type=int, default=50, help="stop after so many differences")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--show", type=int)
+    parser.add_argument("--recorded", default="build/differential.sqlite", help="where TensorFlow's outcomes are kept")
+    parser.add_argument("--record", action="store_true", help="ask TensorFlow alone, for later runs")
+    parser.add_argument("--tensorflow", required=True, help="an interpreter that has TensorFlow 2.21")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as data:
+        write_files(Path(data))
+        if args.show is not None:
+            return show(args, data)
+        campaign = Campaign(args, data)
+        campaign.run()
+    print(f"\r\033[K{sum(campaign.counts.values())} pipelines from seed {args.seed}: {campaign.told()}")
+    return 1 if campaign.failures else 0
+
+
+def show(args: argparse.Namespace, data: str) -> int:
+    lines = pipeline(args.show)
+    pair = Pair(args.tensorflow, data, Recorded(args.recorded))
+    what, why, gold, got = pair.differences(lines)
+    pair.close()
+    print(*lines, "", what, *why, "", sep="\n")
+    for name, side in (("tensorflow", gold), ("feedline", got)):
+        print(name, *(f"  {key}: {json.dumps(value)}" for key, value in (side or {}).items()), sep="\n")
+    return 1 if what == "differs" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""The types of elements that made-up pipelines follow from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Shape = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One component of an element; `shape` has None where a dimension differs between elements."""
+
+    dtype: str
+    shape: Shape = ()
+    kind: str = "dense"
+    numeric: bool = False  # a string that holds a number
+
+    @property
+    def is_int(self) -> bool:
+        return self.kind == "dense" and self.dtype in ("int32", "int64")
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind == "dense" and self.dtype in ("int32", "int64", "float32", "float64")
+
+    @property
+    def is_string(self) -> bool:
+        return self.kind == "dense" and self.dtype == "string"
+
+
+Type = Leaf | tuple["Type", ...] | dict[str, "Type"]
+
+
+def leaves(kind: Type) -> list[Leaf]:
+    """The leaves of a type, in order."""
+    if isinstance(kind, Leaf):
+        return [kind]
+    parts = kind.values() if isinstance(kind, dict) else kind
+    return [leaf for part in parts for leaf in leaves(part)]
+
+
+def mapped(kind: Type, change: Callable[[Leaf], Leaf]) -> Type:
+    """The same structure with other leaves."""
+    if isinstance(kind, Leaf):
+        return change(kind)
+    if isinstance(kind, dict):
+        return {k: mapped(v, change) for k, v in kind.items()}
+    return tuple(mapped(v, change) for v in kind)
+
+
+def arguments(kind: Type) -> tuple[str, list[tuple[str, Leaf]]]:
+    """How a function takes an element of this type, and an expression for each leaf."""
+    names = "abcijklm"
+    if isinstance(kind, tuple):
+        assert len(kind) <= len(names)
+        found = [pair for name, part in zip(names, kind, strict=False) for pair in leaf_names(name, part)]
+        return ", ".join(names[: len(kind)]), found
+    return "e", leaf_names("e", kind)
+
+
+def leaf_names(name: str, kind: Type) -> list[tuple[str, Leaf]]:
+    if isinstance(kind, Leaf):
+        return [(name, kind)]
+    parts = kind.items() if isinstance(kind, dict) else enumerate(kind)
+    return [pair for key, part in parts for pair in leaf_names(f"{name}[{key!r}]", part)]
+
+
+def size_of(shape: Shape) -> int | None:
+    """How many values such a shape holds."""
+    size = 1
+    for dimension in shape:
+        if dimension is None:
+            return None
+        size *= dimension
+    return size

@@ -1,0 +1,26 @@
+"""Differences from TensorFlow that docs/differences.md explains; everything else is a defect."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+SEQUENTIAL = "o = d.Options(); o.autotune.enabled = False; o.experimental_optimization.inject_prefetch = False"
+
+
+def sequential(lines: list[str]) -> list[str]:
+    """The same pipeline without anything that runs ahead of its consumer."""
+    plain = [re.sub(r", (num_parallel_(calls|reads)=-?\d+|deterministic=True)", "", line) for line in lines]
+    return [*(line for line in plain if "ds.prefetch(" not in line), SEQUENTIAL, "ds = ds.with_options(o)"]
+
+
+def explanation(lines: list[str], why: str, gold: dict[str, Any]) -> str:
+    """Why a difference is on purpose; empty where it is not."""
+    text = "\n".join(lines)
+    if why.startswith("cardinality") and why.endswith("got -2") and re.search(r"map\((.|\n)*unbatch", text):
+        return "the rows of a batch that a function made are not counted without calling it"
+    if "got FailedPreconditionError (assert_cardinality" in why and re.search(r"assert_card(.|\n)*interleave", text):
+        return "TensorFlow forgets an error at the end of what it interleaves"
+    if "Incompatible shapes at component" in str(gold.get("epochs")) and "choose_from_datasets" in text:
+        return "TensorFlow puts the components of a structure in another order than it checks them in"
+    return ""
