@@ -42,7 +42,11 @@ _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
     (IsADirectoryError, FailedPreconditionError),
     (NotADirectoryError, FailedPreconditionError),
 )
-_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+_EXHAUSTED = (errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM, getattr(errno, "EDQUOT", errno.ENOSPC))
+_HINTS = dict.fromkeys(
+    (errno.EMFILE, errno.ENFILE),
+    "; open fewer at a time (cycle_length, num_parallel_reads), or raise the limit (ulimit -n)",
+)
 
 
 def as_path(name: Any) -> bytes:
@@ -99,9 +103,9 @@ def as_op_error(error: OSError | OpError, path: bytes) -> OpError:
     """What the system reported of a file, as TensorFlow's class for it."""
     if isinstance(error, OpError):
         return error
-    other = ResourceExhaustedError if error.errno in _FULL else UnknownError
+    other = ResourceExhaustedError if error.errno in _EXHAUSTED else UnknownError
     kind = next((ours for theirs, ours in _ERRORS if isinstance(error, theirs)), other)
-    return kind(f"{shown(path)}: {error.strerror or error}")
+    return kind(f"{shown(path)}: {error.strerror or error}{_HINTS.get(error.errno or 0, '')}")
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Array:

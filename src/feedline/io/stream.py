@@ -22,6 +22,8 @@ CHUNK = 1 << 20
 FILES = 16
 """So many open files are read a `CHUNK` at a time; of more, each gets its share, but no less than this:"""
 LEAST_CHUNK = 1 << 16
+HEAD = 4096
+"""So many bytes at the beginning of a file tell whether it was written anew while it was read."""
 LARGEST_READ = 0x7FFFF000
 """More than this the system does not read at once."""
 
@@ -254,10 +256,7 @@ class Stream:
         """Size and time of the file as it was opened; None where they do not tell, as of files elsewhere, or it cannot
         be read a second time, as a pipe.
         """
-        if not isinstance(self._raw, _Raw) or not self._raw.seekable:
-            return None
-        status = os.fstat(self._raw.fileno())
-        return status.st_size, status.st_mtime_ns
+        return self._raw.stamp if isinstance(self._raw, _Raw) and self._raw.seekable else None
 
     def close(self) -> None:
         """Closes the file."""
@@ -279,15 +278,19 @@ class _Raw:
     """
 
     def __init__(self, name: bytes) -> None:
+        self.name = name
         self._number: int | None = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        self.seekable = stat.S_ISREG(os.fstat(self._number).st_mode)
+        status = os.fstat(self._number)
+        self.seekable = stat.S_ISREG(status.st_mode)
+        self.stamp = status.st_size, status.st_mtime_ns
+        self._head = self._beginning()
         self._ahead = b""
         _open.add(self)
 
     def twin(self) -> _Raw:
         """The same file, open once more."""
         other = object.__new__(_Raw)
-        other._number, other.seekable, other._ahead = os.dup(self.fileno()), self.seekable, b""
+        other.__dict__.update(self.__dict__, _number=os.dup(self.fileno()), _ahead=b"")
         return other
 
     def fileno(self) -> int:
@@ -299,7 +302,25 @@ class _Raw:
         if self._ahead:
             data, self._ahead = self._ahead[:size], self._ahead[size:]
             return data
-        return os.read(self.fileno(), size)
+        piece = os.read(self.fileno(), size)
+        if not piece and self.seekable:
+            self._must_end()
+        return piece
+
+    def _must_end(self) -> None:
+        """Raises where the file has become shorter since it was opened, or was written anew in its place."""
+        status = os.fstat(self.fileno())
+        now, (size, _) = (status.st_size, status.st_mtime_ns), self.stamp
+        if now == self.stamp or (self.tell() >= size and self._beginning() == self._head):
+            return  # the same, or one that has grown
+        what = f"it had {size} bytes when it was opened and has {now[0]}"
+        if now[0] == size:
+            what = "it was written anew"
+        raise DataLossError(f"{shown(self.name)} was changed while it was read: {what}")
+
+    def _beginning(self) -> int:
+        """A checksum of the first bytes."""
+        return kernels.crc32c(os.pread(self.fileno(), HEAD, 0)) if self.seekable else 0
 
     def read_at(self, position: int, size: int) -> bytes:
         """The bytes at a position, fewer where the file ends. The file stays where it is."""

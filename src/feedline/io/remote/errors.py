@@ -45,7 +45,7 @@ _STATUSES: dict[int, type[OpError]] = {
 _NUMBERS: dict[int, type[OpError]] = {
     errno.ENOTEMPTY: FailedPreconditionError,
     errno.EPERM: PermissionDeniedError,
-    errno.ENOSPC: ResourceExhaustedError,
+    **dict.fromkeys((errno.ENOSPC, errno.EMFILE, errno.ENFILE), ResourceExhaustedError),
     errno.ENOSYS: UnimplementedError,
     **dict.fromkeys((errno.EBUSY, errno.EIO, errno.EPIPE, errno.ECONNRESET), UnavailableError),
     **({errno.EREMOTEIO: UnavailableError} if hasattr(errno, "EREMOTEIO") else {}),
