@@ -17,7 +17,7 @@ import numpy as np
 from feedline import errors
 from feedline.engine.run import Moment, Run
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
-from feedline.io import places
+from feedline.io import identity, places
 from feedline.plan.face import dataset, from_recipe, in_memory
 from feedline.plan.fingerprint import own_digest
 from feedline.plan.node import Node, RowFailed, RowWise
@@ -280,7 +280,7 @@ class Decoder:
         if kind == "file":
             name = base64.b64decode(got[0])
             if self.strict:
-                places.must_be_same(name, got[1])
+                identity.must_be_same(name, got[1])
             return places.Expected(name, got[1])
         if kind == "tuple":
             return tuple(self.value(v, node, run) for v in got)

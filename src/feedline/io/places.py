@@ -11,15 +11,15 @@ import importlib
 import os
 import zlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from feedline import kernels
-from feedline.errors import FailedPreconditionError
+from feedline.errors import FailedPreconditionError, OpError
+from feedline.io import identity
 from feedline.io.files import shown
+from feedline.io.remote import Identity
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block, Origin, concat
 from feedline.structure.origin import register_teller
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 SHIFT = 42
 """Bits for the place in a file: 4 TiB, which leaves room for two million files."""
 
-PIECE = 4096
-PIECES = 16
-"""A file that was written since is the same if it is as long and the same in so many pieces, spread over all of it."""
 ROWS = 4096
 COUNTED = 1 << 30
 """So many bytes are read in all to tell the numbers of records in errors."""
@@ -55,6 +52,12 @@ class File(NamedTuple):
     name: bytes
     size: int
     mtime: int
+    version: str = ""
+
+    @property
+    def identity(self) -> Identity:
+        """By what it is known."""
+        return Identity(self.size, self.mtime, self.version)
 
 
 class _Known:
@@ -289,57 +292,16 @@ _counted = _Counted()
 # Whether a file is still what it was.
 
 
-def mark_of(file: File) -> list[int]:
-    """What tells later whether a file has changed: size, time, and a checksum of pieces of it."""
-    return [file.size, file.mtime, _pieces(file.name, file.size, file.mtime)]
-
-
-@lru_cache(4096)
-def _pieces(name: bytes, size: int, mtime: int) -> int:
-    """A checksum of pieces, the beginning and the end among them; -1 where the file is not there or is another one."""
-    try:
-        with open(name, "rb") as f:
-            status = os.fstat(f.fileno())
-            if (status.st_size, status.st_mtime_ns) != (size, mtime):
-                return -1
-            if size <= PIECES * PIECE:
-                return kernels.crc32c(f.read())
-            last = size - PIECE
-            found = [os.pread(f.fileno(), PIECE, last * i // (PIECES - 1)) for i in range(PIECES)]
-            return kernels.crc32c(b"".join(found))
-    except OSError:
-        return -1
-
-
-def changed(name: bytes, mark: Sequence[int]) -> str:
-    """What is different about a file, in words; empty where it is the one that `mark` was made of, or a copy of it."""
-    size, mtime, pieces = mark
-    try:
-        status = os.stat(name)
-    except OSError as e:
-        return f"it cannot be opened any more ({e.strerror})"
-    if status.st_size != size:
-        return f"it had {size} bytes and has {status.st_size}"
-    if status.st_mtime_ns != mtime and _pieces(name, size, status.st_mtime_ns) != pieces:
-        return "it was written since, and what it holds is different"
-    return ""
-
-
-def must_be_same(name: bytes, mark: Sequence[int]) -> None:
-    """Raises where a file has changed."""
-    what = changed(name, mark)
-    if what:
-        raise FailedPreconditionError(
-            f"the state belongs to {shown(name)} as it was, and the file has changed: {what}; put the file back, start "
-            "the epoch anew, or go on with the file as it is with load_state_dict(state, strict=False)"
-        )
+def mark_of(file: File) -> list[Any]:
+    """What tells later whether a file has changed."""
+    return identity.mark_of(file.name, file.identity)
 
 
 class Expected(NamedTuple):
     """Stands for a file that was open when a checkpoint was made, until it is opened again."""
 
     name: bytes
-    mark: list[int]
+    mark: list[Any]
 
     def close(self) -> None:
         """Nothing is open."""
@@ -375,7 +337,9 @@ def packed(numbers: Array) -> list[Any]:
 
 def any_changed(plain: Any) -> bool:
     """True when a file that packed numbers stand for is no longer what it was."""
-    return any(mark[2] < 0 or _pieces(base64.b64decode(name), mark[0], mark[1]) < 0 for _, name, mark, *_ in plain[1])
+    files = [_as_now((), base64.b64decode(name), mark) for _, name, mark, *_ in plain[1]]
+    marks = [mark for _, _, mark, *_ in plain[1]]
+    return any(m[2] == identity.UNKNOWN or f.identity != Identity(*m[:2]) for f, m in zip(files, marks, strict=True))
 
 
 def unpacked(plain: Any, strict: bool = True) -> Array:
@@ -397,7 +361,7 @@ def unpacked(plain: Any, strict: bool = True) -> Array:
     for recipe, name_, mark, count, first in files:
         name = base64.b64decode(name_)
         if strict:
-            must_be_same(name, mark)
+            identity.must_be_same(name, mark)
         base = base_of(_as_now(_tuples(recipe), name, mark))
         assert base is not None
         ordered[at : at + count] = base + first + np.cumsum(steps[at : at + count])
@@ -408,10 +372,9 @@ def unpacked(plain: Any, strict: bool = True) -> Array:
 def _as_now(recipe: tuple[Any, ...], name: bytes, mark: Sequence[int]) -> File:
     """The file as it is now; as it was, where it is not there."""
     try:
-        status = os.stat(name)
-    except OSError:
+        return File(recipe, name, *identity.identity_of(name))
+    except OpError:
         return File(recipe, name, mark[0], mark[1])
-    return File(recipe, name, status.st_size, status.st_mtime_ns)
 
 
 def _bits(n: int) -> int:

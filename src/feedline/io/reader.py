@@ -60,9 +60,11 @@ class Reader:
         self, name: bytes, compression: str = "", buffer_size: int | None = None, plain: Plain | None = None
     ) -> None:
         self._stream = Stream(name, compression, buffer_size, plain)
-        stamp, recipe = self._stream.stamp(), self.recipe()
-        self.file = None if stamp is None else places.File(recipe or (), name, *stamp)
-        self.base = None if self.file is None or recipe is None else places.base_of(self.file)
+        known, recipe = self._stream.identity, self.recipe()
+        self.file = None if known is None else places.File(recipe or (), name, *known)
+        # Rows of files that are elsewhere are kept themselves: to read them again would take a request for each.
+        addressed = recipe is not None and self._stream.here
+        self.base = places.base_of(self.file) if addressed and self.file is not None else None
 
     def recipe(self) -> tuple[Any, ...] | None:
         """How to make such a reader for another file: its kind in `places`, and arguments of the plain kinds that JSON

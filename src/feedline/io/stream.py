@@ -14,7 +14,7 @@ from feedline.errors import DataLossError, InvalidArgumentError, OpError
 from feedline.io.ahead import EARLY_DEPTH, Ahead
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
-from feedline.io.remote import RemoteFile
+from feedline.io.remote import Identity, RemoteFile
 from feedline.kernels.threads import allowed, spare_processors
 from feedline.structure.block import Array
 
@@ -252,11 +252,16 @@ class Stream:
         """The size of the file; None for a compressed or endless one."""
         return None if self.compression else self._opened.size()
 
-    def stamp(self) -> tuple[int, int] | None:
-        """Size and time of the file as it was opened; None where they do not tell, as of files elsewhere, or it cannot
-        be read a second time, as a pipe.
-        """
-        return self._raw.stamp if isinstance(self._raw, _Raw) and self._raw.seekable else None
+    @property
+    def here(self) -> bool:
+        """True where the file is the system's."""
+        return isinstance(self._raw, _Raw)
+
+    @property
+    def identity(self) -> Identity | None:
+        """By what the file is known as it was opened; None where it cannot be read a second time, as a pipe."""
+        raw = self._opened
+        return None if isinstance(raw, _Raw) and not raw.seekable else raw.identity
 
     def close(self) -> None:
         """Closes the file."""
@@ -282,7 +287,7 @@ class _Raw:
         self._number: int | None = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         status = os.fstat(self._number)
         self.seekable = stat.S_ISREG(status.st_mode)
-        self.stamp = status.st_size, status.st_mtime_ns
+        self.identity = Identity(status.st_size, status.st_mtime_ns)
         self._head = self._beginning()
         self._ahead = b""
         _open.add(self)
@@ -310,11 +315,11 @@ class _Raw:
     def _must_end(self) -> None:
         """Raises where the file has become shorter since it was opened, or was written anew in its place."""
         status = os.fstat(self.fileno())
-        now, (size, _) = (status.st_size, status.st_mtime_ns), self.stamp
-        if now == self.stamp or (self.tell() >= size and self._beginning() == self._head):
+        now, size = Identity(status.st_size, status.st_mtime_ns), self.identity.size
+        if now == self.identity or (self.tell() >= size and self._beginning() == self._head):
             return  # the same, or one that has grown
-        what = f"it had {size} bytes when it was opened and has {now[0]}"
-        if now[0] == size:
+        what = f"it had {size} bytes when it was opened and has {now.size}"
+        if now.size == size:
             what = "it was written anew"
         raise DataLossError(f"{shown(self.name)} was changed while it was read: {what}")
 

@@ -9,7 +9,7 @@ import fsspec
 import pytest
 from tests.s3 import Server, serving
 
-from feedline.io.remote import calls
+from feedline.io.remote import trying
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def s3(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(calls, "PAUSES_S", (0.01, 0.02))
+    monkeypatch.setattr(trying, "PAUSES_S", (0.01, 0.02))
     server.again()
     yield server
     server.again()

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import os
-import random
-import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from feedline.errors import FailedPreconditionError, NotFoundError, UnavailableError, UnimplementedError
+from feedline.errors import FailedPreconditionError, NotFoundError, UnimplementedError
+from feedline.io.remote import web
 from feedline.io.remote.errors import as_op_error
-
-T = TypeVar("T")
+from feedline.io.remote.identity import Identity, identity_in, time_in
+from feedline.io.remote.trying import asked
 
 SENT_AT_ONCE = 4
-PAUSES_S = (0.1, 0.4, 1.6)
-PATIENCE_S = 10.0
-"""After an error that may pass, a call is made again, once after each pause, unless so much time has gone by: file
-systems have a patience of their own.
-"""
 
 
 def filesystem(name: bytes) -> tuple[Any, str]:
@@ -36,29 +29,21 @@ def filesystem(name: bytes) -> tuple[Any, str]:
     return found
 
 
-def asked(name: bytes, call: Callable[[], T]) -> T:
-    """What `call` gives. Where it fails in a way that may pass, it is called again, a few times."""
-    began = time.monotonic()
-    for pause in (*PAUSES_S, None):
-        try:
-            return call()
-        except Exception as e:
-            error = as_op_error(e, name)
-            passing = isinstance(error, UnavailableError) and time.monotonic() - began < PATIENCE_S
-            if pause is None or not passing:
-                if error is e:
-                    raise
-                raise error from e
-            time.sleep(pause * random.uniform(0.5, 1.0))
-    raise AssertionError  # the last turn returns or raises
-
-
 def info(name: bytes) -> dict[str, Any]:
     """What the file system knows of a file or folder, as of now."""
     fs, path = filesystem(name)
+    if web.is_web(fs):
+        return web.told(name, fs, path)
     fs.invalidate_cache(path)
     found: dict[str, Any] = asked(name, lambda: fs.info(path))
     return found
+
+
+def identity_of(name: bytes, about: dict[str, Any] | None = None) -> Identity:
+    """By what a file is known, as of now or as `info` has told."""
+    about = info(name) if about is None else about
+    found = identity_in(about)
+    return found if found.version or found.time else found._replace(time=modified_ns(name, about))
 
 
 def exists(name: bytes) -> bool:
@@ -106,8 +91,7 @@ def modified_ns(name: bytes, about: dict[str, Any]) -> int:
     """When a file was changed last, in nanoseconds since 1970, of which `info` has told; 0 where nobody knows."""
     fs, path = filesystem(name)
     try:
-        when = about.get("LastModified") or fs.modified(path)
-        return int(when.timestamp() * 1_000_000) * 1000
+        return time_in(about) or time_in({"modified": fs.modified(path)})
     except Exception:  # each file system has its own way to say that it does not know
         return 0
 

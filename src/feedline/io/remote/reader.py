@@ -7,11 +7,20 @@ import io
 import os
 import threading
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
-from feedline.errors import DataLossError, FailedPreconditionError, UnavailableError, UnimplementedError
-from feedline.io.remote.calls import asked, filesystem, info
+from feedline.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    NotFoundError,
+    UnavailableError,
+    UnimplementedError,
+)
+from feedline.io.remote import web
+from feedline.io.remote.calls import filesystem, identity_of, info
 from feedline.io.remote.errors import as_op_error
+from feedline.io.remote.identity import Identity
+from feedline.io.remote.trying import asked
 
 FIRST = 1 << 20
 RANGE = 8 << 20
@@ -36,16 +45,26 @@ which a file that is dropped while another one holds it would wait for in vain.
 """
 
 
+class _There(NamedTuple):
+    """A file that is elsewhere, as it was when it was opened."""
+
+    name: bytes
+    fs: Any
+    path: str
+    identity: Identity
+
+
 class _Range:
     """Bytes start to stop of a file, on their way."""
 
-    __slots__ = ("_data", "_fs", "_future", "_name", "_path", "start", "stop")
+    __slots__ = ("_data", "_future", "_got", "_have", "_there", "start", "stop")
 
-    def __init__(self, name: bytes, fs: Any, path: str, start: int, stop: int) -> None:
-        self._name, self._fs, self._path = name, fs, path
+    def __init__(self, there: _There, start: int, stop: int) -> None:
+        self._there = there
         self.start, self.stop = start, stop
         self._data: bytes | None = None
         self._future: Any = None
+        self._have, self._got = bytearray(), bytearray()  # in all, and of the present request
         self._request()
 
     def _request(self) -> None:
@@ -53,11 +72,18 @@ class _Range:
 
         from fsspec.asyn import AsyncFileSystem
 
-        fs, path, span = self._fs, self._path, {"start": self.start, "end": self.stop}
+        name, fs, path, identity = self._there
+        span = {"start": self.start, "end": self.stop}
         if isinstance(fs, AsyncFileSystem):
             import asyncio
 
-            self._future = asyncio.run_coroutine_threadsafe(fs._cat_file(path, **span), fs.loop)
+            if web.is_web(fs):
+                self._got = bytearray()
+                start = self.start + len(self._have)
+                call = web.fetch(name, fs, path, identity, start, self.stop, self._got)
+            else:
+                call = fs._cat_file(path, **span)
+            self._future = asyncio.run_coroutine_threadsafe(call, fs.loop)
             return
         self._future = future = Future[bytes]()
         # It knows the request alone: a file that nobody refers to any more must not live on in it.
@@ -66,8 +92,10 @@ class _Range:
     def data(self) -> bytes:
         """The bytes, once they are there."""
         if self._data is None:
-            self._data = asked(self._name, self._wait)
+            patience = web.PATIENCE_S if web.is_web(self._there.fs) else None
+            self._data = asked(self._there.name, self._wait, lambda: len(self._have), patience)
             self._future = None
+            self._have, self._got = bytearray(), bytearray()
         return self._data
 
     def _wait(self) -> bytes:
@@ -76,16 +104,28 @@ class _Range:
         if self._future is None:
             self._request()
         future, self._future = self._future, None  # the next call asks anew
+        name, size = os.fsdecode(self._there.name), self.stop - self.start
         try:
-            data: bytes = future.result(REQUEST_S)
+            data: bytes | None = future.result(REQUEST_S)
         except CancelledError:
-            raise UnavailableError(f"{os.fsdecode(self._name)}: the request was cancelled") from None
+            raise UnavailableError(f"{name}: the request was cancelled") from None
+        except TimeoutError:
+            if future.done():
+                raise
+            raise UnavailableError(
+                f"{name}: bytes {self.start} to {self.stop - 1} did not come within {REQUEST_S:g} s"
+            ) from None
         finally:
             future.cancel()
-        if len(data) != self.stop - self.start:
+            self._have += bytes(self._got)
+        if data is None:  # it has come bit by bit
+            if len(self._have) < size:
+                raise UnavailableError(f"{name}: {len(self._have)} bytes came of the {size} from byte {self.start} on")
+            data = bytes(self._have)
+        if len(data) != size:
             raise DataLossError(
-                f"{os.fsdecode(self._name)}: {len(data)} bytes came instead of the {self.stop - self.start} from byte "
-                f"{self.start} on; was it changed while it was read?"
+                f"{name}: {len(data)} bytes came instead of the {size} from byte {self.start} on; was it changed while "
+                "it was read?"
             )
         return data
 
@@ -123,13 +163,17 @@ class RemoteFile:
         about = info(name)
         if about["type"] == "directory":
             raise FailedPreconditionError(f"{os.fsdecode(name)}: Is a directory")
-        self._fs, self._path = filesystem(name)
+        fs, path = filesystem(name)
+        self.identity = identity_of(name, about)
+        self._there = _There(name, fs, path, self.identity)
         self._size: int | None = about.get("size")
-        web = _is_web(self._fs)
-        if self._size is None or not about.get("partial", not web):  # a server that knows no ranges
+        self._parts = 0
+        if self._size is None or not about.get("partial", True):  # a server that knows no ranges
             self._size = None
-            how = {"block_size": 0} if web else {}  # by which fsspec means: as it comes
-            self._whole = asked(name, lambda: self._fs.open(self._path, "rb", **how))
+            if web.is_web(fs):
+                self._whole = web.Whole(name, fs, path, self.identity, about.get("encoding", ""))
+            else:
+                self._whole = asked(name, lambda: fs.open(path, "rb"))
 
     def size(self) -> int | None:
         """The size of the file; None where nobody knows it."""
@@ -159,7 +203,10 @@ class RemoteFile:
         if self._size is None:
             piece, self._peeked = self._peeked[:size], self._peeked[size:]
             piece = piece or self._read_on(size)
-        elif size <= 0 or self._at >= self._size:
+        elif size <= 0:
+            return b""
+        elif self._at >= self._size:
+            self._must_be_same()
             return b""
         else:
             found = self._range()
@@ -176,7 +223,7 @@ class RemoteFile:
         held = next((r for r in self._window if r.start <= position and stop <= r.stop), None)
         if held is not None:
             return held.data()[position - held.start : stop - held.start]
-        return _Range(self.name, self._fs, self._path, position, stop).data()
+        return _Range(self._there, position, stop).data()
 
     def ahead(self, size: int) -> bytes:
         """The next bytes, which stay to be read; fewer where the file ends."""
@@ -254,10 +301,28 @@ class RemoteFile:
             stop = self._size
         if not must and sum(list(_held.values())) + stop - start > AHEAD_BYTES:
             return False
-        self._window.append(_Range(self.name, self._fs, self._path, start, stop))
+        self._window.append(_Range(self._there, start, stop))
+        self._parts += 1
         self._weigh()
         self._step = min(RANGE, self._step * GROWTH)
         return True
+
+    def _must_be_same(self) -> None:
+        """Raises where the file was replaced while it was read in parts. Over HTTP each part tells it."""
+        parts, self._parts = self._parts, 0
+        if parts < 2 or web.is_web(self._there.fs):
+            return
+        try:
+            now = identity_of(self.name)
+        except NotFoundError:  # it is not needed any more
+            return
+        what = self.identity.differs(now)
+        if not what and not self.identity.version and self.identity.time != now.time:
+            what = "it was written since"
+        if what:
+            raise FailedPreconditionError(
+                f"{os.fsdecode(self.name)} was changed while it was read: {what}; read it anew"
+            )
 
     def _weigh(self) -> None:
         if self._window:
@@ -269,12 +334,6 @@ class RemoteFile:
         if "_whole" in self.__dict__:
             with contextlib.suppress(Exception):  # the interpreter may be on its way out
                 self.close()
-
-
-def _is_web(fs: Any) -> bool:
-    """True for plain HTTP, where ranges are an offer that not every server makes."""
-    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
-    return "http" in protocols or "https" in protocols
 
 
 class _Io(io.RawIOBase):

@@ -1,0 +1,111 @@
+"""Whether a file is still what it was: by size, time, version, and bytes of it, the first and the last among them.
+
+A mark is that as plain values, for a checkpoint: [size, time, checksum of pieces], and the version, if there is one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from feedline import kernels
+from feedline.errors import FailedPreconditionError, NotFoundError, OpError
+from feedline.io import remote
+from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.remote import Identity, RemoteFile
+
+PIECE = 4096
+PIECES = 16
+"""A file that was written since is the same if it is as long and the same in so many pieces, spread over all of it; one
+that is elsewhere, in its first and last piece.
+"""
+UNKNOWN = -1
+
+
+def identity_of(name: bytes) -> Identity:
+    """By what a file is known, as of now."""
+    here = system_path(name)
+    if here is None:
+        return remote.identity_of(name)
+    try:
+        status = os.stat(here)
+    except OSError as e:
+        raise as_op_error(e, name) from None
+    return Identity(status.st_size, status.st_mtime_ns)
+
+
+def mark_of(name: bytes, identity: Identity) -> list[Any]:
+    """The mark of a file with this identity."""
+    size, time, version = identity
+    found = _known_pieces(name, identity) if time else pieces(name, identity)
+    return [size, time, found, *([version] if version else [])]
+
+
+def pieces(name: bytes, identity: Identity) -> int:
+    """A checksum of pieces of a file; UNKNOWN where it is not there, or is another one, or need not be looked at."""
+    if identity.certain:
+        return UNKNOWN
+    here = system_path(name)
+    try:
+        return _pieces_there(name, identity) if here is None else _pieces_here(here, identity)
+    except (OSError, OpError):
+        return UNKNOWN
+
+
+_known_pieces = lru_cache(4096)(pieces)
+"""For those who save: the same files again and again."""
+
+
+def _pieces_here(path: bytes, identity: Identity) -> int:
+    size = identity.size
+    with open(path, "rb") as f:
+        status = os.fstat(f.fileno())
+        if (status.st_size, status.st_mtime_ns) != (size, identity.time):
+            return UNKNOWN
+        if size <= PIECES * PIECE:
+            return kernels.crc32c(f.read())
+        last = size - PIECE
+        found = [os.pread(f.fileno(), PIECE, last * i // (PIECES - 1)) for i in range(PIECES)]
+        return kernels.crc32c(b"".join(found))
+
+
+def _pieces_there(name: bytes, identity: Identity) -> int:
+    with contextlib.closing(RemoteFile(name)) as file:
+        if file.identity != identity:
+            return UNKNOWN
+        size = file.size()
+        if size is None:  # it comes from its beginning, and the end is far
+            return kernels.crc32c(file.ahead(PIECE)[:PIECE])
+        return kernels.crc32c(file.read_at(0, PIECE) + file.read_at(max(0, size - PIECE), PIECE))
+
+
+def changed(name: bytes, mark: Sequence[Any]) -> str:
+    """What is different about a file, in words; empty where it is the one that `mark` was made of, or a copy of it."""
+    size, time, sum_, *version = mark
+    was = Identity(size, time, *version)
+    try:
+        now = identity_of(name)
+    except OpError as e:
+        if system_path(name) is None and not isinstance(e, NotFoundError):
+            raise
+        return f"it cannot be opened any more ({str(e).removeprefix(f'{shown(name)}: ')})"
+    what = was.differs(now)
+    if what or (was.certain and was.version == now.version):
+        return what
+    pieces_now = pieces(name, now) if sum_ != UNKNOWN else UNKNOWN
+    if UNKNOWN not in (sum_, pieces_now):
+        return "" if sum_ == pieces_now else "it was written since, and what it holds is different"
+    return "it was written since" if 0 not in (was.time, now.time) and was.time != now.time else ""
+
+
+def must_be_same(name: bytes, mark: Sequence[Any]) -> None:
+    """Raises where a file has changed."""
+    what = changed(name, mark)
+    if what:
+        raise FailedPreconditionError(
+            f"the state belongs to {shown(name)} as it was, and the file has changed: {what}; put the file back, start "
+            "the epoch anew, or go on with the file as it is with load_state_dict(state, strict=False)"
+        )

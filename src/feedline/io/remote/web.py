@@ -1,0 +1,275 @@
+"""Files behind HTTP. No answer of a server is taken for what was asked for before it has been found to be that."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from typing import Any
+
+from feedline import kernels
+from feedline.errors import DataLossError, FailedPreconditionError, UnavailableError, UnimplementedError
+from feedline.io.compressed import Damaged, Gzip, Zlib, Zstd
+from feedline.io.remote.identity import Identity, identity_in
+from feedline.io.remote.trying import asked
+
+CONNECT_S = 15.0
+STALL_S = 15.0
+"""A server that gives nothing for so long counts as gone. `client_kwargs={"timeout": ...}` of fsspec's file system
+sets other times.
+"""
+PATIENCE_S = 25.0
+"""After a failure it is asked again, unless it has failed for so long."""
+PIECE = 1 << 20
+BUFFER = 4 << 20
+"""So much of a file that comes as a whole is read ahead."""
+
+_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+_TOLD = ("ETag", "Last-Modified", "Content-MD5")
+_DECODERS: dict[str, Any] = {"gzip": Gzip, "x-gzip": Gzip, "deflate": Zlib, "zstd": Zstd}
+
+
+def is_web(fs: Any) -> bool:
+    """True for plain HTTP."""
+    return any(c.__module__ == "fsspec.implementations.http" for c in type(fs).__mro__)
+
+
+async def about(fs: Any, url: str) -> dict[str, Any]:
+    """What the server says of a file: its size, if it says so, whether it gives it in parts, and its version."""
+    session = await fs.set_session()
+    async with session.head(fs.encode_url(url), **_request(fs, {"allow_redirects": True})) as answer:
+        if answer.status in (408, 429) or (answer.status >= 500 and answer.status != 501):
+            answer.raise_for_status()
+        said = _said(answer) if answer.status < 400 else {}
+    # Some servers know no HEAD, tell no size there, or a wrong one of zero bytes.
+    if not said.get("size") or ("partial" not in said and not said.get("encoding")):
+        async with session.get(fs.encode_url(url), **_request(fs, headers={"Range": "bytes=0-0"})) as answer:
+            if answer.status == 416:  # of an empty file there is no first byte
+                total = answer.headers.get("Content-Range", "").rpartition("/")[2]
+                said = {**said, "size": int(total) if total.isdigit() else said.get("size", 0), "partial": False}
+            else:
+                answer.raise_for_status()
+                before, said = said, _said(answer)
+                if before.get("size") and not said.get("encoding"):
+                    said["size"] = before["size"]  # an answer that is shorter than that will be noticed
+    return {"name": url, "type": "file", "size": None, "partial": False, **said}
+
+
+def _said(answer: Any) -> dict[str, Any]:
+    """What the headers of an answer tell of the file."""
+    headers = answer.headers
+    said: dict[str, Any] = {key: headers[key] for key in _TOLD if key in headers}
+    encoding = _encoding(answer)
+    if encoding:
+        return said | {"encoding": encoding, "partial": False}
+    span = _RANGE.fullmatch(headers.get("Content-Range", "")) if answer.status == 206 else None
+    if answer.status == 206:
+        known = span is not None and span[3] != "*"
+        return said | ({"size": int(span[3]), "partial": True} if span and known else {"partial": False})
+    length = headers.get("Content-Length", "")
+    if length.isdigit():
+        said["size"] = int(length)
+    if "bytes" in headers.get("Accept-Ranges", ""):
+        said["partial"] = True
+    elif "Accept-Ranges" in headers or answer.method != "HEAD":
+        said["partial"] = False
+    return said
+
+
+def _encoding(answer: Any) -> str:
+    """How the server has compressed what it gives; empty where it has not."""
+    found = answer.headers.get("Content-Encoding", "").strip().lower()
+    return "" if found == "identity" else found
+
+
+def _request(fs: Any, more: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> dict[str, Any]:
+    """The arguments of a request: those of the file system, as the file is, and no waiting without end."""
+    import aiohttp
+
+    given = {**fs.kwargs, **(more or {})}
+    given["headers"] = {**given.get("headers", {}), "Accept-Encoding": "identity", **(headers or {})}
+    given["auto_decompress"] = False
+    if "timeout" not in fs.client_kwargs and "timeout" not in given:
+        given["timeout"] = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=STALL_S)
+    return given
+
+
+def _must_be(name: bytes, known: Identity, answer: Any) -> None:
+    """Raises where an answer is that of another file than the one that was opened."""
+    now = identity_in({key: answer.headers[key] for key in _TOLD if key in answer.headers})
+    what = known.differs(now)
+    if not what and not (known.version and now.version) and 0 not in (known.time, now.time) and known.time != now.time:
+        what = "it was written since"
+    if what:
+        raise FailedPreconditionError(f"{os.fsdecode(name)} was changed while it was read: {what}; read it anew")
+
+
+async def fetch(name: bytes, fs: Any, url: str, known: Identity, start: int, stop: int, got: bytearray) -> None:
+    """Adds the bytes from `start` to `stop` of a file to `got`, as they come, as many as the server gives."""
+    session = await fs.set_session()
+    asked_for = {"Range": f"bytes={start}-{stop - 1}"}
+    async with session.get(fs.encode_url(url), **_request(fs, headers=asked_for)) as answer:
+        if answer.status == 416:
+            raise DataLossError(f"{os.fsdecode(name)}: it ends before byte {start}, and had {known.size} when opened")
+        answer.raise_for_status()
+        _must_be(name, known, answer)
+        if _encoding(answer):
+            raise DataLossError(f"{os.fsdecode(name)}: the server has compressed a part of it, asked not to")
+        skip = _before(name, answer, known, start, stop)
+        whole = False
+        while not whole:
+            try:
+                piece = await answer.content.read(PIECE)
+                whole = not piece
+            except Exception:
+                _add(got, _left(answer.content), skip, stop - start)
+                raise
+            skip = _add(got, piece, skip, stop - start)
+            whole = whole or len(got) == stop - start  # who gives all of the file is not listened to any longer
+
+
+def _add(got: bytearray, piece: bytes, skip: int, most: int) -> int:
+    """Adds what comes after `skip` bytes of a piece, up to `most` in all; how many are still to be passed over."""
+    dropped = min(skip, len(piece))
+    got += memoryview(piece)[dropped : dropped + most - len(got)]
+    return skip - dropped
+
+
+def _left(content: Any) -> bytes:
+    """What has come before a connection broke, which aiohttp does not hand out any more."""
+    return b"".join(getattr(content, "_buffer", ()))[getattr(content, "_buffer_offset", 0) :]
+
+
+def _before(name: bytes, answer: Any, known: Identity, start: int, stop: int) -> int:
+    """How many bytes come before those that were asked for."""
+    if answer.status != 206:  # all of it: the server does not give parts after all
+        length = answer.headers.get("Content-Length", "")
+        if length.isdigit() and int(length) != known.size:
+            raise _other_size(name, known.size, int(length))
+        return start
+    said = answer.headers.get("Content-Range", "")
+    span = _RANGE.fullmatch(said)
+    if span is None or int(span[1]) != start or not start <= int(span[2]) < stop:
+        raise DataLossError(
+            f"{os.fsdecode(name)}: bytes {start} to {stop - 1} were asked for, and the server gives {said!r}"
+        )
+    if span[3] != "*" and int(span[3]) != known.size:
+        raise _other_size(name, known.size, int(span[3]))
+    return 0
+
+
+def _other_size(name: bytes, size: int, now: int) -> DataLossError:
+    return DataLossError(f"{os.fsdecode(name)} was changed while it was read: it had {size} bytes and has {now}")
+
+
+class Whole:
+    """A file that the server gives from its beginning to its end.
+
+    Where the connection breaks it is read anew, up to the place where it was, and must be the same up to there.
+    """
+
+    def __init__(self, name: bytes, fs: Any, url: str, known: Identity, encoding: str = "") -> None:
+        self.name, self._fs, self._url, self._known = name, fs, url, known
+        self._answer: Any = None
+        self._at = self._sum = 0
+        self._ended = False
+        self._decoder: Any = None
+        if encoding:
+            if encoding not in _DECODERS:
+                raise UnimplementedError(f"{os.fsdecode(name)}: the server compresses it ({encoding}), asked not to")
+            self._decoder = _DECODERS[encoding](_Received(self))
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most so many; none at the end."""
+        if self._decoder is None:
+            return self.receive(size)
+        try:
+            piece: bytes = self._decoder.read(size)
+        except Damaged as e:
+            raise DataLossError(f"{os.fsdecode(self.name)}: what the server has compressed is damaged: {e}") from None
+        return piece
+
+    def receive(self, size: int) -> bytes:
+        """The next bytes as they come."""
+        if self._ended:
+            return b""
+        piece: bytes = asked(self.name, lambda: _wait(self._fs, self._next(size)), lambda: self._at, PATIENCE_S)
+        self._at += len(piece)
+        self._sum = kernels.crc32c(piece, self._sum)
+        self._ended = not piece
+        return piece
+
+    async def _next(self, size: int) -> bytes:
+        try:
+            if self._answer is None:
+                await self._begin()
+            piece: bytes = await self._answer.content.read(size)
+        except BaseException:
+            self._drop()
+            raise
+        if not piece and self._at < self._known.size:
+            self._drop()
+            raise UnavailableError(f"{os.fsdecode(self.name)}: {self._at} of its {self._known.size} bytes came")
+        return piece
+
+    async def _begin(self) -> None:
+        session = await self._fs.set_session()
+        given = _request(self._fs, {"read_bufsize": BUFFER})
+        self._answer = answer = await session.get(self._fs.encode_url(self._url), **given)
+        answer.raise_for_status()
+        _must_be(self.name, self._known, answer)
+        length = answer.headers.get("Content-Length", "")
+        if length.isdigit() and int(length) < self._known.size:
+            raise _other_size(self.name, self._known.size, int(length))
+        if self._decoder is None and _encoding(answer):
+            raise DataLossError(f"{os.fsdecode(self.name)}: the server has compressed it, which it had not said before")
+        left, crc = self._at, 0
+        while left:
+            piece = await answer.content.read(min(left, PIECE))
+            if not piece:
+                raise UnavailableError(f"{os.fsdecode(self.name)}: it ended before byte {self._at}, where it was left")
+            left, crc = left - len(piece), kernels.crc32c(piece, crc)
+        if crc != self._sum:
+            raise FailedPreconditionError(f"{os.fsdecode(self.name)} was changed while it was read; read it anew")
+
+    def _drop(self) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            answer.close()
+
+    def close(self) -> None:
+        """Hangs up."""
+        self._ended = True
+        if self._answer is not None and self._fs.loop.is_running():
+            self._fs.loop.call_soon_threadsafe(self._answer.close)
+        self._answer = None
+
+
+class _Received:
+    """What comes over the wire, for a decoder."""
+
+    seekable = False
+
+    def __init__(self, whole: Whole) -> None:
+        self.read = whole.receive
+
+    def seek(self, position: int) -> int:
+        raise UnimplementedError("it comes as it comes")
+
+    def tell(self) -> int:
+        return 0
+
+
+def _wait(fs: Any, call: Any) -> Any:
+    """What a coroutine gives, which runs where those of the file system do."""
+    future = asyncio.run_coroutine_threadsafe(call, fs.loop)
+    try:
+        return future.result()
+    finally:
+        future.cancel()  # who waits may be interrupted
+
+
+def told(name: bytes, fs: Any, url: str) -> dict[str, Any]:
+    """What the server says of a file."""
+    found: dict[str, Any] = asked(name, lambda: _wait(fs, about(fs, url)), patience=PATIENCE_S)
+    return found
