@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import feedline as fl
 from feedline.errors import (
     FailedPreconditionError,
     NotFoundError,
+    PermissionDeniedError,
     UnavailableError,
 )
 from feedline.io import remote
@@ -81,6 +83,30 @@ def test_datasets_written_to_urls(s3: Server) -> None:
     with pytest.raises(KeyError):
         fl.experimental.TFRecordWriter("s3://bucket/words").write(bad)
     assert list(fl.TFRecordDataset("s3://bucket/words")) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("folder", ["memory://examples", "s3://bucket/examples", "file://{here}/examples"])
+def test_examples_written_to_urls(folder: str, s3: Server, memory: Any, tmp_path: Path) -> None:
+    folder = folder.format(here=tmp_path)
+    before = list(Path.cwd().iterdir())
+    files = fl.io.write_examples(f"{folder}/train@2.tfrecord", {"x": np.arange(50)}, compression="GZIP")
+    features = {"x": fl.io.FixedLenFeature([], fl.int64)}
+    ds = fl.TFRecordDataset(files, "GZIP").map(lambda record: fl.io.parse_single_example(record, features)["x"])
+    assert files == [f"{folder}/train-0000{i}-of-00002.tfrecord" for i in range(2)]
+    assert [int(x) for x in ds] == list(range(50))
+    assert list(Path.cwd().iterdir()) == before
+    with pytest.raises(ZeroDivisionError):
+        fl.io.write_examples(f"{folder}/other@2", fl.Dataset.range(3).map(lambda x: {"x": 1 // int(x)}))
+    assert fl.io.matching_files(f"{folder}/other*").tolist() == []
+
+
+def test_examples_that_cannot_all_be_sent_are_not_there(s3: Server) -> None:
+    last = "/bucket/half/x-00002-of-00003.tfrecord"
+    s3.fail = lambda environ: 403 if (environ["REQUEST_METHOD"], environ["PATH_INFO"]) == ("PUT", last) else 0
+    with pytest.raises(PermissionDeniedError, match="x-00002-of-00003"):
+        fl.io.write_examples("s3://bucket/half/x@3", {"x": np.arange(50)})
+    s3.again()
+    assert not remote.children(b"s3://bucket/half")
 
 
 @pytest.mark.parametrize("url", ["memory://saved", "s3://bucket/saved"])

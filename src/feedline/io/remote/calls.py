@@ -81,9 +81,19 @@ def children(name: bytes) -> dict[str, bool]:
     return names
 
 
+def must_take_files(name: bytes) -> tuple[Any, str]:
+    """As `filesystem`, of a URL to which files can be written; raises for others."""
+    fs, path = filesystem(name)
+    if web.is_web(fs):
+        raise UnimplementedError(
+            f"{os.fsdecode(name)}: web servers are read from only; write the file here, or to a store (s3://, gs://)"
+        )
+    return fs, path
+
+
 def write(name: bytes, data: bytes) -> None:
     """Writes a file anew, all of it or nothing."""
-    fs, path = filesystem(name)
+    fs, path = must_take_files(name)
     asked(name, lambda: fs.pipe_file(path, data))
 
 
@@ -98,7 +108,7 @@ def modified_ns(name: bytes, about: dict[str, Any]) -> int:
 
 def send(file: str | bytes, name: bytes) -> None:
     """Writes a file anew with the contents of one that is here."""
-    fs, path = filesystem(name)
+    fs, path = must_take_files(name)
     asked(name, lambda: fs.put_file(os.fsdecode(file), path))
 
 

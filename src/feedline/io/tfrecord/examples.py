@@ -6,13 +6,15 @@ import contextlib
 import os
 import re
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from feedline.errors import CancelledError, InvalidArgumentError, InvalidTypeError, OpError
-from feedline.io.files import as_op_error, as_path, shown
+from feedline.io import remote
+from feedline.io.files import as_op_error, as_path, shown, system_path
 from feedline.io.tfrecord.columns import Columns
 from feedline.io.tfrecord.writer import TFRecordOptions
 
@@ -60,8 +62,9 @@ def write_examples(
     i goes into shard i % shards. Each is named `<name>-00003-of-00016.tfrecord`: `shards` may also stand in the name,
     as in `train@16.tfrecord`, and `{shard}` in it is where "00003-of-00016" goes.
 
-    `compression` is "GZIP", "ZLIB" or `TFRecordOptions`. The files appear when all of them are complete; an error or an
-    interrupt leaves nothing behind. `progress` shows on stderr how far it is; None does so for long work on a terminal.
+    Names may be URLs. `compression` is "GZIP", "ZLIB" or `TFRecordOptions`. The files appear when all of them are
+    complete; an error or an interrupt leaves nothing behind. `progress` shows on stderr how far it is; None does so for
+    long work on a terminal.
     """
     options = compression if isinstance(compression, TFRecordOptions) else TFRecordOptions(compression)
     paths = shard_paths(path, shards)
@@ -181,14 +184,21 @@ def _dict(element: Any) -> Mapping[Any, Any]:
 
 
 class _Shard:
-    """A file that is being written under another name."""
+    """A file that is being written under another name; one that will be at a URL, here."""
 
     def __init__(self, path: bytes, options: TFRecordOptions) -> None:
-        self.path, self.draft = path, path + f".{os.urandom(4).hex()}.part".encode()
+        self.path, self._here = path, system_path(path)
         self._compressor = options._compressor()
+        self._placed = False
         try:
-            os.makedirs(os.path.dirname(path) or b".", exist_ok=True)
-            self._file = open(self.draft, "xb", buffering=0)  # noqa: SIM115 - closed by finish and discard
+            if self._here is None:
+                remote.must_take_files(path)
+                number, draft = tempfile.mkstemp(prefix="feedline-")
+                self.draft, self._file = os.fsencode(draft), os.fdopen(number, "wb", buffering=0)
+            else:
+                self.draft = self._here + f".{os.urandom(4).hex()}.part".encode()
+                os.makedirs(os.path.dirname(self._here) or b".", exist_ok=True)
+                self._file = open(self.draft, "xb", buffering=0)  # noqa: SIM115 - closed by finish and discard
         except OSError as e:
             raise as_op_error(e, path) from None
 
@@ -203,6 +213,20 @@ class _Shard:
             rest, self._compressor = self._compressor.finish(), None
             self.write(rest)
         self._file.close()
+
+    def place(self) -> None:
+        """Puts the draft to where the file is to be."""
+        if self._here is None:
+            remote.send(self.draft, self.path)
+        else:
+            os.replace(self.draft, self._here)
+        self._placed = True
+
+    def take_back(self) -> None:
+        """Removes the file from its URL, where it is already."""
+        if self._placed and self._here is None:
+            with contextlib.suppress(OpError):
+                remote.remove_all(self.path)
 
     def discard(self) -> None:
         """Removes the draft."""
@@ -263,9 +287,13 @@ class _Output:
                 for shard in self.shards:
                     shard.finish()
                 for shard in self.shards:
-                    os.replace(shard.draft, shard.path)
-        except OSError as e:
-            raise e if isinstance(e, OpError) else as_op_error(e, self._paths[0]) from None
+                    shard.place()
+        except BaseException as e:
+            for shard in self.shards:
+                shard.take_back()
+            if isinstance(e, OSError) and not isinstance(e, OpError):
+                raise as_op_error(e, self._paths[0]) from None
+            raise
         finally:
             self._discard()
             if self._said or (self._shown and self._next <= time.monotonic()):
