@@ -3,10 +3,12 @@
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.watch import leftovers
 
 import feedline as fl
 
@@ -14,6 +16,12 @@ PAUSE = 4e-3
 COUNT = 40
 SCALAR = fl.TensorSpec((), fl.int64)
 X = fl.experimental
+
+
+@pytest.fixture
+def _processes() -> Iterator[None]:
+    yield
+    assert not leftovers()
 
 
 class Stream:
@@ -132,3 +140,92 @@ def test_every_step_hands_out_what_is_ready(step: str, after: str) -> None:
     stream = Stream()
     found = sorted(gaps(AFTER[after](make(stream.dataset(), stream)), stream, COUNT // takes, first))
     assert found[-2] <= takes + 6, found  # one of them for a machine that is busy with something else
+
+
+# What is ready first comes first, from the first element on.
+
+
+def held_up(i: Any) -> Any:
+    time.sleep(1.0 if i == 0 else 0.01)
+    return i
+
+
+def held_up_rows(i: Any) -> fl.Dataset:
+    def elements() -> Iterator[int]:
+        for k in range(3):
+            time.sleep(0.5 if i == 0 else 0.005)
+            yield int(i) * 10 + k
+
+    return fl.Dataset.from_generator(elements, output_signature=SCALAR)
+
+
+@pytest.mark.parametrize("calls", [2, 4, fl.AUTOTUNE])
+def test_a_slow_call_holds_up_no_other(calls: int) -> None:
+    found = [int(x) for x in fl.Dataset.range(6).map(held_up, num_parallel_calls=calls, deterministic=False)]
+    assert found[-1] == 0
+    assert sorted(found) == list(range(6))
+
+
+@pytest.mark.usefixtures("_processes")
+def test_a_slow_call_holds_up_no_other_process(tmp_path: Path) -> None:
+    def the_first_waits_for_the_last(i: Any) -> Any:
+        until = time.monotonic() + 30
+        while i == 0 and not (tmp_path / "5").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        (tmp_path / str(int(i))).touch()
+        return i
+
+    calls = {"num_parallel_calls": 2, "deterministic": False, "workers": "process"}
+    found = [int(x) for x in fl.Dataset.range(6).map(the_first_waits_for_the_last, **calls)]
+    assert found[0] != 0
+    assert sorted(found) == list(range(6))
+
+
+@pytest.mark.parametrize("calls", [2, fl.AUTOTUNE])
+def test_a_slow_dataset_holds_up_no_other(calls: int) -> None:
+    ds = fl.Dataset.range(3).interleave(held_up_rows, cycle_length=2, num_parallel_calls=calls, deterministic=False)
+    found = [int(x) for x in ds]
+    assert found[-3:] == [0, 1, 2]
+    assert sorted(found) == [0, 1, 2, 10, 11, 12, 20, 21, 22]
+
+
+@pytest.mark.usefixtures("_processes")
+@pytest.mark.parametrize("workers", ["thread", "process"])
+def test_results_that_differ_are_found_in_any_order(workers: str) -> None:
+    def mixed(i: Any) -> Any:
+        return (i, i) if i == 5 else float(i) if i == 7 else i
+
+    ds = fl.Dataset.range(10).map(mixed, num_parallel_calls=2, deterministic=False, workers=workers)
+    found, errors = [], 0
+    it = iter(ds)
+    while True:
+        try:
+            found.append(next(it))
+        except StopIteration:
+            break
+        except fl.errors.InvalidArgumentError:
+            errors += 1
+    assert (len(found), errors) in ((8, 2), (1, 9))  # whichever came first says what all are like
+    assert len({type(x) for x in found}) == 1
+
+
+# A function that is slow all of a sudden.
+
+
+@pytest.mark.parametrize("after", AFTER)
+def test_what_was_quick_and_is_slow_is_not_gathered(after: str) -> None:
+    given = 0
+
+    def sudden(x: Any) -> Any:
+        nonlocal given
+        if x >= 2000:
+            given += 1
+            time.sleep(PAUSE)
+        return x
+
+    with iter(AFTER[after](fl.Dataset.range(10_000).map(sudden))) as it:
+        for _ in range(2001):
+            next(it)
+        for _ in range(10):
+            next(it)
+        assert given < 100

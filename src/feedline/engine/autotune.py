@@ -7,6 +7,7 @@ work outside the interpreter as much as there are processors; functions that hol
 
 from __future__ import annotations
 
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -61,6 +62,7 @@ class Tuner:
     def __init__(self, calls: int, settings: Any, cores: int, key: str) -> None:
         self.asked = calls
         self.calls = 0
+        self.tried = False
         self.alone = Mean()
         self.shared = Mean()
         self.share = Mean()
@@ -77,6 +79,7 @@ class Tuner:
         self._best: tuple[float, int] = (1.0, 0)
         self._settled = self._moved = False
         self._bad = 0
+        self._quickest = inf
         chosen = (settings.chosen or {}).get(key)
         self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
         self.frozen = self.fixed is not None
@@ -115,7 +118,9 @@ class Tuner:
         """How many rows one call should take."""
         if self._small:
             return 1 if forced.mode == "thread" else 3
-        per_row = (self.shared if self.calls and self.shared.count else self.alone).value
+        if self.calls and not self.alone.count and self._quickest == inf:
+            return 1  # nobody knows yet how long a call takes
+        per_row = self.shared.value if self.calls and self.shared.count else self._by_itself
         aim = self.aim if self.calls else min(self.aim, ALONE_SECONDS)
         rows = CHUNK_ROWS if per_row <= 0 else int(aim / per_row)
         if self.row_bytes.value > 0:
@@ -160,17 +165,24 @@ class Tuner:
             self.why = "trying"
         self._restart()
         self._best = (1.0, 0)
-        self._settled = False
+        self._settled, self.tried = False, True
         return self.calls
 
     def made_by_worker(self, rows: int, wall: float, cpu: float) -> None:
         """A worker has made a call."""
         self.shared.add(wall / rows)
+        if not self.alone.count:  # the consumer has made none: the quickest tells how long one takes, about
+            self._quickest = min(self._quickest, wall / rows)
+            self.share.add(min(1.0, cpu / wall) if wall > 0 else 1.0)
+
+    @property
+    def _by_itself(self) -> float:
+        return self.alone.value if self.alone.count or self._quickest == inf else self._quickest
 
     @property
     def speedup(self) -> float:
         """How many times more workers get done than the consumer alone did."""
-        return self.calls * self.alone.value / self.shared.value if self.shared.value > 0 and self.calls else 1.0
+        return self.calls * self._by_itself / self.shared.value if self.shared.value > 0 and self.calls else 1.0
 
     def decide(self) -> int:
         """The number of calls from now on, looked at again from time to time."""

@@ -35,7 +35,8 @@ class Handing(Input):
     __slots__ = (
         "__weakref__", "active", "calls", "closing", "crew", "draws", "ended", "error", "finished", "full",
         "given_up", "landed", "landing", "late", "light", "made", "moved", "ordered", "origin", "out", "pull_rows",
-        "ready", "rows_out", "seeded", "seen", "timed", "tuner", "waited", "wide", "window", "worked", "workers",
+        "ready", "rows_out", "seeded", "seen", "timed", "tuner", "unsettled", "waited", "wide", "window", "worked",
+        "workers",
     )
 
     node: RowWise
@@ -49,6 +50,7 @@ class Handing(Input):
         ordered = parallel.ordered if parallel is not None else True
         self.ordered = settings.ordered if ordered is None else ordered
         self.workers: Any = None
+        self.unsettled = False  # whether workers have copies of the node that do not know what results look like
         self.moved = False  # from threads to processes, since the function holds the interpreter
         self.light = self.ordered and run.is_light(inputs)
         self.seeded = inputs.node.takes_shared
@@ -114,6 +116,7 @@ class Handing(Input):
 
     def _hire(self) -> None:
         self._dismiss()
+        self.unsettled = self._in_processes() and not self.node.settled
         if self._in_processes():
             from feedline.engine.processes import Processes
 
@@ -150,11 +153,15 @@ class Handing(Input):
                     return  # made alone, to see whether it is the one that kills its worker
                 if self.crew.budget.spent or (self.seeded and not self._fed()):
                     return
-                if self.window[0].finished and perf_counter() - began > LONG_PULL:
+                if perf_counter() - began > LONG_PULL and self._any_finished():
                     return
             if not self._pull(room, want):
                 return
         self.full = len(self.window) >= room
+
+    def _any_finished(self) -> bool:
+        """True when there is something to hand out."""
+        return self.window[0].finished if self.ordered else any(call.finished for call in self.window)
 
     def _room(self) -> int:
         settings = self.crew.settings

@@ -124,9 +124,11 @@ class Calls(Handing):
         return block
 
     def _must_hand_over(self, state: RowWiseState) -> bool:
-        """True where calls must be made by others from the first one on: other processes, or threads that may be given
-        up on.
+        """True where calls must be made by others from the first one on: other processes, threads that may be given up
+        on, or any where what is ready first comes first.
         """
+        if not self.ordered and not self.tuner.tried and not state.ready:
+            return True
         by_others = self.crew.settings.timeout is not None or self._in_processes() or forced.mode is not None
         return by_others and self.node.settled and not state.ready
 
@@ -187,6 +189,12 @@ class Calls(Handing):
         self.crew.budget.add(-call.size)
         self.worked += call.wall
         failed = call.failed
+        if failed is None and self.unsettled:
+            assert call.rows is not None
+            try:
+                call.rows = self.node.accepted(call.rows)
+            except RowFailed as e:
+                failed = e
         if failed is None:
             rows = call.rows
             assert rows is not None

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import length_hint
+from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
@@ -114,11 +115,16 @@ class Run:
         """Whether the order of elements must be kept."""
         return wanted if wanted is not None else self.crew is None or self.crew.settings.ordered
 
-    def ask(self, want: int) -> Asked | None:
-        """The next block, to be read in the background, if the last one took long enough for that to pay."""
-        if self.crew is None or not (forced.mode or (self.seconds >= WORTH_ASKING and self.crew.asking.pays())):
+    def ask(self, want: int, news: SimpleQueue[None] | None = None) -> Asked | None:
+        """The next block, to be read in the background, if the last one took long enough for that to pay, or somebody
+        waits for news of it.
+        """
+        if self.crew is None:
             return None
-        return Asked(self, self.crew, want, self.moment())
+        always = news is not None or forced.mode is not None
+        if not always and (self.seconds < WORTH_ASKING or not self.crew.asking.pays()):
+            return None
+        return Asked(self, self.crew, want, self.moment(), news)
 
     def nested(self, plan: Node, key: Block | None, within: Node | None = None) -> Run:
         """A run of a plan that a node of this one has opened."""
@@ -289,11 +295,14 @@ class Asked:
     """A block of a nested run that is read in the background, or by whoever wants it first."""
 
     __slots__ = (
-        "_begun", "_block", "_closed", "_crew", "_done", "_error", "_orphan", "_run", "_want", "finished", "stood",
+        "_begun", "_block", "_closed", "_crew", "_done", "_error", "_news", "_orphan", "_run", "_want", "finished",
+        "stood",
     )
 
-    def __init__(self, run: Run, crew: Crew, want: int, stood: Moment | None) -> None:
-        self._run, self._crew, self._want = run, crew, want
+    def __init__(
+        self, run: Run, crew: Crew, want: int, stood: Moment | None, news: SimpleQueue[None] | None = None
+    ) -> None:
+        self._run, self._crew, self._want, self._news = run, crew, want, news
         self.stood = stood  # where the run stood before
         self._begun = threading.Lock()
         self._done = threading.Lock()
@@ -318,6 +327,8 @@ class Asked:
             self._error = e
         self.finished = True
         self._done.release()
+        if self._news is not None and self._news.empty():  # one word is enough, however many are finished
+            self._news.put(None)
         if self._orphan is not None:
             self._close(self._orphan)
 
@@ -334,6 +345,14 @@ class Asked:
         if self._error is not None:
             raise self._error
         return self._block
+
+    def wait_for_any(self, asked: list[Asked | None], news: SimpleQueue[None]) -> None:
+        """Returns when one of these is finished, all of which tell the same news."""
+        while not any(one is not None and one.finished for one in asked):
+            with suppress(Empty):
+                news.get(timeout=PATIENCE)
+            if self._crew.closing:
+                raise Closing
 
     def drop(self, child: Run) -> None:
         """Closes the child. Where it is being read from, the reader does that when it is done; only the end of an

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from queue import SimpleQueue
 from typing import Any, ClassVar
 
 from feedline.errors import InvalidArgumentError
@@ -31,7 +32,7 @@ class Cycle:
     out. `filled` says whether they have been filled at the start, for those who do that.
     """
 
-    __slots__ = ("at", "calls", "ended", "error", "filled", "given", "mixed", "sloppy", "slots", "taken")
+    __slots__ = ("at", "calls", "ended", "error", "filled", "given", "mixed", "news", "sloppy", "slots", "taken")
 
     def __init__(self, slots: list[Nested | None]) -> None:
         self.slots = slots
@@ -42,6 +43,7 @@ class Cycle:
         self.error: Exception | None = None
         self.calls = 0  # how many slots may be read at once in the background
         self.sloppy = False  # whether a slot that is not ready may be passed over
+        self.news: SimpleQueue[None] = SimpleQueue()  # something has been read, where that is so
         self.mixed: bool | None = None  # whether nested datasets share seeds; None as long as only one had any
 
     def advance(self) -> None:
@@ -187,12 +189,15 @@ class Interleave(Flattened):
             rows = self._rounds(s, want)
             if rows is not None:
                 return rows
-        if not slot.at_hand and s.sloppy and any(other is not None and other.at_hand for other in s.slots):
-            s.advance()
-            return None
         left = min(self.block_length - s.given, want)
         ahead = self._reads_ahead(s, slot)
-        slot.fetch(self._share(s, want) if ahead else left, ahead, s.calls, ALL_AHEAD_BYTES // len(s.slots))
+        share, news = self._share(s, want) if ahead else left, s.news if s.sloppy else None
+        if s.sloppy:
+            slot.begin(share, s.calls, s.news)
+            if not slot.at_hand:
+                self._pass_over(s, slot)
+                return None
+        slot.fetch(share, ahead, s.calls, ALL_AHEAD_BYTES // len(s.slots), news)
         if slot.rest is not None:
             rows = slot.give(left)
             s.gave(rows.n, self.block_length)
@@ -204,6 +209,12 @@ class Interleave(Flattened):
         elif slot.over:
             self._leave(s, pull)
         return None
+
+    def _pass_over(self, s: Cycle, slot: Nested) -> None:
+        """It is the turn of the next slot that has something ready, or can be filled; waits until there is one."""
+        if not any(other.at_hand if other is not None else not s.ended for other in s.slots):
+            slot.asked.wait_for_any([other.asked for other in s.slots if other is not None], s.news)
+        s.advance()
 
     def _reads_ahead(self, s: Cycle, slot: Nested) -> bool:
         """True when a slot may read more than it gives now. Calls that run in parallel do, whatever they are."""
@@ -221,9 +232,12 @@ class Interleave(Flattened):
             return None
         turns = s.slots[s.at :] + s.slots[: s.at]
         order = [slot for slot in turns if slot is not None and self._reads_ahead(s, slot)]
-        if len(order) < k:
+        if len(order) < k or (s.sloppy and any(slot.rest is None for slot in order)):
             return None
+        until = at_once()
         for slot in order:
+            if slot.rest is None and late(until):
+                return None
             slot.fetch(self._share(s, want), True, s.calls, ALL_AHEAD_BYTES // k)
         held = [slot.rest for slot in order if slot.rest is not None]
         if len(held) < k or held[0].weight * turn > TURN_BYTES * held[0].n:

@@ -48,6 +48,10 @@ class Map(RowWise):
         """Once the function has given something."""
         return self.function.settled
 
+    def accepted(self, made: Block) -> Block:
+        """As the function's results so far."""
+        return self.function.accepted(made)
+
     @property
     def epochs(self) -> Epochs | None:
         """The function's, where it may draw numbers."""

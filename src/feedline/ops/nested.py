@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from queue import SimpleQueue
 from typing import Any, ClassVar
 
 from feedline.errors import InvalidTypeError
@@ -107,9 +108,11 @@ class Nested:
         self.row_bytes = 0.0 if rest is None else rest.nbytes / max(1, rest.n)
         self._ahead = 1
 
-    def fetch(self, want: int, ahead: bool, calls: int = 0, most: int = AHEAD_BYTES) -> None:
+    def fetch(
+        self, want: int, ahead: bool, calls: int = 0, most: int = AHEAD_BYTES, news: SimpleQueue[None] | None = None
+    ) -> None:
         """Sees to it that rows or an error are at hand, unless this is the end. Reads ahead more each time; with
-        `calls`, so many nested datasets at once may do so in the background.
+        `calls`, so many nested datasets at once may do so in the background, and do with `news`, which are told.
         """
         if self.rest is not None or self.error is not None or self.child is None:
             return
@@ -127,10 +130,19 @@ class Nested:
             elif ahead and self._ahead < AHEAD_ROWS and size < min(most, AHEAD_BYTES) // 4 and block.n >= self._ahead:
                 self._ahead *= 4 if self.child.seconds < AT_ONCE else 1
         if calls and self.child is not None and self.error is None and not self.seeds:
-            self.asked = self.child.ask(max(want, self._ahead))
-            if self.asked is not None:
-                self.stood = self.asked.stood
-                self.asked.begin(calls)
+            self._ask(max(want, self._ahead), calls, news)
+
+    def begin(self, want: int, calls: int, news: SimpleQueue[None]) -> None:
+        """Begins to read in the background, unless there is something at hand, or the order of reading counts."""
+        at_hand = self.rest is not None or self.error is not None
+        if self.child is not None and self.asked is None and not at_hand and not self.seeds:
+            self._ask(want, calls, news)
+
+    def _ask(self, want: int, calls: int, news: SimpleQueue[None] | None) -> None:
+        self.asked = self.child.ask(want, news)
+        if self.asked is not None:
+            self.stood = self.asked.stood
+            self.asked.begin(calls)
 
     def _read(self, want: int) -> Block | None:
         try:

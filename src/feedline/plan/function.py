@@ -20,6 +20,7 @@ from feedline.plan.pace import late
 from feedline.plan.whole import whole_function
 from feedline.random.element import Epochs
 from feedline.random.seeds import function_scope
+from feedline.sharing import Guard
 from feedline.structure.block import (
     Array,
     Block,
@@ -36,6 +37,8 @@ from feedline.structure.spec import TensorSpec, TypeSpec, general, type_spec_fro
 from feedline.structure.types import as_dtype
 
 Call = Callable[..., Any]
+
+_settling = Guard()
 
 
 class Destination(Protocol):
@@ -270,6 +273,14 @@ class Function:
             return self._one_by_one(results, error)
         return self._checked(block)
 
+    def accepted(self, made: Block) -> Block:
+        """A block of results that a copy of this function gave. Raises `RowFailed` for the first that is not like those
+        before.
+        """
+        if self._signature is not None and made.tree != self._signature[0]:
+            return self.block_of(made.rows())
+        return self._checked(made)
+
     def _one_by_one(self, results: list[Any], error: Exception) -> Block:
         """Finds the result that spoils a block."""
         done: list[Block] = []
@@ -290,7 +301,11 @@ class Function:
                 what = "None" if block.columns else "an empty structure"
                 why = f"the function returned {what}, which is no element; return a value for every element"
                 raise RowFailed(0, None, InvalidTypeError(why))
-            self._signature = block.tree, first
+            with _settling:
+                if self._signature is None:
+                    self._signature = block.tree, first
+            if self._signature[0] != block.tree:  # another thread was first
+                return self.block_of(block.rows())
         _, expected = self._signature
         for j, (column, want) in enumerate(zip(block.columns, expected, strict=True)):
             got = column.dtype if isinstance(column, np.ndarray) else _key(spec_of_column(column))

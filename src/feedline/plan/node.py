@@ -371,6 +371,11 @@ class RowWise(Node):
         """True when `apply` does not depend on what it was called with before."""
         return True
 
+    def accepted(self, made: Block) -> Block:
+        """Rows that a copy of this node made which was not `settled`; raises `RowFailed` where one is not like others.
+        """
+        return made
+
     @property
     def epochs(self) -> Epochs | None:
         """Numbers the iterations for the random numbers of a user's function, where there is one."""
