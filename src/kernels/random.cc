@@ -1,5 +1,6 @@
 // Random words and the pseudo-random permutation behind index_shuffle.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -85,12 +86,16 @@ nb::object philox_blocks(Matrix<const uint32_t> counters, Matrix<const uint32_t>
   return array;
 }
 
-// The Simon block cipher on a block of 2 * half bits, walked until the value is back in [0, max].
+// The Simon block cipher on a block of 2 * half bits, walked until the value is back in [0, max]. From 2**60 on the bits
+// are counted as TensorFlow does, in floating point, which may be too few for some of the indices.
 class Simon {
  public:
   Simon(uint32_t k0, uint32_t k1, uint32_t k2, uint64_t max, size_t rounds) {
     int bits = 0;
-    while (bits < 64 && (max >> bits) != 0) ++bits;
+    if (max >> 60)
+      bits = static_cast<int>(std::ceil(std::log2(static_cast<double>(max))));
+    else
+      while ((max >> bits) != 0) ++bits;
     bits = std::max(16, bits + (bits & 1));
     half_ = bits / 2;
     mask_ = static_cast<uint32_t>((uint64_t{1} << half_) - 1);
@@ -106,7 +111,7 @@ class Simon {
 
   uint64_t operator()(uint64_t value, uint64_t max) const {
     do {
-      uint32_t left = static_cast<uint32_t>(value >> half_), right = static_cast<uint32_t>(value) & mask_;
+      uint32_t left = static_cast<uint32_t>(value >> half_) & mask_, right = static_cast<uint32_t>(value) & mask_;
       for (size_t i = 0; i < keys_.size(); i += 2) {
         left ^= mix(right) ^ keys_[i];
         right ^= mix(left) ^ keys_[i + 1];
@@ -125,9 +130,14 @@ class Simon {
   std::vector<uint32_t> keys_;
 };
 
-nb::object permute(Vector<const int64_t> index, uint32_t k0, uint32_t k1, uint32_t k2, int64_t max_index,
+nb::object permute(Vector<const int64_t> index, uint32_t k0, uint32_t k1, uint32_t k2, nb::int_ max_index,
                    int64_t rounds) {
-  const uint64_t max = length(max_index, "max_index");
+  const uint64_t max = PyLong_AsUnsignedLongLong(max_index.ptr());
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    throw std::invalid_argument("max_index must not be negative, nor 2**64 or more, got " +
+                                std::string(nb::str(max_index).c_str()));
+  }
   if (rounds < 4 || rounds % 2 != 0 || rounds > 1024)
     throw std::invalid_argument("rounds must be an even number from 4 to 1024, got " + std::to_string(rounds));
   const size_t n = index.shape(0);

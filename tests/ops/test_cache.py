@@ -318,24 +318,113 @@ def test_file_errors_are_passed_on_and_good_elements_kept(tmp_path: Path) -> Non
 
 
 def test_file_restored_in_the_first_pass(tmp_path: Path) -> None:
-    """The rest comes without being written; the next pass writes."""
+    """What was written is written on: later passes have the order of the first."""
 
     def make() -> Any:
-        return fl.Dataset.range(6).cache(tmp_path / "c").repeat(2)
+        return fl.Dataset.range(6).shuffle(6, seed=1).cache(tmp_path / "c").repeat(2)
 
+    whole = [int(x) for x in make()]
+    (tmp_path / "c.elements").unlink()
     for at in range(13):
         it = iter(make())
         for _ in range(at):
             next(it)
         state = it.save()
         it.close()
-        assert names(tmp_path) == (["c.elements"] if at > 6 else [])
+        assert names(tmp_path) == ([] if at == 0 else ["c.elements" if at > 6 else "c.elements.partial"])
         other = iter(make())
         other.restore(state)
-        assert [int(x) for x in other] == [*range(6), *range(6)][at:]
+        assert [int(x) for x in other] == whole[at:]
         other.close()
         assert names(tmp_path) == ["c.elements"]
         (tmp_path / "c.elements").unlink()
+
+
+def test_file_restored_several_times(tmp_path: Path) -> None:
+    """From states of one pass, in any order, also where a restored one is left again, saved or not."""
+
+    def make() -> Any:
+        return fl.Dataset.range(6).shuffle(6, seed=1).cache(tmp_path / "c").repeat(2)
+
+    whole = [int(x) for x in make()]
+    (tmp_path / "c.elements").unlink()
+    with iter(make()) as it:
+        states = []
+        for _ in range(5):
+            next(it)
+            states.append(it.save())
+    for at, more in ((3, 2), (1, 3), (2, 1)):
+        with iter(make()) as it:
+            it.restore(states[at])
+            assert [int(next(it)) for _ in range(more)] == whole[at + 1 : at + 1 + more]
+            it.restore(it.save())
+    with iter(make()) as it:
+        it.restore(states[1])
+        assert [int(x) for x in it] == whole[2:]
+    assert names(tmp_path) == ["c.elements"]
+
+
+def test_file_restored_when_what_was_written_is_gone(tmp_path: Path) -> None:
+    """The rest comes without being written; the next pass writes."""
+    ds = fl.Dataset.range(6).cache(tmp_path / "c").repeat(2)
+    with iter(ds) as it:
+        next(it)
+        state = it.save()
+    for spoil in (b"", b"something else" * 9, None):
+        if spoil is None:
+            (tmp_path / "c.elements.partial").unlink()
+        else:
+            (tmp_path / "c.elements.partial").write_bytes(spoil)
+        with iter(ds) as it:
+            it.restore(state)
+            assert [int(next(it)) for _ in range(5)] == [1, 2, 3, 4, 5]
+    with iter(ds) as it:
+        it.restore(state)
+        assert [int(x) for x in it] == [1, 2, 3, 4, 5, *range(6)]
+    assert names(tmp_path) == ["c.elements"]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("step", [
+    lambda ds: ds.map(_fails),
+    lambda ds: ds.map(_fails).prefetch(2),
+    lambda ds: ds.map(_fails, num_parallel_calls=2),
+    lambda ds: ds.map(lambda x: [1] * int(x)).batch(3),
+    lambda ds: ds.flat_map(lambda x: fl.Dataset.range(x).map(_fails)),
+])  # fmt: skip
+def test_file_after_an_error_above_it(kept: bool, step: Any, tmp_path: Path) -> None:
+    """An iterator that has failed holds no lock, whether it is garbage, or something keeps the error."""
+    ds = step(fl.Dataset.range(17).cache(tmp_path / "c"))
+    errors = []
+    gc.disable()
+    try:
+        for _ in range(3):
+            with pytest.raises((ValueError, TypeError)) as caught:
+                for _ in ds:
+                    pass
+            errors += [caught] if kept else []
+            del caught
+    finally:
+        gc.enable()
+    assert [int(x) for x in fl.Dataset.range(17).cache(tmp_path / "c")] == list(range(17))
+
+
+def test_file_that_failed_goes_on_without_writing(tmp_path: Path) -> None:
+    """Once another one has taken its place."""
+    ds = fl.Dataset.range(6).cache(tmp_path / "c")
+    with iter(ds.map(_fails)) as it:
+        assert [int(next(it)) for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(ValueError, match="the fourth"):
+            next(it)
+        assert [int(x) for x in ds] == list(range(6))
+        assert [int(x) for x in it] == [4, 5]
+    assert names(tmp_path) == ["c.elements"]
+
+
+def _fails(x: Any) -> Any:
+    if int(x) == 3:
+        raise ValueError("the fourth")
+    return x
 
 
 def test_file_restored_when_it_is_gone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.likeness import compare
 
 import feedline as fl
 from feedline.engine.run import blocks
-from feedline.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
+from feedline.errors import FailedPreconditionError, InvalidArgumentError
 
 
 def names(folder: Path) -> list[str]:
@@ -127,8 +127,9 @@ def test_arguments(tmp_path: Path) -> None:
         ds.save(tmp_path / "s", compression="LZ4")
     with pytest.raises(TypeError, match="save: shard_func must be a function"):
         ds.save(tmp_path / "s", shard_func=3)  # type: ignore[arg-type]
-    with pytest.raises(UnimplementedError, match="checkpoint_args"):
-        ds.save(tmp_path / "s", checkpoint_args={"directory": "d"})
+    for wrong in ({"max_to_keep": 3}, {"directory": "d", "checkpoint": 1}, ["d"]):
+        with pytest.raises(ValueError, match="save: checkpoint_args must be a dict with a directory"):
+            ds.save(tmp_path / "s", checkpoint_args=wrong)
     with pytest.raises(InvalidArgumentError, match="infinite"):
         ds.repeat().save(tmp_path / "s")
     with pytest.raises(TypeError, match="a file name is"):
@@ -153,3 +154,63 @@ def test_records_of_a_file_and_batches_of_them(tmp_path: Path) -> None:
     assert [x.tolist() for x in fl.Dataset.load(str(tmp_path / "batches"))] == [records[:2], records[2:4], records[4:]]
     for _ in range(2):
         assert list(ds.cache(str(tmp_path / "cache"))) == records
+
+
+class Counter:
+    """What counts steps."""
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def assign_add(self, delta: int) -> None:
+        self.value += delta
+
+
+@pytest.mark.parametrize("interval", [1, 7, 100])
+def test_goes_on_after_an_interruption(interval: int, tmp_path: Path) -> None:
+    made: list[int] = []
+    stop = {"at": 25}
+
+    def number(x: Any) -> Any:
+        made.append(int(x))
+        if len(made) == stop["at"]:
+            raise RuntimeError("stopped")
+        return x * 2
+
+    def save() -> Counter:
+        steps = Counter()
+        states = {"directory": tmp_path / "states", "checkpoint_interval": interval, "step_counter": steps}
+        shards = fl.Dataset.range(60).shuffle(60, seed=1).map(number)
+        shards.save(tmp_path / "s", shard_func=lambda x: x % 3, checkpoint_args=states)
+        return steps
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        save()
+    assert "manifest" not in names(tmp_path / "s") if interval < 25 else not (tmp_path / "s").exists()
+    before, stop["at"] = len(made), -1
+    steps = save()
+    assert len(made) - before == 60 - (24 - 24 % interval)  # from the last state on
+    assert sorted(int(x) for x in fl.Dataset.load(tmp_path / "s")) == list(range(0, 120, 2))
+    assert steps.value >= 60 - 24
+    assert len(names(tmp_path / "states")) == 1
+    before = len(made)
+    save()  # it is complete
+    assert len(made) == before
+    assert len(names(tmp_path / "s")) == 2
+
+
+def test_starts_over_where_what_was_written_is_gone(tmp_path: Path) -> None:
+    fail = {"at": 5}
+
+    def number(x: Any) -> Any:
+        if x == fail["at"]:
+            raise RuntimeError("stopped")
+        return x
+
+    ds = fl.Dataset.range(9).map(number)
+    with pytest.raises(RuntimeError, match="stopped"):
+        ds.save(tmp_path / "s", checkpoint_args={"directory": tmp_path / "states"})
+    fl.Dataset.range(2).save(tmp_path / "s")  # tidies up
+    fail["at"] = -1
+    ds.save(tmp_path / "s", checkpoint_args={"directory": tmp_path / "states"})
+    assert [int(x) for x in fl.Dataset.load(tmp_path / "s")] == list(range(9))

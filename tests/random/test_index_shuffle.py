@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from feedline.errors import InvalidArgumentError
+from feedline.kernels import reference
 from feedline.random import SeedGenerator, index_shuffle
-from feedline.random.index_shuffle import permute
+from feedline.random.index_shuffle import OP_KEY, permute
 
 
 # What TensorFlow gave.
@@ -62,7 +63,7 @@ def test_nothing_is_lost_where_tensorflow_loses_one(n: int) -> None:
         ((0, [1.5, 2.0], 9), "seed must be two integers"),
         ((1.5, [1, 2], 9), "index must be an integer"),
         ((1, [1, 2], "9"), "max_index must be an integer"),
-        ((1, [1, 2], 2**63), r"max_index must be below 2\*\*63"),
+        ((1, [1, 2], 2**64), "max_index must be an integer"),
     ],
 )
 def test_refuses(arguments: tuple[object, object, object], text: str) -> None:
@@ -81,3 +82,48 @@ def test_the_order_of_global_shuffle() -> None:
     # set_seed(42) and no seed of its own
     fixed = SeedGenerator(42, 478163327, False)
     assert order(fixed, 10) == order(fixed, 10) == [2, 1, 3, 5, 9, 8, 0, 6, 7, 4]
+
+
+@pytest.mark.parametrize(
+    ("top", "dtype", "index", "expected"),
+    [
+        (1152921504606846975, "int64", 0, 118793595693515914),
+        (1152921504606846975, "int64", 1, 118793666560460179),
+        (1152921504606846975, "int64", 384307168202282325, 1012755077502523018),
+        (1152921504606846975, "int64", 1152921504606846975, 741782331076379995),
+        (1152921504606846976, "int64", 0, 118793595693515914),
+        (1152921504606846976, "int64", 1, 118793666560460179),
+        (1152921504606846976, "int64", 384307168202282325, 1012755077502523018),
+        (1152921504606846976, "int64", 1152921504606846976, 118793595693515914),
+        (1152921504606846981, "int64", 0, 118793595693515914),
+        (1152921504606846981, "int64", 1, 118793666560460179),
+        (1152921504606846981, "int64", 384307168202282327, 1012187660786244904),
+        (1152921504606846981, "int64", 1152921504606846981, 117667904086282487),
+        (4611686018427387981, "int64", 0, 237587271835403569),
+        (4611686018427387981, "int64", 1, 237587340554863784),
+        (4611686018427387981, "int64", 1537228672809129327, 1859648580258234606),
+        (4611686018427387981, "int64", 4611686018427387981, 271405277316082724),
+        (9223372036854775807, "int64", 0, 7587334509751679572),
+        (9223372036854775807, "int64", 1, 7591180601714404181),
+        (9223372036854775807, "int64", 3074457345618258602, 7256009415986465065),
+        (9223372036854775807, "int64", 9223372036854775807, 7047468833845505793),
+        (9223372036854775808, "uint64", 0, 7587334509751679572),
+        (9223372036854775808, "uint64", 1, 7591180601714404181),
+        (9223372036854775808, "uint64", 2, 7305195437410785370),
+        (9223372036854775808, "uint64", 3074457345618258602, 7256009415986465065),
+        (9223372036854775808, "uint64", 9223372036854775807, 7047468833845505793),
+        (9223372036854775808, "uint64", 9223372036854775808, 475174806386836542),
+        (18446744073709551615, "uint64", 0, 9698546808881874079),
+        (18446744073709551615, "uint64", 1, 9698546396565030278),
+        (18446744073709551615, "uint64", 2, 9698546276305929917),
+        (18446744073709551615, "uint64", 6148914691236517205, 8662698027724756021),
+        (18446744073709551615, "uint64", 18446744073709551614, 7578805921228430663),
+        (18446744073709551615, "uint64", 18446744073709551615, 7578818771771108926),
+    ],
+)
+def test_large_maxima(top: int, dtype: str, index: int, expected: int) -> None:
+    """As TensorFlow, which counts the bits in floating point."""
+    got = index_shuffle(np.array(index, dtype), [5, 9], np.array(top, dtype))
+    assert (int(got), got.dtype) == (expected, dtype)
+    place = np.array([index], np.uint64).view(np.int64)
+    assert int(reference.permute(place, OP_KEY, 5, 9, top, 4).view(np.uint64)[0]) == expected

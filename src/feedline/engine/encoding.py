@@ -18,16 +18,17 @@ from feedline import errors
 from feedline.engine.run import Moment, Run
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io import identity, places
+from feedline.io.elements import form
 from feedline.plan.face import dataset, from_recipe, in_memory
 from feedline.plan.fingerprint import own_digest
 from feedline.plan.node import Node, RowFailed, RowWise
 from feedline.random.seeds import M, SeedGenerator
-from feedline.structure.block import Array, Block, Bytes, Objects, merged_spec, object_array
-from feedline.structure.nest import LEAF, Tree
+from feedline.structure.block import Array, Block, Bytes, Objects, object_array
+from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.optional import Optional
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
-from feedline.structure.spec import RaggedTensorSpec
+from feedline.structure.spec import DatasetSpec, OptionalSpec
 from feedline.structure.types import as_dtype
 
 
@@ -190,12 +191,16 @@ def _encode_column(column: Any) -> Any:
         column = column.objects()
     if not isinstance(column, Objects):
         return encode(column)
-    ragged = None
-    if isinstance(column.spec, RaggedTensorSpec):  # rows of ragged tensors are plain arrays that batch as ragged ones
-        dims = column.spec.shape.dims
-        spec = column.spec
-        ragged = [dims and list(dims), spec.dtype.name, spec.ragged_rank, spec.row_splits_dtype.name]
-    return {"objects": [[encode(v) for v in column.items], ragged]}
+    # Rows do not tell all of it: those of ragged tensors are plain arrays, and there may be none.
+    return {"objects": [[encode(v) for v in column.items], _encode_spec(column.spec)]}
+
+
+def _encode_spec(spec: Any) -> Any:
+    if not isinstance(spec, (DatasetSpec, OptionalSpec)):
+        return form.spec_described(spec)
+    leaves, tree = flatten(spec.element_spec)
+    kind = "dataset" if isinstance(spec, DatasetSpec) else "optional"
+    return {kind: [_encode_tree(tree), [_encode_spec(leaf) for leaf in leaves]]}
 
 
 def _encode_tree(tree: Tree) -> Any:
@@ -318,10 +323,16 @@ class Decoder:
 
     def _column(self, value: Any, node: Node, run: Run) -> Any:
         if isinstance(value, dict) and "objects" in value:
-            coded, ragged = value["objects"]
-            items = [self.value(v, node, run) for v in coded]
-            return Objects(items, RaggedTensorSpec(*ragged) if ragged else merged_spec(items) if items else None)
+            coded, spec = value["objects"]
+            return Objects([self.value(v, node, run) for v in coded], self._spec(spec, node, run))
         return self.value(value, node, run)
+
+    def _spec(self, value: Any, node: Node, run: Run) -> Any:
+        if not isinstance(value, dict):
+            return form.spec_again(value)
+        ((kind, (tree, leaves)),) = value.items()
+        element_spec = self._tree(tree, node, run).unflatten([self._spec(leaf, node, run) for leaf in leaves])
+        return DatasetSpec(element_spec) if kind == "dataset" else OptionalSpec(element_spec)
 
     def _tree(self, value: Any, node: Node, run: Run) -> Tree:
         if value is None:

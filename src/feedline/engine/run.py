@@ -259,6 +259,13 @@ class Run:
                 stage.launch()
                 return
 
+    def tell_failed(self) -> None:
+        """An error has come to the consumer, who may go on or not: told to states that hold what others need."""
+        for state in self.states:
+            tell = getattr(state, "tell_failed", None)
+            if tell is not None:
+                tell()
+
     def tell_closing(self) -> None:
         """Wakes everything that waits in this run, to its end."""
         for stage in self.stages:
@@ -399,7 +406,7 @@ class Cursor:
                 self.before = run.states.copy() if plain else run.copy() if self.want > 1 else None
                 self.block = None
             began = perf_counter() if self.largest > 1 else 0.0
-            block = run.pull(self.want)
+            block = self._pulled(self.want)
             if block is None:
                 self.ended, self.block, self.rows = True, None, iter(())
                 return False
@@ -447,9 +454,16 @@ class Cursor:
             return part
         if self.ended:
             return None
-        block = self.run.pull(want)
+        block = self._pulled(want)
         self.ended = block is None
         return block
+
+    def _pulled(self, want: int) -> Block | None:
+        try:
+            return self.run.pull(want)
+        except Exception:
+            self.run.tell_failed()
+            raise
 
 
 def sample(plan: Node, count: int) -> list[Block]:

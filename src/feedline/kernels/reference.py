@@ -6,6 +6,7 @@ of exactly the dtype they name, C-contiguous: a kernel never makes a silent copy
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -140,7 +141,8 @@ def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int
 
     It is the Simon cipher on the smallest block of an even number of bits (at least 16) that holds max_index, applied
     again while the value is beyond max_index. TensorFlow counts the bits as ceil(log2(max_index)), one too few where
-    that is an even power of two from 2**16 on, and so loses an element there; this does not.
+    that is an even power of two from 2**16 on, and so loses an element there; this does not below 2**60. Indices of
+    2**63 and more are given, and come out, as the negative numbers with the same bits.
 
     >>> fl.kernels.permute(np.arange(5), 498247692, 1, 2, 9, 4)
     array([5, 0, 1, 4, 3])
@@ -148,15 +150,16 @@ def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int
     _plain(index, np.int64, 1, "index")
     for name, key in (("k0", k0), ("k1", k1), ("k2", k2)):
         _uint(key, 32, name)
-    _not_negative(max_index, "max_index")
+    if not 0 <= max_index < 1 << 64:
+        raise ValueError(f"max_index must not be negative, nor 2**64 or more, got {max_index}")
     if not (4 <= rounds <= 1024 and rounds % 2 == 0):
         raise ValueError(f"rounds must be an even number from 4 to 1024, got {rounds}")
-    if len(index) and not (int(index.min()) >= 0 and int(index.max()) <= max_index):
+    if len(index) and int(index.view(np.uint64).max()) > max_index:
         raise IndexError(f"an index is outside [0, {max_index}]")
     if max_index == 0:
         return np.zeros(len(index), np.int64)
 
-    bits = max_index.bit_length()
+    bits = max_index.bit_length() if max_index < 1 << 60 else math.ceil(math.log2(float(max_index)))
     half = max(16, bits + bits % 2) // 2
     mask = (1 << half) - 1
 
@@ -174,7 +177,7 @@ def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int
         z >>= 1
 
     def encrypt(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        left, right = value >> np.uint64(half), value & np.uint64(mask)
+        left, right = (value >> np.uint64(half)) & np.uint64(mask), value & np.uint64(mask)
         for i in range(0, rounds, 2):
             left = left ^ mix(right) ^ np.uint64(keys[i])
             right = right ^ mix(left) ^ np.uint64(keys[i + 1])
@@ -182,14 +185,14 @@ def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int
 
     # In a small block the walk back can be thousands of steps long, and a table makes each a look-up.
     table = encrypt(np.arange(1 << 16, dtype=np.uint64)) if half == 8 else None
-    value = index.astype(np.uint64)
+    value = index.view(np.uint64).copy()
     walking = np.arange(len(value))
     while len(walking):
         now = value[walking]
         now = encrypt(now) if table is None else table[now]
         value[walking] = now
         walking = walking[now > np.uint64(max_index)]
-    return value.astype(np.int64)
+    return value.view(np.int64)
 
 
 def gather_rows(

@@ -212,10 +212,10 @@ class FileCache(Written):
         like = self.input.element_spec if has_classes(reader.tree) else None
         return Load(self.path, ((self.path, reader.rows),), form_text(spec), 1, like)
 
-    def sink(self) -> Draft | None:
+    def sink(self, before: Any = None) -> Draft | None:
         """What writes the file. Only one pass at a time may do so; where another process does, nothing is written."""
         try:
-            return Draft(os.fsencode(self.path), self.maker)
+            return Draft(os.fsencode(self.path), self.maker, before)
         except WrittenElsewhere:
             return None
 
@@ -260,9 +260,10 @@ def cache(self: F, filename: str | os.PathLike[str] = "", name: str | None = Non
     The file remembers what made it: for a dataset with other steps, arguments, data or functions before the cache it is
     an `InvalidArgumentError`. A function is another one when its code is, or a value that it uses from outside, as they
     are when the dataset is made. While one pass writes the file, another one of the same program that would raises
-    `AlreadyExistsError`; one of another program gives its elements without writing them. A pass that is restored in the
-    middle goes on without writing; the next one does. The file is there when it is complete: a program that is killed
-    while it writes leaves nothing that is read, nor a lock, and the next one writes over what it left.
+    `AlreadyExistsError`; one of another program gives its elements without writing them. A pass that is saved leaves
+    what it has written in `<filename>.elements.partial`, and one that is restored goes on with that; if it is gone, the
+    pass goes on without writing and the next one writes. The file is there when it is complete: a program that is
+    killed while it writes leaves nothing that is read, nor a lock, and the next one writes over what it left.
     """
     plan = self._plan
     if not isinstance(filename, (str, bytes, os.PathLike)):

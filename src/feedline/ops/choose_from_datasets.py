@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
-from feedline.ops.nested import enough, seeds_in
+from feedline.ops.nested import apart, enough, seeds_in
 from feedline.ops.sources.random import Random
 from feedline.plan.arguments import boolean, plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
@@ -82,11 +82,8 @@ class Choose(Node):
 
     @cached_property
     def _apart(self) -> bool:
-        """True when no two of selector and inputs draw from one seed generator, so that it does not matter which is
-        read first.
-        """
-        seeds = [seeds_in(n) for n in self.inputs]
-        return len(frozenset().union(*seeds)) == sum(map(len, seeds))
+        """True when it does not matter which of selector and inputs is read first."""
+        return apart(self.inputs)
 
     @cached_property
     def _foreseen(self) -> bool:

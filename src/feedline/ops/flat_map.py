@@ -34,6 +34,12 @@ class Flattening:
             if nested is not None:
                 nested.close()
 
+    def tell_failed(self) -> None:
+        """An error has come to the consumer."""
+        for nested in (self.nested, *self.begun):
+            if nested is not None:
+                nested.tell_failed()
+
     def save(self) -> dict[str, Any]:
         """As plain values."""
         return self._plain(self.nested and self.nested.save(), [nested.save() for nested in self.begun])

@@ -89,6 +89,12 @@ class Cycle:
             if slot is not None:
                 slot.close()
 
+    def tell_failed(self) -> None:
+        """An error has come to the consumer."""
+        for slot in self.slots:
+            if slot is not None:
+                slot.tell_failed()
+
     def save(self) -> dict[str, Any]:
         """As plain values."""
         return self._plain([slot and slot.save() for slot in self.slots])

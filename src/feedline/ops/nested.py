@@ -188,6 +188,11 @@ class Nested:
         elif child is not None:
             child.close()
 
+    def tell_failed(self) -> None:
+        """An error has come to the consumer."""
+        if self.child is not None:
+            self.child.tell_failed()
+
     def moment(self) -> list[Any] | None:
         """What `save` would give now, as a value, and without waiting for anything; None where it cannot be had."""
         if self.child is None:
@@ -276,6 +281,21 @@ def seeds_in(plan: Node) -> frozenset[int]:
     """
     found = (getattr(n, "generator", None) for n in plan.walk())
     return frozenset(id(g) for g in found if g is not None)
+
+
+def apart(plans: Iterable[Node]) -> bool:
+    """True when no two plans take, as they run, from one counter that all iterators share (of seeds, or of the
+    iterations that functions draw random numbers from): so it does not matter which of them is read first.
+    """
+    taken = [_shared_in(n) for n in plans]
+    return len(frozenset().union(*taken)) == sum(map(len, taken))
+
+
+def _shared_in(plan: Node) -> frozenset[int]:
+    if not plan.takes_shared:
+        return frozenset()
+    found = (v for n in plan.walk() for v in (getattr(n, "generator", None), getattr(n, "epochs", None)))
+    return frozenset(id(v) for v in found if v is not None)
 
 
 def enough(rows: int, size: int, want: int, until: float) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from feedline.errors import InvalidArgumentError
 from feedline.ops.choose_from_datasets import chosen
 from feedline.ops.map import Map
-from feedline.ops.nested import seeds_in
+from feedline.ops.nested import apart
 from feedline.ops.sample_from_datasets import Draws, WeightedDraws
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
@@ -20,6 +20,7 @@ from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, RowWise, node
 from feedline.random.sampling import log_weights, uniform
 from feedline.random.seeds import SeedGenerator, function_scope, get_seed
+from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TensorSpec
@@ -174,6 +175,11 @@ class Accept(Node):
         """Not known before it has run."""
         return UNKNOWN
 
+    @cached_property
+    def _apart(self) -> bool:
+        """True when it does not matter which of estimates and data is read first."""
+        return apart(self.inputs)
+
     def again(self, before: Passed, state: Passed) -> Passed:
         """TensorFlow's stream of numbers goes on from one epoch to the next."""
         return state._replace(used=before.used, numbers=before.numbers)
@@ -186,7 +192,7 @@ class Accept(Node):
         shares = s.shares
         if self.estimates and shares is None:
             # One by one where the passes over the input take seeds from each other.
-            shares = pull[0](1 if seeds_in(self.data) else want)
+            shares = pull[0](want if self._apart else 1)
             if shares is None:
                 return None, s
             _same_number(pull[1], shares.n)

@@ -33,7 +33,7 @@ class Draws(Random):
     def step(self, state: Drawn, pull: Any, want: int) -> tuple[Block | None, Drawn]:
         """The next numbers."""
         numbers = pick(words(*state.seeds, 2 * state.drawn, 2 * want), self.logits)
-        return Block([numbers], want, LEAF), Drawn(state.seeds, state.drawn + want)
+        return Block([numbers], want, LEAF), state._replace(drawn=state.drawn + want)
 
 
 @node
@@ -64,7 +64,7 @@ class WeightedDraws(Random):
         else:
             one_by_one = [_one(drawn[2 * i : 2 * i + 2], w) for i, w in enumerate(_vectors(block, column))]
             numbers = np.array(one_by_one, np.int64)
-        return Block([numbers], block.n, LEAF), Drawn(state.seeds, state.drawn + block.n)
+        return Block([numbers], block.n, LEAF), state._replace(drawn=state.drawn + block.n)
 
     def sampled(self) -> Node:
         """With seeds of its own, and weights that are cheap to start."""
@@ -73,7 +73,7 @@ class WeightedDraws(Random):
 
     def after_error(self, state: Drawn) -> Drawn:
         """Weights that fail use up a draw, as the weights and the draws are zipped in TensorFlow."""
-        return Drawn(state.seeds, state.drawn + 1)
+        return state._replace(drawn=state.drawn + 1)
 
 
 def _vectors(block: Block, column: Any) -> list[Array]:

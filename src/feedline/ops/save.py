@@ -3,49 +3,79 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.errors import InvalidTypeError, UnimplementedError
+from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError
 from feedline.io.elements import compression as compressions
 from feedline.io.elements.folder import FolderWriter
 from feedline.io.files import as_path
 from feedline.plan import arguments
-from feedline.plan.arguments import finite
+from feedline.plan.arguments import finite, positive
+from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
 from feedline.structure.block import Array, Block
+from feedline.structure.nest import LEAF
+from feedline.structure.spec import TensorSpec
 from feedline.structure.values import leaf_of
+from feedline.train.checkpoint import Checkpoint
 
 MOST_ROWS = 8192
 MOST_BYTES = 1 << 20
 
 
 class Saving:
-    """What is written so far, how many rows that is, and how many to ask for next."""
+    """What is written so far, how many rows that is, and how many to ask for next. `before` is what had been written
+    when the state was saved.
+    """
 
-    __slots__ = ("rows", "want", "writer")
+    __slots__ = ("before", "rows", "want", "writer")
 
-    def __init__(self, writer: FolderWriter) -> None:
+    def __init__(self, writer: FolderWriter | None) -> None:
         self.writer, self.rows, self.want = writer, 0, 16
+        self.before: Any = None
 
     def close(self) -> None:
         """Removes what is not complete."""
-        self.writer.close()
+        if self.writer is not None:
+            self.writer.close()
+
+    def save(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"written": self.before if self.writer is None else self.writer.save(), "rows": self.rows}
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> Saving:
+        """The state that `save` described."""
+        self = cls(None)
+        self.before, self.rows = saved["written"], saved["rows"]
+        return self
 
 
 @node
 class Save(Node):
-    """Writes the input's rows to files and gives nothing."""
+    """Writes the input's rows to files and gives, after every so many of them, how many have been written."""
 
+    State: ClassVar[Any] = Saving
     heavy: ClassVar[bool] = True
     op: ClassVar[str] = "save"
     input: Node
     path: str
     compression: str = ""
     shard_func: Function | None = None
+    every: int | None = None
+
+    def spec(self) -> Any:
+        """A number."""
+        return TensorSpec((), np.int64)
+
+    def cardinality(self) -> int:
+        """Not asked for."""
+        return UNKNOWN
 
     def begin(self, pull: Pull) -> Saving:
         """Nothing is made on disk yet."""
@@ -54,7 +84,13 @@ class Save(Node):
 
     def step(self, state: Saving, pull: Pull, want: int) -> tuple[Block | None, Saving]:
         """Writes the next rows, as many as are handy: nobody waits for them."""
-        block = pull(state.want)
+        if state.writer is None:
+            try:
+                state.writer = FolderWriter(os.fsencode(self.path), self.compression, state.before)
+            except NotFoundError as e:
+                raise Gone(str(e)) from None
+        left = MOST_ROWS if self.every is None else self.every - state.rows % self.every
+        block = pull(min(state.want, left))
         if block is None:
             known = self.input.spec_known or not state.rows
             state.writer.finish(self.input.element_spec if known else None)
@@ -69,7 +105,66 @@ class Save(Node):
                 state.want = min(MOST_ROWS, state.want * 4)
             elif block.nbytes > MOST_BYTES:
                 state.want = max(1, state.want // 4)
+            if self.every is not None and state.rows % self.every == 0:
+                return Block([np.array([state.rows])], 1, LEAF), state
         return EMPTY, state
+
+
+class Gone(NotFoundError):
+    """What a save had written when its state was saved is not there any more."""
+
+
+_KNOWN = ("directory", "checkpoint_interval", "max_to_keep", "checkpoint_name", "step_counter")
+
+
+class States(NamedTuple):
+    """Where the states of a save are kept: `checkpoint_args`."""
+
+    directory: str
+    interval: int
+    most: int | None
+    name: str
+    counter: Any
+
+    @classmethod
+    def of(cls, given: Any) -> States:
+        """What the user has given."""
+        if not isinstance(given, dict) or "directory" not in given or not set(given) <= set(_KNOWN):
+            what = sorted(map(str, given)) if isinstance(given, dict) else f"a {type(given).__name__}"
+            raise InvalidArgumentError(
+                f"save: checkpoint_args must be a dict with a directory, and may hold {', '.join(_KNOWN[1:])}; "
+                f"got {what}"
+            )
+        most = given.get("max_to_keep", 1)
+        return cls(
+            os.fsdecode(as_path(given["directory"])),
+            positive(given.get("checkpoint_interval") or 1, "checkpoint_interval", "save"),
+            None if most is None else positive(most, "max_to_keep", "save"),
+            str(given.get("checkpoint_name", "ckpt")),
+            given.get("step_counter"),
+        )
+
+    def last(self) -> str | None:
+        """The file with the newest state."""
+        found = self._files()
+        return found[-1] if found else None
+
+    def add(self, checkpoint: Checkpoint) -> None:
+        """Keeps a state, and no more than there may be."""
+        os.makedirs(self.directory, exist_ok=True)
+        found = self._files()
+        number = int(found[-1].rpartition("-")[2]) if found else 0
+        checkpoint.write(os.path.join(self.directory, f"{self.name}-{number + 1}"))
+        if self.counter is not None:
+            self.counter.assign_add(self.interval)
+        for old in found[: len(found) + 1 - self.most] if self.most is not None else ():
+            os.unlink(old)
+
+    def _files(self) -> list[str]:
+        """The files with states, the newest last."""
+        names = os.listdir(self.directory) if os.path.isdir(self.directory) else []
+        numbers = sorted(int(n[len(self.name) + 1 :]) for n in names if re.fullmatch(re.escape(self.name) + r"-\d+", n))
+        return [os.path.join(self.directory, f"{self.name}-{n}") for n in numbers]
 
 
 def shard_numbers(
@@ -126,15 +221,40 @@ def save(
     The dataset is there when it is complete: until then, and for good if an element fails, what was saved in the folder
     before stays as it is. The folder is made where it is missing. The files are feedline's own and not TensorFlow's. A
     dataset whose elements hold datasets or optionals cannot be saved.
+
+    With `checkpoint_args`, a dict, a save that was interrupted goes on when it is called again. `directory` is the
+    folder for the checkpoints, `checkpoint_interval` the number of elements between two of them (1),
+    `max_to_keep` how many are kept (1; None for all), `checkpoint_name` how their names begin ("ckpt"), and
+    `step_counter` anything with a method `assign_add`, which is told of each element.
+
+    >>> states = {"directory": tempfile.mkdtemp(), "checkpoint_interval": 100}
+    >>> fl.Dataset.range(1000).save(folder, checkpoint_args=states)
+    >>> len(fl.Dataset.load(folder))
+    1000
     """
-    if checkpoint_args is not None:
-        raise UnimplementedError(
-            "save: checkpoint_args is for a save that goes on after an interruption, which there is not; leave it out"
-        )
     folder = os.fsdecode(as_path(path))
     kind = compressions.checked(compression, "save")
     function = None if shard_func is None else Function(arguments.function(shard_func, "shard_func", "save"))
     finite(self._plan, "save")
+    if checkpoint_args:
+        states = States.of(checkpoint_args)
+        saving = self._derive(Save(self._plan, folder, kind, function, states.interval))
+        try:
+            _save_on(saving, states, states.last())
+        except Gone:
+            _save_on(saving, states, None)
+        return
     with iter(self._derive(Save(self._plan, folder, kind, function))) as nothing:
         for _ in nothing:
             pass
+
+
+def _save_on(saving: Any, states: States, last: str | None) -> None:
+    """Saves from the last state on, and keeps states of its own; at the end one that says so."""
+    with iter(saving) as marks:
+        checkpoint = Checkpoint(iterator=marks)
+        if last is not None:
+            checkpoint.read(last)
+        for _ in marks:
+            states.add(checkpoint)
+        states.add(checkpoint)

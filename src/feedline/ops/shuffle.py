@@ -161,6 +161,7 @@ class Shuffle(Node):
     State: ClassVar[Any] = Buffer
     heavy: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
+    restarts: ClassVar[bool] = True
     op: ClassVar[str] = "shuffle"
     input: Node
     buffer_size: int
@@ -222,10 +223,6 @@ class Shuffle(Node):
             if rows is not None:
                 made.put(made.pool.add(rows), None)
         return made
-
-    def taken(self, state: Any) -> list[tuple[Any, int]]:
-        """A pair per epoch."""
-        return [(self.generator, state.taken)]
 
     def holds(self, state: Any) -> tuple[int, int] | None:
         """The buffer."""

@@ -26,8 +26,12 @@ from feedline.structure.block import Block
 class Snapshots:
     """The folder of a dataset's snapshot while it is being written. The first complete one is kept."""
 
-    def __init__(self, path: bytes, compression: str) -> None:
-        self.folder = FolderWriter(path, compression)
+    def __init__(self, path: bytes, compression: str, saved: Any = None) -> None:
+        self.folder = FolderWriter(path, compression, saved)
+
+    def save(self) -> Any:
+        """How far it has been written."""
+        return self.folder.save()
 
     def write(self, block: Block, numbers: Any) -> None:
         """Adds rows to shards."""
@@ -68,9 +72,9 @@ class Snapshot(Written):
         like = self.input.element_spec if has_classes(form(saved.form)[0]) else None
         return plan_for(self.folder, saved, self.reader_func, like)
 
-    def sink(self) -> Snapshots:
+    def sink(self, before: Any = None) -> Snapshots:
         """What writes the folder."""
-        return Snapshots(self.folder, self.compression)
+        return Snapshots(self.folder, self.compression, before)
 
     def write(self, sink: Any, block: Block, number: int) -> tuple[int, Exception | None]:
         """To the shards that the function chooses, which may fail for a row."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from feedline.errors import NotFoundError, OpError
+from feedline.errors import AlreadyExistsError, NotFoundError, OpError
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Block, concat
 
@@ -14,9 +14,10 @@ class Pass:
 
     `rest` are rows still to be written, `due` an error that comes before them. `broken` is an error that ends the pass:
     it comes again and again. `passing` means that nothing is written: the beginning of the input is not at hand.
+    `before` is what had been written when the pass was saved, which it goes on with if that is still there.
     """
 
-    __slots__ = ("broken", "child", "due", "given", "over", "passing", "rest", "sink")
+    __slots__ = ("before", "broken", "child", "due", "given", "over", "passing", "rest", "sink")
 
     def __init__(self) -> None:
         self.child: Any = None
@@ -24,6 +25,7 @@ class Pass:
         self.rest: Block | None = None
         self.due: Exception | None = None
         self.broken: Exception | None = None
+        self.before: Any = None
         self.given = 0
         self.passing = self.over = False
 
@@ -34,15 +36,24 @@ class Pass:
                 held.close()
         self.child = self.sink = None
 
+    def tell_failed(self) -> None:
+        """An error has come to the consumer."""
+        if self.sink is not None and hasattr(self.sink, "tell_failed"):
+            self.sink.tell_failed()
+
     def save(self) -> dict[str, Any]:
-        """Without what was written so far: a pass that is restored goes on without writing, the next one writes."""
-        passing = self.child is None and (self.passing or self.given > 0)
+        """With how far it was written: who restores it goes on with that. Where it is gone, or has been begun anew by
+        others, it goes on without writing, and the next pass writes.
+        """
+        written = self.before if self.sink is None else self.sink.save()
+        passing = self.child is None and written is None and (self.passing or self.given > 0)
         return {
             "child": self.child,
             "rest": self.rest,
             "errors": [self.due, self.broken],
             "given": self.given,
             "flags": [passing, self.over],
+            "written": written,
         }
 
     @classmethod
@@ -52,6 +63,7 @@ class Pass:
         self.child, self.rest, self.given = saved["child"], saved["rest"], saved["given"]
         self.due, self.broken = saved["errors"]
         self.passing, self.over = saved["flags"]
+        self.before = saved["written"]
         return self
 
 
@@ -67,9 +79,10 @@ class Written(Node):
         """A plan that reads what is written, None where that is not complete. Raises where it is not the input's."""
         raise TypeError(f"{type(self).__name__} reads nothing")
 
-    def sink(self) -> Any:
+    def sink(self, before: Any = None) -> Any:
         """What takes rows with `write`, is complete after `finish(spec)`, and gone after `close`; None where nothing is
-        to be written in this pass.
+        to be written in this pass. `before` is what the `save` of one gave, with which this one goes on;
+        `NotFoundError` where it cannot.
         """
         raise TypeError(f"{type(self).__name__} writes nothing")
 
@@ -111,15 +124,26 @@ class Written(Node):
         if state.over:
             return None, state
         if state.child is None and state.sink is None and not state.passing:
-            state.sink = self.sink()
-            state.passing = state.sink is None
-            plan = self.found()  # another pass may have been complete meanwhile
-            if plan is not None:
-                state.close()
-                state.child = pull.open(plan)
+            self._opened(state, pull)
         if state.child is not None:
             return state.child(want), state
         return self._through(state, pull, want), state
+
+    def _opened(self, state: Pass, pull: Pull) -> None:
+        """Begins to write, or goes on where the pass was saved; reads where another one is complete by now."""
+        if state.given:
+            try:
+                state.sink = None if self.found() is not None else self.sink(state.before)
+            except (NotFoundError, AlreadyExistsError):
+                state.sink = None
+            state.before, state.passing = None, state.sink is None
+            return
+        state.sink = self.sink()
+        state.passing = state.sink is None
+        plan = self.found()
+        if plan is not None:
+            state.close()
+            state.child = pull.open(plan)
 
     def _through(self, state: Pass, pull: Pull, want: int) -> Block | None:
         """The input's rows, once they are written."""

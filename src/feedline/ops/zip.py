@@ -6,9 +6,11 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError
+from feedline.ops.nested import apart
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import Face, dataset
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import Tree, flatten
 
@@ -62,7 +64,7 @@ class Zip(Node):
             return None, state
         if outcome is not None:
             raise outcome
-        sides, n = list(state.sides), want
+        sides, n = list(state.sides), want if self._apart else 1
         for i, p in enumerate(pull):
             if sides[i] is None:
                 sides[i] = _next(p, n if self.datasets[i].quiet else min(n, self._sure(i, sides, state.used)))
@@ -73,6 +75,11 @@ class Zip(Node):
             return EMPTY, Sides(tuple(sides), state.used)
         rest = tuple(s.slice(n, s.n) if s.n > n else None for s in sides)
         return self._side_by_side([s.slice(0, n) for s in sides], n), Sides(rest, state.used + n)
+
+    @cached_property
+    def _apart(self) -> bool:
+        """True when it does not matter which input is read first."""
+        return apart(self.datasets)
 
     def _sure(self, i: int, sides: list[Any], used: int) -> int:
         """How many more rows all inputs but number i are known to have, so that as many of its own are not made in

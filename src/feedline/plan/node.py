@@ -214,8 +214,11 @@ class Node:
         raise TypeError(f"{self.op} does not copy its state")
 
     def taken(self, state: Any) -> list[tuple[Any, int]]:
-        """The generators of seeds that the node draws from, and how often it has so far in this iterator."""
-        return []
+        """The generators of seeds that the node draws from, and how often it has so far in this iterator: its own, if
+        it has one, as often as the state's `taken` says.
+        """
+        generator = getattr(self, "generator", None)
+        return [] if generator is None else [(generator, state.taken)]
 
     def loaded(self, state: Any) -> Any:
         """A state that comes from a checkpoint, ready to go on. Raises where that is not possible any more."""

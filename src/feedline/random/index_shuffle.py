@@ -30,7 +30,8 @@ def index_shuffle(index: ArrayLike, seed: Sequence[int] | NDArray[Any], max_inde
     >>> fl.random.index_shuffle(np.arange(10), [1, 2], 9)
     array([5, 0, 1, 4, 3, 6, 9, 8, 7, 2])
 
-    The order is TensorFlow's, but for sizes where TensorFlow loses an element: max_index 2**16, 2**18, 2**20 …
+    The order is TensorFlow's, but for sizes where TensorFlow loses an element: max_index 2**16, 2**18 … 2**58. From
+    2**60 on TensorFlow counts bits in floating point, and so does this: there two indices may go to one place.
     """
     indices = _integers(index, "index")
     limits = _integers(max_index, "max_index")
@@ -40,25 +41,27 @@ def index_shuffle(index: ArrayLike, seed: Sequence[int] | NDArray[Any], max_inde
     # A Python int is an int32, unless it is too large for one.
     dtype = indices.dtype
     if isinstance(index, int):
-        dtype = np.dtype(np.int32 if max(indices.max(), limits.max()) < 2**31 else np.int64)
+        most = max(int(indices.max()), int(limits.max(initial=0)))
+        dtype = np.dtype(np.int32 if most < 2**31 else np.int64 if most < 2**63 else np.uint64)
+    for name, numbers in (("index", indices), ("max_index", limits)):
+        if numbers.size and int(numbers.min()) < 0:
+            raise InvalidArgumentError(f"index_shuffle: {name} must be >= 0 but was {int(numbers.min())}")
     try:
-        wide, limits = np.broadcast_arrays(indices.astype(np.int64), limits.astype(np.int64))
+        wide, limits = np.broadcast_arrays(indices.astype(np.uint64), limits.astype(np.uint64))
     except ValueError:
         raise InvalidArgumentError(
             f"index_shuffle: index of shape {indices.shape} and max_index of shape {limits.shape} do not go together"
         ) from None
-    for wrong, text in (
-        (wide < 0, "index must be >= 0 but was {0}"),
-        (limits < 0, "max_index must be >= 0 but was {1}"),
-        (wide > limits, "max_index must be >= index, but {1} < {0}"),
-    ):
-        if wrong.any():
-            raise InvalidArgumentError("index_shuffle: " + text.format(wide[wrong][0], limits[wrong][0]))
+    wrong = wide > limits
+    if wrong.any():
+        raise InvalidArgumentError(
+            f"index_shuffle: max_index must be >= index, but {limits[wrong][0]} < {wide[wrong][0]}"
+        )
     words = (OP_KEY, int(key[0]), int(key[1]))
-    out = np.empty(wide.shape, np.int64)
+    out = np.empty(wide.shape, np.uint64)
     for limit in np.unique(limits).tolist():
         chosen = limits == limit
-        out[chosen] = permute(wide[chosen], words, limit, OP_ROUNDS)
+        out[chosen] = permute(wide[chosen].view(np.int64), words, limit, OP_ROUNDS).view(np.uint64)
     result = out.astype(dtype)
     return result[()]
 
@@ -80,6 +83,4 @@ def _integers(value: ArrayLike, name: str) -> NDArray[Any]:
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise InvalidArgumentError(f"index_shuffle: {name} must be an integer or a vector of integers, got {value!r}")
-    if array.size and int(array.max()) > np.iinfo(np.int64).max:
-        raise InvalidArgumentError(f"index_shuffle: {name} must be below 2**63, got {int(array.max())}")
     return array

@@ -93,9 +93,12 @@ class FolderWriter:
 
     Shards that have nothing to write at the moment hold no open file: there may be many of them. For a folder at a URL
     the files are written into one here, and sent when they are complete, the manifest last.
+
+    `saved` is what `save` gave: the writer goes on from there. Where that is not to be had any more it is a
+    `NotFoundError`.
     """
 
-    def __init__(self, path: bytes, compression: str) -> None:
+    def __init__(self, path: bytes, compression: str, saved: dict[str, Any] | None = None) -> None:
         here = system_path(path)
         self._sent = here is None
         self._path = path.rstrip(b"/") if here is None else here
@@ -106,8 +109,44 @@ class FolderWriter:
         self._seen = Seen()
         self._shards: dict[int, ElementsWriter] = {}
         self._over = False
+        self._kept = saved is not None
         self._owner = os.getpid()
         self._lock: int | None = None
+        if saved is not None:
+            self._load(saved)
+
+    def save(self) -> dict[str, Any] | None:
+        """How far everything has been written; from now on `close` leaves it there. None where it cannot be kept."""
+        if self._over or self._sent:
+            return None
+        self._kept = True
+        shards = [[number, shard.save()] for number, shard in self._shards.items()]
+        return {"run": self._run if self._made else "", "shards": shards, "form": self._seen.save()}
+
+    def _load(self, saved: dict[str, Any]) -> None:
+        if not saved["run"]:
+            return  # nothing was written
+        folder = b""
+        try:
+            if self._sent or not _RUN.fullmatch(saved["run"]):
+                raise ValueError("it is written elsewhere")
+            folder = os.path.join(self._path, saved["run"].encode())
+            self._run, self._folder, self._made = saved["run"], folder, [folder]
+            with _held(self._path):
+                present = self._present()
+                self._lock = None if present is not None and present.run == self._run else _locked(folder, wait=False)
+            if self._lock is None:
+                raise ValueError("it is gone, or complete, or another writer goes on with it")
+            for number, shard in saved["shards"]:
+                writer = self._new_shard(int(number))
+                with open(os.path.join(folder, _file_name(int(number))), "r+b") as file:
+                    writer.load(shard, file)
+            self._seen.load(saved["form"])
+        except Exception as e:
+            self._unlock()
+            raise NotFoundError(
+                f"what was written to {shown(folder or self._path)} is not what it was when it was saved: {e}"
+            ) from None
 
     def write(self, block: Block, numbers: Array | None = None) -> None:
         """Adds rows: to the shards with these numbers, or all to the first one."""
@@ -177,11 +216,12 @@ class FolderWriter:
                 remote.remove_all(old)
 
     def close(self) -> None:
-        """Removes what was written, unless it was finished."""
+        """Removes what was written, unless it was finished, or saved."""
         if self._over:
             return
         self._over = True
-        if self._owner != os.getpid():  # a forked process has a copy of everything but not the right to remove it
+        # A forked process has a copy of everything but not the right to remove it.
+        if self._owner != os.getpid() or self._kept:
             self._unlock()
             return
         for folder in reversed(self._made):
@@ -213,18 +253,22 @@ class FolderWriter:
     def _shard(self, number: int) -> ElementsWriter:
         if number not in self._shards:
             self._make_folders()
-            name = os.path.join(self._folder, _file_name(number))
-
-            def add(pieces: list[Any]) -> None:
-                try:
-                    file = open(name, "ab", buffering=0)  # noqa: SIM115 - closed below
-                except OSError as e:
-                    raise as_op_error(e, name) from None
-                with file:
-                    append(file, pieces, name)
-
-            self._shards[number] = ElementsWriter(add, self._compression)
+            self._new_shard(number)
         return self._shards[number]
+
+    def _new_shard(self, number: int) -> ElementsWriter:
+        name = os.path.join(self._folder, _file_name(number))
+
+        def add(pieces: list[Any]) -> None:
+            try:
+                file = open(name, "ab", buffering=0)  # noqa: SIM115 - closed below
+            except OSError as e:
+                raise as_op_error(e, name) from None
+            with file:
+                append(file, pieces, name)
+
+        made = self._shards[number] = ElementsWriter(add, self._compression)
+        return made
 
     def _make_folders(self) -> None:
         if self._made:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from feedline.errors import InvalidTypeError
-from feedline.structure.block import Block
+from feedline.structure.block import Block, Objects
 from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorShape, TensorSpec, TypeSpec, general_leaf
 from feedline.structure.types import DType, as_dtype
@@ -97,6 +97,15 @@ class Seen:
             raise InvalidTypeError(f"the elements differ in structure: {e}") from None
         self.specs = [_wider(a, b) for a, b in zip(self.specs, block.leaf_specs(), strict=True)]
         return block
+
+    def save(self) -> Block | None:
+        """No rows, of the structure and specs seen so far."""
+        return None if self.tree is None else Block([Objects([], s) for s in self.specs], 0, self.tree)
+
+    def load(self, saved: Block | None) -> None:
+        """What `save` gave."""
+        if saved is not None:
+            self.tree, self.specs = saved.tree, saved.leaf_specs()
 
     def spec(self, known: Any = None) -> Any:
         """The spec of all rows: no narrower than `known`, where that is one for such rows."""

@@ -22,13 +22,18 @@ Append = Callable[[list[Any]], None]
 
 
 class ElementsWriter:
-    """Gathers rows into blocks and hands their bytes to `append`, in pieces to be written one after another."""
+    """Gathers rows into blocks and hands their bytes to `append`, in pieces to be written one after another.
 
-    def __init__(self, append: Append, compression: str = "", fingerprint: str | None = None) -> None:
+    `mark` tells this file from others of the same name: one that is to be written on must have it.
+    """
+
+    def __init__(self, append: Append, compression: str = "", fingerprint: str | None = None, mark: str = "") -> None:
         self.rows = 0
         self._append = append
         self._compression = compression
         self._about = {"format": FORMAT, "version": VERSION, "compression": compression, "fingerprint": fingerprint}
+        if mark:
+            self._about["mark"] = mark
         self._written = 0
         self._blocks: list[tuple[int, int]] = []
         self._seen = Seen()
@@ -60,6 +65,29 @@ class ElementsWriter:
         self._frame([json.dumps(about).encode()])
         self._frame([LENGTH.pack(start), END])
 
+    def save(self) -> dict[str, Any]:
+        """How far the file has been written, which is as far as there are rows, as plain values and a block."""
+        self._flush()
+        return {"bytes": self._written, "blocks": [list(b) for b in self._blocks], "form": self._seen.save()}
+
+    def load(self, saved: dict[str, Any], file: Any) -> None:
+        """Goes on where `save` was called, if `file`, opened for reading and writing, is the one that was written; cuts
+        off what was written to it later. Raises ValueError or another exception where it is not.
+        """
+        self._written = LENGTH.size + 2 * CHECKSUM.size + len(self._header_text())
+        if _record(file, 0) != self._header_text():
+            raise ValueError("it is another file")
+        for size, rows in saved["blocks"]:
+            if _size(file, self._written) != size or rows < 0:
+                raise ValueError("it has other blocks")
+            self._written += size + LENGTH.size + 2 * CHECKSUM.size
+            self._blocks.append((size, rows))
+            self.rows += rows
+        if self._written != saved["bytes"] or file.seek(0, 2) < self._written:
+            raise ValueError("it ends too early")
+        file.truncate(self._written)
+        self._seen.load(saved["form"])
+
     def _flush(self) -> None:
         if not self._waiting:
             return
@@ -71,7 +99,10 @@ class ElementsWriter:
         self._blocks.append((size, block.n))
 
     def _header(self) -> None:
-        self._frame([json.dumps(self._about).encode()])
+        self._frame([self._header_text()])
+
+    def _header_text(self) -> bytes:
+        return json.dumps(self._about).encode()
 
     def _frame(self, pieces: list[Any]) -> int:
         """Writes pieces as one record; gives its size."""
@@ -84,3 +115,17 @@ class ElementsWriter:
         self._append(framed)
         self._written += sum(memoryview(p).nbytes for p in framed)
         return size
+
+
+def _size(file: Any, offset: int) -> int:
+    """The size of the record that begins at an offset."""
+    file.seek(offset)
+    head = file.read(LENGTH.size + CHECKSUM.size)
+    if len(head) < LENGTH.size + CHECKSUM.size or masked_crc(head[: LENGTH.size]) != CHECKSUM.unpack_from(head, 8)[0]:
+        raise ValueError("no record begins there")
+    return int(LENGTH.unpack_from(head)[0])
+
+
+def _record(file: Any, offset: int) -> bytes:
+    size = _size(file, offset)
+    return file.read(size) if size <= BLOCK_BYTES else b""

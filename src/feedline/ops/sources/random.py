@@ -18,10 +18,11 @@ from feedline.structure.spec import TensorSpec
 
 
 class Drawn(NamedTuple):
-    """The seeds of this iteration, and how many numbers have been drawn."""
+    """The seeds of this iteration, how many numbers have been drawn, and how many pairs of seeds were taken."""
 
     seeds: tuple[int, int] = (0, 0)
     drawn: int = 0
+    taken: int = 1
 
 
 @node
@@ -44,10 +45,14 @@ class Random(Node):
         """Takes the iteration's seeds."""
         return Drawn(self.generator.next())
 
+    def again(self, before: Drawn, state: Drawn) -> Drawn:
+        """Counts the seeds on."""
+        return state._replace(taken=state.taken + before.taken)
+
     def step(self, state: Drawn, pull: Any, want: int) -> tuple[Block | None, Drawn]:
         """The next words."""
         numbers = words(*state.seeds, state.drawn, want).astype(np.int64)
-        return Block([numbers], want, LEAF), Drawn(state.seeds, state.drawn + want)
+        return Block([numbers], want, LEAF), state._replace(drawn=state.drawn + want)
 
     def sampled(self) -> Node:
         """The same numbers from a generator of its own: looking takes no seeds away."""
