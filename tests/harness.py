@@ -322,7 +322,7 @@ def _check_pickled(way: _Way, expect: list[Any], endless: bool) -> None:
 def _functions(plan: Node) -> list[Any]:
     """The user's functions in a plan."""
     values = [getattr(n, f.name) for n in plan.walk() for f in dataclasses.fields(n)]
-    return [v.call if isinstance(v, Function) else v for v in values if isinstance(v, Function) or callable(v)]
+    return [v.given if isinstance(v, Function) else v for v in values if isinstance(v, Function) or callable(v)]
 
 
 def _pickles(function: Any) -> bool:

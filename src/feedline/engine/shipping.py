@@ -275,8 +275,8 @@ class Shipped:
 
     def __call__(self) -> RowWise:
         """The node, in the worker."""
-        for function, (call, signature) in zip(functions_of(self.node), self.functions, strict=True):
-            function.__init__(call, signature)  # type: ignore[misc]
+        for function, made in zip(functions_of(self.node), self.functions, strict=True):
+            function.__init__(*made)  # type: ignore[misc]
         return self.node  # type: ignore[no-any-return]
 
 
@@ -295,11 +295,11 @@ def shipped(made: RowWise) -> bytes:
     """The node as bytes; an error that names what cannot travel."""
     import cloudpickle
 
-    _take_along(f.call for f in functions_of(made))
+    _take_along(f.given for f in functions_of(made))
     try:
         return cloudpickle.dumps(Shipped(made))  # type: ignore[no-any-return]
     except Exception as e:
-        culprit = next(filter(None, (_culprit(f.call) for f in functions_of(made))), "")
+        culprit = next(filter(None, (_culprit(f.given) for f in functions_of(made))), "")
         names = ", ".join(repr(f) for f in functions_of(made))
         raise InvalidArgumentError(
             f"{made.op} at step {made.position}: {names} cannot be sent to another process: {culprit or e}; "

@@ -188,6 +188,15 @@ def map_(
     types for all; shapes may vary. An exception names the function, its line and the element; iteration can go on
     after it.
 
+    As in TensorFlow, the function's variables have the values of the moment when `map` is called, whatever their names
+    are bound to later; so have those of other operators' functions.
+
+    >>> ds = fl.Dataset.range(3)
+    >>> for i in range(3):
+    ...     ds = ds.map(lambda x: x * 10 + i)
+    >>> list(ds)
+    [np.int64(12), np.int64(1012), np.int64(2012)]
+
     With `num_parallel_calls` several calls run at once, and elements are made ready before they are asked for; AUTOTUNE
     finds out how many calls pay. Order and results stay those of one call after the other, unless `deterministic` is
     False: then elements come as they are finished. Threads share the interpreter, so they help functions that wait or

@@ -46,7 +46,7 @@ class Flattened(Node):
     @property
     def user_code(self) -> bool:
         """Unless the function only makes datasets without functions."""
-        return not makes_quiet_datasets(self.function.call)
+        return not makes_quiet_datasets(self.function.seen)
 
     @property
     def perhaps_addressed(self) -> bool:

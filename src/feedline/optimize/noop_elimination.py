@@ -45,7 +45,7 @@ def _does_nothing(node: Take | Skip | Repeat | Shard | Map) -> bool:
         case Shard():  # of files and their names it stays: what one has begun can be shared out among more later
             return node.num_shards == 1 and not isinstance(node.input, (Files, Slices))
     below = node.input  # looked at only where that runs no function of the user's
-    return below.spec_known and is_identity(node.function.call, below.element_spec)
+    return below.spec_known and is_identity(node.function.seen, below.element_spec)
 
 
 def is_identity(function: Any, spec: Any) -> bool:

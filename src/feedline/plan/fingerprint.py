@@ -94,7 +94,7 @@ class _Digests:
             names = [f.name for f in dataclasses.fields(value) if f.compare]
             return f"node {kind}", _pairs({name: getattr(value, name) for name in names})
         if isinstance(value, Function):
-            return "call", (value.call,)
+            return "call", (value.seen,)
         if isinstance(getattr(value, "_plan", None), Node):
             return "dataset", (value._plan,)
         if isinstance(value, np.generic):

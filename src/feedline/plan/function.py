@@ -13,6 +13,7 @@ import numpy as np
 
 from feedline import errors
 from feedline.errors import InvalidTypeError
+from feedline.plan.captured import Captured, Sent
 from feedline.plan.columnar import columnar
 from feedline.plan.elementwise import elementwise
 from feedline.plan.node import RowFailed
@@ -65,29 +66,54 @@ class Function:
     """A callable of the user's, with its place in the source for messages.
 
     A plain tuple element becomes several arguments, any other element one, as in tf.data. What the function returns
-    first fixes the structure and types of all its results.
+    first fixes the structure and types of all its results. Its variables are those of the moment when it was given (see
+    captured.py), unless it is `late`; `sent` are some of them that come from another process.
     """
 
-    __slots__ = ("_columnar", "_columns_ok", "_signature", "_whole", "call", "epochs")
+    __slots__ = ("_captured", "_columnar", "_columns_ok", "_signature", "_whole", "epochs")
 
-    def __init__(self, call: Call, signature: tuple[Tree, list[Any]] | None = None) -> None:
-        self.call = call
+    def __init__(
+        self,
+        call: Call,
+        signature: tuple[Tree, list[Any]] | None = None,
+        sent: Sent | None = None,
+        late: bool = False,
+    ) -> None:
+        self._captured = Captured(call, sent, late)
         self.epochs = Epochs()
-        self._whole = whole_function(call)
-        self._columnar = None if self._whole is not None else columnar(call)
-        self._columns_ok = elementwise(call)
+        self._whole = whole_function(self.seen)
+        self._columnar = None if self._whole is not None else columnar(self.seen)
+        self._columns_ok = elementwise(self.seen)
         self._signature = signature
+
+    @property
+    def given(self) -> Call:
+        """The function as the user gave it."""
+        return self._captured.given
+
+    @property
+    def seen(self) -> Call:
+        """The function to be looked at: its code as it was written, and its variables as they are when it runs."""
+        return self._captured.seen
+
+    @property
+    def call(self) -> Call:
+        """The function to be called. What is known of it is forgotten where it calls others than before."""
+        if not self._captured.holds:
+            self._captured.renew()
+            self._whole = self._columnar = self._columns_ok = None
+        return self._captured.call
 
     @property
     def name(self) -> str:
         """The function's own name."""
-        f = _innermost(self.call)
+        f = _innermost(self.given)
         return getattr(f, "__name__", type(f).__name__)
 
     @property
     def where(self) -> str:
         """File and line of the definition, or an empty string."""
-        code = getattr(_innermost(self.call), "__code__", None)
+        code = getattr(_innermost(self.given), "__code__", None)
         return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
     @property
@@ -133,7 +159,8 @@ class Function:
     def on_row(self, row: Any, index: int | None = None) -> Any:
         """The function's result for one element, which is row `index` of the block at hand."""
         with function_scope(None if index is None else range(index)):
-            return self.call(*row) if type(row) is tuple else self.call(row)
+            call = self.call
+            return call(*row) if type(row) is tuple else call(row)
 
     def on_rows(self, block: Block, until: float = inf) -> tuple[list[Any], Exception | None]:
         """The results for the rows of a block, up to the first that raises, and what it raised. Those that have not
@@ -204,11 +231,12 @@ class Function:
 
     def on_columns(self, block: Block) -> Any:
         """The function's result when it is given whole columns; None where that is not certain to equal row by row."""
+        call = self.call
         if self._columns_ok is None or not self._columns_ok() or not all(map(_is_scalars, block.columns)):
             return None if self._columnar is None else self._columnar(block)
         args = block.tree.unflatten(block.columns)
         try:
-            return self.call(*args) if block.tree.kind is tuple else self.call(args)
+            return call(*args) if block.tree.kind is tuple else call(args)
         except Exception:  # let it happen again, row by row, where it can be blamed on one
             return None
 
@@ -216,7 +244,7 @@ class Function:
         """The results for the first rows of a block, as many as can be had from whole columns; None where there is no
         such way. The row after them, if there is one, is to be had by itself.
         """
-        found = None if self._whole is None else self._whole.columns(block)
+        found = None if self._whole is None or not self._captured.holds else self._whole.columns(block)
         if found is None:
             return None
         done, result = found
@@ -338,20 +366,20 @@ class Function:
         return blamed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Function) and self.call == other.call
+        return isinstance(other, Function) and self._captured == other._captured
 
     def __hash__(self) -> int:
-        return hash(self.call)
+        return hash(self._captured)
 
     def __repr__(self) -> str:
         return f"{self.name} ({self.where})" if self.where else self.name
 
     def __reduce__(self) -> Any:
-        return Function, (self.call,)
+        return Function, (self.given, None, self._captured.sent(), self._captured.late)
 
-    def for_worker(self) -> tuple[Call, Any]:
+    def for_worker(self) -> tuple[Any, ...]:
         """What another process needs to make the same function, which must look alike there what looked alike here."""
-        return self.call, self._signature
+        return self.given, self._signature, self._captured.sent(), self._captured.late
 
 
 def _advice(error: BaseException) -> str:

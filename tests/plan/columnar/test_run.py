@@ -316,14 +316,15 @@ def test_effects_happen_once_per_element() -> None:
     assert seen == [t.encode() for t in text]
 
 
-def test_what_is_read_from_outside_is_what_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_read_from_outside_is_what_it_was_when_the_function_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     function = Function(lambda x, y: x + MEAN)
     first = function.on_columns(arrays(np.float32))
     monkeypatch.setitem(globals(), "MEAN", np.full(3, 100.0, np.float32))
-    second = function.on_columns(arrays(np.float32))
+    assert (function.on_columns(arrays(np.float32)) == first).all()
+    second = Function(lambda x, y: x + MEAN).on_columns(arrays(np.float32))
     assert (second - first == 100 - np.arange(1, 4)).all()
     monkeypatch.setitem(globals(), "MEAN", object())
-    assert function.on_columns(arrays(np.float32)) is None
+    assert Function(lambda x, y: x + MEAN).on_columns(arrays(np.float32)) is None
 
 
 def test_in_a_pipeline() -> None:

@@ -355,7 +355,7 @@ def from_generator(
         raise TypeError(f"{OP}: generator must be a function that returns an iterator, got a {got}")
     signature = _signature(output_types, output_shapes, output_signature)
     given = () if args is None else tuple(leaf_of(a) for a in args)
-    return dataset(Generator(Function(arguments.function(generator, "generator", OP)), signature, given))
+    return dataset(Generator(Function(arguments.function(generator, "generator", OP), late=True), signature, given))
 
 
 def _signature(types: Any, shapes: Any, signature: Any) -> Any:
