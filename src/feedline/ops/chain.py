@@ -11,7 +11,8 @@ from feedline.ops.map import SAMPLES, Map
 from feedline.ops.predicate import answer
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import sample
-from feedline.plan.function import Function, infer
+from feedline.plan.function import Function
+from feedline.plan.inference import infer
 from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, node
 from feedline.plan.pace import late
 from feedline.random.element import Epochs

@@ -14,7 +14,8 @@ from feedline.ops.nested import stand_in
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import sample
-from feedline.plan.function import Function, infer
+from feedline.plan.function import Function
+from feedline.plan.inference import infer
 from feedline.plan.node import Node, Pull, RowFailed, node
 from feedline.structure.block import Block
 

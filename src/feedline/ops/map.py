@@ -11,7 +11,8 @@ from feedline.ops.nested import stand_in
 from feedline.plan import arguments
 from feedline.plan.calls import applied_at
 from feedline.plan.face import F, sample
-from feedline.plan.function import Function, infer
+from feedline.plan.function import Function
+from feedline.plan.inference import infer
 from feedline.plan.node import Parallel, RowFailed, RowWise, node
 from feedline.random.element import Epochs
 from feedline.sharing import cached_property

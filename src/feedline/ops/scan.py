@@ -9,7 +9,8 @@ from feedline.errors import InvalidTypeError
 from feedline.ops.carry import Carry, packed
 from feedline.plan import arguments
 from feedline.plan.face import F, sample
-from feedline.plan.function import Function, infer
+from feedline.plan.function import Function
+from feedline.plan.inference import infer
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
 from feedline.plan.pace import late, soon
 from feedline.sharing import cached_property

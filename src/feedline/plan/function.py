@@ -33,8 +33,8 @@ from feedline.structure.block import (
     spec_of_column,
     take_rows,
 )
-from feedline.structure.nest import LEAF, Tree, flatten, is_structure, map_structure
-from feedline.structure.spec import TensorSpec, TypeSpec, general, type_spec_from_value
+from feedline.structure.nest import LEAF, Tree, flatten, is_structure
+from feedline.structure.spec import TensorSpec, TypeSpec, type_spec_from_value
 from feedline.structure.types import as_dtype
 
 Call = Callable[..., Any]
@@ -500,18 +500,3 @@ def _words(key: Any) -> str:
         return f"a {as_dtype(key).name} array"
     kind, dtype = key
     return f"a {kind.removesuffix('Spec')}" + (f" of {dtype}" if dtype else "")
-
-
-def infer(samples: Sequence[Block]) -> Any:
-    """The spec that fits all sampled blocks. A size of 0 counts as unknown: rather something is empty just now."""
-    spec = samples[0].spec()
-    for block in samples[1:]:
-        merged = general(spec, block.spec())
-        spec = spec if merged is None else merged
-    return map_structure(_never_empty, spec)
-
-
-def _never_empty(spec: Any) -> Any:
-    if not isinstance(spec, TensorSpec) or not spec.shape.rank or 0 not in spec.shape:
-        return spec
-    return TensorSpec([d or None for d in spec.shape], spec.dtype)
