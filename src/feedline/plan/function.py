@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from feedline.errors import InvalidTypeError
 from feedline.plan.captured import Captured, Sent
 from feedline.plan.columnar import columnar
 from feedline.plan.elementwise import elementwise
+from feedline.plan.keeping import VALUES, kept, owner
 from feedline.plan.node import RowFailed
 from feedline.plan.pace import late
 from feedline.plan.whole import whole_function
@@ -33,7 +33,7 @@ from feedline.structure.block import (
     spec_of_column,
     take_rows,
 )
-from feedline.structure.nest import LEAF, Tree, flatten, is_structure
+from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.spec import TensorSpec, TypeSpec, type_spec_from_value
 from feedline.structure.types import as_dtype
 
@@ -169,12 +169,12 @@ class Function:
         results: list[Any] = []
         add, call = results.append, self.call
         unpack = block.tree.kind is tuple
-        own = set() if block.n == 1 else {id(_owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
+        own = set() if block.n == 1 else {id(owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
         with function_scope(results) as scope:
             try:
                 for row in block.rows():
                     result = call(*row) if unpack else call(row)
-                    add(result if type(result) in _VALUES else _kept(result, own))
+                    add(result if type(result) in VALUES else kept(result, own))
                     if scope.used:
                         scope.restart()
                     if late(until):
@@ -206,7 +206,7 @@ class Function:
                     else:
                         if alike:
                             alike, results[:] = False, [tree.unflatten(r) for r in results]
-                        results.append(result if type(result) in _VALUES else _kept(result, set()))
+                        results.append(result if type(result) in VALUES else kept(result, set()))
                     if scope.used:
                         scope.restart()
             except Exception as e:
@@ -389,31 +389,8 @@ def _advice(error: BaseException) -> str:
     return ""
 
 
-# Results that cannot change any more once they are returned.
-_VALUES = frozenset((int, float, bool, str, bytes, type(None), *np.sctypeDict.values()))
-
-
 def _is_scalars(column: Any) -> bool:
     return isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "biuf"
-
-
-def _kept(result: Any, own: set[int]) -> Any:
-    """`result`, safe to be kept while the function is called again: an array that something else refers to as well, so
-    that the function may write into it later, is copied now. Views of the block's own rows (`own`) and read-only arrays
-    need no copy.
-    """
-    if type(result) is np.ndarray:
-        count = _references(result)
-        return result.copy() if _may_change(result, count > _ALONE, own) else result
-    if is_structure(result) or type(result) is list:
-        leaves, tree = flatten(tuple(result) if type(result) is list else result)
-        counts = [_references(v) for v in leaves]
-        for i, (leaf, count) in enumerate(zip(leaves, counts, strict=True)):
-            if type(leaf) is np.ndarray and _may_change(leaf, count > _ALONE_IN_STRUCTURE, own):
-                leaves[i] = leaf.copy()
-        kept = tree.unflatten(leaves)
-        return list(kept) if type(result) is list else kept
-    return result
 
 
 def _leaves_like(tree: Tree, result: Any) -> list[Any] | None:
@@ -424,40 +401,6 @@ def _leaves_like(tree: Tree, result: Any) -> list[Any] | None:
         return list(tree.flatten(tuple(result) if type(result) is list else result))
     except Exception:
         return None
-
-
-def _may_change(array: Array, shared: bool, own: set[int]) -> bool:
-    return (shared or array.base is not None) and array.flags.writeable and id(_owner(array)) not in own
-
-
-def _references(value: Any) -> int:
-    return sys.getrefcount(value)
-
-
-def _measure() -> tuple[int, int]:
-    """How many references an array that was made for us alone has, seen as `_kept` sees it: by itself, in a
-    structure.
-    """
-
-    def alone(result: Any) -> int:
-        return _references(result)
-
-    def in_structure(result: Any) -> int:
-        leaves, _ = flatten(result)
-        (count,) = [_references(v) for v in leaves]
-        return count
-
-    array, structure = np.empty(0), (np.empty(0),)
-    return alone(array), in_structure(structure)
-
-
-_ALONE, _ALONE_IN_STRUCTURE = _measure()
-
-
-def _owner(array: Array) -> Any:
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def _innermost(f: Any) -> Any:

@@ -1,0 +1,67 @@
+"""Results of a function that are kept while it is called again: it may write into an array that it has returned."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from feedline.structure.block import Array
+from feedline.structure.nest import flatten, is_structure
+
+# Results that cannot change any more once they are returned.
+VALUES = frozenset((int, float, bool, str, bytes, type(None), *np.sctypeDict.values()))
+
+
+def kept(result: Any, own: set[int]) -> Any:
+    """`result`, safe to be kept while the function is called again: an array that something else refers to as well, so
+    that the function may write into it later, is copied now. Views of the block's own rows (`own`) and read-only arrays
+    need no copy.
+    """
+    if type(result) is np.ndarray:
+        count = _references(result)
+        return result.copy() if _may_change(result, count > _ALONE, own) else result
+    if is_structure(result) or type(result) is list:
+        leaves, tree = flatten(tuple(result) if type(result) is list else result)
+        counts = [_references(v) for v in leaves]
+        for i, (leaf, count) in enumerate(zip(leaves, counts, strict=True)):
+            if type(leaf) is np.ndarray and _may_change(leaf, count > _ALONE_IN_STRUCTURE, own):
+                leaves[i] = leaf.copy()
+        whole = tree.unflatten(leaves)
+        return list(whole) if type(result) is list else whole
+    return result
+
+
+def _may_change(array: Array, shared: bool, own: set[int]) -> bool:
+    return (shared or array.base is not None) and array.flags.writeable and id(owner(array)) not in own
+
+
+def _references(value: Any) -> int:
+    return sys.getrefcount(value)
+
+
+def _measure() -> tuple[int, int]:
+    """How many references an array that was made for us alone has, seen as `kept` sees it: by itself, in a
+    structure.
+    """
+
+    def alone(result: Any) -> int:
+        return _references(result)
+
+    def in_structure(result: Any) -> int:
+        leaves, _ = flatten(result)
+        (count,) = [_references(v) for v in leaves]
+        return count
+
+    array, structure = np.empty(0), (np.empty(0),)
+    return alone(array), in_structure(structure)
+
+
+_ALONE, _ALONE_IN_STRUCTURE = _measure()
+
+
+def owner(array: Array) -> Any:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
