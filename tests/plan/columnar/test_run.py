@@ -285,7 +285,7 @@ def test_errors_are_those_of_the_first_bad_row() -> None:
 def test_a_bad_row_costs_only_those_near_it(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     on_rows = Function.on_rows
-    monkeypatch.setattr(Function, "on_rows", lambda self, block: calls.append(block.n) or on_rows(self, block))
+    monkeypatch.setattr(Function, "on_rows", lambda self, block, *a: calls.append(block.n) or on_rows(self, block, *a))
     text = ["1.5"] * 5000
     text[3210] = "x"
     ds = fl.Dataset.from_tensor_slices(text).map(lambda s: fl.io.decode_csv(s, [[0.0]])[0]).ignore_errors()
