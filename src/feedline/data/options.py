@@ -236,7 +236,11 @@ class AutotuneOptions(_OptionsBase):
 
     enabled = _option(bool, "Whether AUTOTUNE is tuned while running, None means True.")
     cpu_budget = _option(int, "How many cores tuning may plan for, None means all.")
-    ram_budget = _option(int, "How many bytes of waiting elements tuning may plan for.")
+    ram_budget = _option(
+        int,
+        "How many bytes of elements may wait in buffers and parallel calls, tuned or not, None means a quarter of the "
+        "memory. Each step may hold one element more."
+    )
     autotune_algorithm = _option(
         AutotuneAlgorithm, "How tuning looks for better settings; without effect, there is one way, which climbs."
     )

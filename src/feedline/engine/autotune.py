@@ -59,7 +59,7 @@ class Mean:
 class Tuner:
     """Chooses the number of calls for one step: 0 means that the consumer makes them by itself."""
 
-    def __init__(self, calls: int, settings: Any, cores: int, key: str) -> None:
+    def __init__(self, calls: int, settings: Any, cores: int, key: str, piece: int = RESULT_BYTES) -> None:
         self.asked = calls
         self.calls = 0
         self.tried = False
@@ -72,7 +72,7 @@ class Tuner:
         self.why = "not measured yet"
         self.holds_gil = False
         self.history: list[str] = []
-        self._cores = cores
+        self._cores, self._piece = cores, piece
         self._rest = 1.0
         self._until = 0.0
         self._began = 0.0
@@ -124,9 +124,9 @@ class Tuner:
         aim = self.aim if self.calls else min(self.aim, ALONE_SECONDS)
         rows = CHUNK_ROWS if per_row <= 0 else int(aim / per_row)
         if self.row_bytes.value > 0:
-            rows = min(rows, int(CHUNK_BYTES / self.row_bytes.value))
+            rows = min(rows, int(min(self._piece, CHUNK_BYTES) / self.row_bytes.value))
         if self.result_bytes.value > 0:
-            rows = min(rows, int(RESULT_BYTES / self.result_bytes.value))
+            rows = min(rows, int(min(self._piece, RESULT_BYTES) / self.result_bytes.value))
         return max(1, min(rows, CHUNK_ROWS))
 
     @property

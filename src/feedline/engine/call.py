@@ -8,7 +8,7 @@ from contextlib import suppress
 from time import perf_counter, thread_time
 from typing import Any
 
-from feedline.engine.crew import Pool
+from feedline.engine.crew import Pool, Share
 from feedline.engine.landing import Place, made_in_place
 from feedline.plan.node import RowFailed, RowWise
 from feedline.structure.block import Block
@@ -40,7 +40,7 @@ class Call:
         "on_done",
         "place",
         "rows",
-        "size",
+        "share",
         "slot",
         "started",
         "used",
@@ -53,7 +53,7 @@ class Call:
         self.used = block.n  # how many of the rows it was made for, where it was cut short
         self.failed: BaseException | None = None
         self.started = self.wall = self.cpu = 0.0
-        self.size = block.nbytes
+        self.share: Share | None = None  # of the budget
         self.place: Place | None = None
         self.lent: Any = None  # memory that another process reads
         self.slot = 0  # where another process writes that it has begun
@@ -82,6 +82,8 @@ class Call:
     def finish(self, wall: float, cpu: float) -> None:
         """The outcome is there."""
         self.wall, self.cpu = wall, cpu
+        if self.share is not None and self.rows is not None:
+            self.share.weighed(self.block.nbytes + self.rows.nbytes)
         self.release()
         if self.on_done is not None:
             self.on_done()
@@ -95,11 +97,22 @@ class Call:
     def given_up(self, error: Exception) -> Call:
         """A call in the place of this one that has failed; this one's outcome will be of no interest."""
         late = Call(self.block, self.number, self.draws, self.before, self.offset)
+        late.share, self.share = self.share, None
         late.failed = RowFailed(0, None, error)
         late.handed = True
         late.release()
         self.on_done = None
         return late
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes, about."""
+        return 0 if self.share is None else self.share.size
+
+    def settled(self) -> None:
+        """It does not wait any more."""
+        if self.share is not None:
+            self.share.free()
 
     def row_by_row(self) -> list[Call]:
         """Calls for its rows one by one, each to be handed over when it is the first."""

@@ -119,6 +119,10 @@ def memory() -> int:
     return min(found)
 
 
+UNKNOWN_BYTES = 1 << 24
+"""What an element takes of which nobody knows the size, or a quarter of the budget where that is less."""
+
+
 class Budget:
     """The bytes that may wait in an iterator's buffers all together. Each stage may hold one thing beyond it, so that
     elements always move.
@@ -126,13 +130,16 @@ class Budget:
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit if limit is not None else memory() // 4
+        self.unknown = min(UNKNOWN_BYTES, self.limit // 4)
+        self.piece = max(1, self.limit // 16)
+        """The most bytes that are moved together, where more than one element is."""
         self.held = 0
         self.most = 0
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
     def add(self, n: int) -> None:
         """So many bytes more (fewer where negative) are waiting."""
-        with self._lock:
+        with self.lock:
             self.held += n
             self.most = max(self.most, self.held)
 
@@ -145,6 +152,30 @@ class Budget:
     def spent(self) -> bool:
         """True when nothing more should be made ready."""
         return self.held >= self.limit
+
+
+class Share:
+    """What one thing that waits takes of a budget. How much that is may be known later, and from another thread."""
+
+    __slots__ = ("_budget", "_free", "size")
+
+    def __init__(self, budget: Budget, size: int) -> None:
+        self._budget, self._free, self.size = budget, False, size
+        budget.add(size)
+
+    def weighed(self, size: int) -> None:
+        """It takes so many bytes."""
+        with self._budget.lock:
+            if not self._free:
+                self._budget.add(size - self.size)
+                self.size = size
+
+    def free(self) -> None:
+        """It does not wait any more."""
+        with self._budget.lock:
+            if not self._free:
+                self._free = True
+                self._budget.add(-self.size)
 
 
 class Asking:

@@ -9,7 +9,7 @@ from typing import Any
 
 from feedline.engine.autotune import Tuner
 from feedline.engine.call import Call, Threads, Timed
-from feedline.engine.crew import Closing, forced, may_start_processes
+from feedline.engine.crew import Closing, Share, forced, may_start_processes
 from feedline.engine.input import Input
 from feedline.engine.landing import Landing, Place
 from feedline.engine.prefetch import Ahead
@@ -56,7 +56,7 @@ class Handing(Input):
         self.seeded = inputs.node.takes_shared
         if self.seeded and isinstance(inputs, Ahead):
             inputs.eager = True
-        self.tuner = Tuner(calls, settings, self.crew.cores, self.key)
+        self.tuner = Tuner(calls, settings, self.crew.cores, self.key, self.crew.budget.piece)
         if self._in_processes() or settings.processes:
             # Now, by the thread that makes iterators: a child that is forked while another one imports it never can.
             import feedline.engine.processes  # noqa: F401
@@ -151,7 +151,7 @@ class Handing(Input):
             if self.window:
                 if self.window[0].again:
                     return  # made alone, to see whether it is the one that kills its worker
-                if self.crew.budget.spent or (self.seeded and not self._fed()):
+                if self.crew.budget.left < self._row_cost() or (self.seeded and not self._fed()):
                     return
                 if perf_counter() - began > LONG_PULL and self._any_finished():
                     return
@@ -210,7 +210,7 @@ class Handing(Input):
         chunk = self._chunk(want)
         before = self.inputs.copy() if self.light and not state.skip else None
         began = perf_counter()
-        affordable = self.crew.budget.left / max(1.0, self.tuner.row_bytes.value)
+        affordable = self.crew.budget.left / self._row_cost()
         asked = state.skip or max(1, min(self._at_once(), chunk * (room - len(self.window)), int(affordable)))
         try:
             block = self.inputs(asked)
@@ -242,6 +242,18 @@ class Handing(Input):
         elif seconds > AT_ONCE:
             self.pull_rows = max(1, asked // 2)
 
+    def _result_bytes(self) -> float:
+        """What the result for one row takes, about."""
+        known = self.tuner.result_bytes
+        return known.value if known.count else self.crew.budget.unknown
+
+    def _row_cost(self) -> float:
+        """What one row takes on its way, about."""
+        return max(1.0, self.tuner.row_bytes.value + self._result_bytes())
+
+    def _share(self, block: Block) -> Share:
+        return Share(self.crew.budget, block.nbytes + int(block.n * self._result_bytes()))
+
     def _chunk(self, want: int) -> int:
         if not self.node.settled or self.crew.settings.timeout is not None:
             return 1
@@ -260,7 +272,6 @@ class Handing(Input):
             rows = min(chunk, block.n - start) if landing is None else min(chunk, block.n - start, landing.room(number))
             part = block.slice(start, start + rows) if rows < block.n else block
             made.append(Call(part, number, self.draws, before, offset + start))
-            made[-1].size += int(rows * self.tuner.result_bytes.value)
             if landing is not None:
                 made[-1].place = landing.place(number)
             start += rows
@@ -270,7 +281,7 @@ class Handing(Input):
         else:
             self.window.extend(made)
         for call in made:
-            self.crew.budget.add(call.size)
+            call.share = self._share(call.block)
             self._hand(call)
 
     def _hand(self, call: Call) -> None:

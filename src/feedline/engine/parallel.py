@@ -119,6 +119,8 @@ class Calls(Handing):
             spent = None if cpu is None or timed.seconds > 0.1 * wall else thread_time() - cpu
             self.worked += wall
             self.made += rows
+            if block is not None and block.n and cpu is not None:
+                tuner.result_bytes.add(block.nbytes / block.n)
             if tuner.made_alone(rows, wall, spent) and self.node.settled:
                 self._go(after)
         return block
@@ -186,7 +188,7 @@ class Calls(Handing):
     def _take(self, call: Call) -> None:
         """What a finished call has brought."""
         tuner = self.tuner
-        self.crew.budget.add(-call.size)
+        call.settled()
         self.worked += call.wall
         failed = call.failed
         if failed is None and self.unsettled:
@@ -241,7 +243,8 @@ class Calls(Handing):
             self.error = self.node.blame(RowFailed(0, None, self.workers.death(failed)), call.number)
             return True
         rows = call.row_by_row()
-        self.crew.budget.add(sum(single.size for single in rows))
+        for single in rows:
+            single.share = self._share(single.block)
         self.window.extendleft(reversed(rows))
         return True
 
@@ -322,7 +325,8 @@ class Calls(Handing):
 
     def finish(self) -> bool:
         """Forgets what is on its way."""
-        self.crew.budget.add(-sum(call.size for call in self.window))
+        for call in self.window:
+            call.settled()
         self._dismiss()
         self._idle()
         return True

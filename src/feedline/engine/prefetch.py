@@ -55,9 +55,9 @@ class Ahead(Input):
 
     __slots__ = (
         "__weakref__", "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "crew",
-        "demand", "depth", "eager", "filled", "free", "front", "given", "go_on", "holding", "items", "left", "light",
-        "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack", "slow_down", "slowly",
-        "standing", "starved", "starving", "thread", "threaded", "unit", "waited", "worked",
+        "demand", "depth", "eager", "filled", "free", "front", "given", "go_on", "holding", "items", "largest", "left",
+        "light", "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack", "slow_down",
+        "slowly", "standing", "starved", "starving", "thread", "threaded", "unit", "waited", "worked",
     )
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
@@ -68,9 +68,9 @@ class Ahead(Input):
         self.eager = forced.mode is not None  # always uses a thread
         self.slack = False  # gives the consumer a moment alone before it goes on
         self.slow_down = 0.0
-        self.threaded = False  # whether a thread makes the rows, or made those there were
-        self.lock = threading.RLock()
+        self.threaded, self.lock = False, threading.RLock()  # whether a thread makes the rows, or made those there were
         self.depth = self._chosen_depth()
+        self.largest = min(LARGEST_BYTES, self.crew.budget.piece)
         self.blocks = 0
         self.worked = self.waited = self.slowly = 0.0
         self.left = -inf  # when the consumer left with the last block
@@ -158,7 +158,7 @@ class Ahead(Input):
         self.worked += seconds
         if self._worth_a_thread(block, seconds, away) and self.states[self.slot] == self.node.State():
             if self.free:  # what was asked for at once so far may be made at once in the background
-                self.rows = max(1, min(block.n, LARGEST_ROWS, LARGEST_BYTES * block.n // max(1, block.nbytes)))
+                self.rows = max(1, min(block.n, LARGEST_ROWS, self.largest * block.n // max(1, block.nbytes)))
             self.launch()
         return block
 
@@ -310,7 +310,7 @@ class Ahead(Input):
                 self.parked.put(None)
                 return self.go_on
             queued = len(self.items)
-            if queued == 0 or (queued < max(1, self._deep()) and not self.crew.budget.spent):
+            if queued == 0 or (queued < max(1, self._deep()) and self.crew.budget.left >= self.items[-1].size):
                 return None
             self.filled = True
             self.blocked = True
@@ -353,7 +353,7 @@ class Ahead(Input):
             self.rows = max(1, rows // 2)
         elif seconds < self._long_enough() and 8 * block.n >= rows:  # no step gives less than that for long
             limit = LARGEST_ROWS if self.free or self.node.ahead == AUTOTUNE else max(1, self.depth // 2)
-            self.rows = min(2 * rows, limit, max(1, LARGEST_BYTES * block.n // max(1, block.nbytes)))
+            self.rows = min(2 * rows, limit, max(1, self.largest * block.n // max(1, block.nbytes)))
         if self.rows > self.unit:
             self.rows -= self.rows % self.unit
 

@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
-from feedline.engine.crew import PATIENCE, Closing, Crew, forced
+from feedline.engine.crew import PATIENCE, Closing, Crew, Share, forced
 from feedline.engine.input import MOVING, CappedInput, HoldingInput, Input, blocks, close_state
 from feedline.engine.parallel import Calls
 from feedline.engine.prefetch import Ahead
@@ -115,16 +115,20 @@ class Run:
         """Whether the order of elements must be kept."""
         return wanted if wanted is not None else self.crew is None or self.crew.settings.ordered
 
-    def ask(self, want: int, news: SimpleQueue[None] | None = None) -> Asked | None:
+    def ask(self, want: int, news: SimpleQueue[None] | None = None, size: float | None = None) -> Asked | None:
         """The next block, to be read in the background, if the last one took long enough for that to pay, or somebody
-        waits for news of it.
+        waits for news of it, and there is room for it, which may take so many bytes.
         """
         if self.crew is None:
+            return None
+        budget = self.crew.budget
+        taken = budget.unknown if size is None else int(size)
+        if budget.left < taken:
             return None
         always = news is not None or forced.mode is not None
         if not always and (self.seconds < WORTH_ASKING or not self.crew.asking.pays()):
             return None
-        return Asked(self, self.crew, want, self.moment(), news)
+        return Asked(self, self.crew, want, self.moment(), Share(budget, taken), news)
 
     def nested(self, plan: Node, key: Block | None, within: Node | None = None) -> Run:
         """A run of a plan that a node of this one has opened."""
@@ -302,14 +306,14 @@ class Asked:
     """A block of a nested run that is read in the background, or by whoever wants it first."""
 
     __slots__ = (
-        "_begun", "_block", "_closed", "_crew", "_done", "_error", "_news", "_orphan", "_run", "_want", "finished",
-        "stood",
+        "_begun", "_block", "_closed", "_crew", "_done", "_error", "_news", "_orphan", "_run", "_share", "_want",
+        "finished", "stood",
     )
 
     def __init__(
-        self, run: Run, crew: Crew, want: int, stood: Moment | None, news: SimpleQueue[None] | None = None
+        self, run: Run, crew: Crew, want: int, stood: Moment | None, share: Share, news: SimpleQueue[None] | None = None
     ) -> None:
-        self._run, self._crew, self._want, self._news = run, crew, want, news
+        self._run, self._crew, self._want, self._share, self._news = run, crew, want, share, news
         self.stood = stood  # where the run stood before
         self._begun = threading.Lock()
         self._done = threading.Lock()
@@ -330,6 +334,7 @@ class Asked:
             return
         try:
             self._block = self._run(self._want)
+            self._share.weighed(0 if self._block is None else self._block.nbytes)
         except BaseException as e:
             self._error = e
         self.finished = True
@@ -348,6 +353,7 @@ class Asked:
                 self._done.release()
             elif self._crew.closing:
                 raise Closing
+        self._share.free()
         self._crew.asking.told(self._run.seconds, perf_counter() - began)
         if self._error is not None:
             raise self._error
@@ -365,6 +371,7 @@ class Asked:
         """Closes the child. Where it is being read from, the reader does that when it is done; only the end of an
         iterator waits for it, a moment.
         """
+        self._share.free()
         if not self._begun.acquire(blocking=False):
             self._orphan = child
             child.tell_closing()
@@ -429,6 +436,7 @@ class Cursor:
         per_row = max(1, block.nbytes // block.n)
         large = per_row >= LARGE_STRING and all(map(is_objects, block.columns))
         most = 4 * BLOCK_BYTES if large else BLOCK_BYTES
+        most = most if self.run.crew is None else min(most, self.run.crew.budget.piece)
         limit = max(1, min(self.largest, most // per_row))
         self.want = min(limit, self.want * 4)
         if self.want >= limit:

@@ -200,7 +200,7 @@ class Interleave(Flattened):
         share, news = self._share(s, want) if ahead else left, s.news if s.sloppy else None
         if s.sloppy:
             slot.begin(share, s.calls, s.news)
-            if not slot.at_hand:
+            if not slot.at_hand or (slot.unread and any(other is not None and other.busy for other in s.slots)):
                 self._pass_over(s, slot)
                 return None
         slot.fetch(share, ahead, s.calls, ALL_AHEAD_BYTES // len(s.slots), news)
@@ -218,9 +218,14 @@ class Interleave(Flattened):
 
     def _pass_over(self, s: Cycle, slot: Nested) -> None:
         """It is the turn of the next slot that has something ready, or can be filled; waits until there is one."""
-        if not any(other.at_hand if other is not None else not s.ended for other in s.slots):
-            slot.asked.wait_for_any([other.asked for other in s.slots if other is not None], s.news)
+        asked = next((other.asked for other in s.slots if other is not None and other.asked is not None), None)
+        if asked is not None and not any(self._has_something(s, other) for other in s.slots):
+            asked.wait_for_any([other.asked for other in s.slots if other is not None], s.news)
         s.advance()
+
+    @staticmethod
+    def _has_something(s: Cycle, slot: Nested | None) -> bool:
+        return not s.ended if slot is None else slot.at_hand and not slot.unread
 
     def _reads_ahead(self, s: Cycle, slot: Nested) -> bool:
         """True when a slot may read more than it gives now. Calls that run in parallel do, whatever they are."""

@@ -139,7 +139,7 @@ class Nested:
             self._ask(want, calls, news)
 
     def _ask(self, want: int, calls: int, news: SimpleQueue[None] | None) -> None:
-        self.asked = self.child.ask(want, news)
+        self.asked = self.child.ask(want, news, want * self.row_bytes or None)
         if self.asked is not None:
             self.stood = self.asked.stood
             self.asked.begin(calls)
@@ -166,6 +166,16 @@ class Nested:
     def at_hand(self) -> bool:
         """True when asking for rows does not mean to wait."""
         return self.rest is not None or self.error is not None or self.asked is None or self.asked.finished
+
+    @property
+    def busy(self) -> bool:
+        """True when rows are at hand, or being read."""
+        return self.rest is not None or self.asked is not None
+
+    @property
+    def unread(self) -> bool:
+        """True when it would have to be read by whoever wants rows, though it may be read in the background."""
+        return self.child is not None and not self.busy and self.error is None and not self.seeds
 
     def give(self, n: int) -> Block:
         """The first n rows of those that have been read, or as many as there are."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-AT_ONCE = 1e-3
+AT_ONCE = 2e-3
 """Rows that come within so many seconds are gathered into one block."""
 
 SOON = 10e-3

@@ -52,10 +52,10 @@ class Child(Protocol):
     def __call__(self, want: int) -> Block | None:
         """As `Pull`."""
 
-    def ask(self, want: int, news: SimpleQueue[None] | None = None) -> Any:
-        """Lets the next `want` rows be read in the background, where that pays; else gives None. What it gives has
-        `finished`, `wait()` for the block, and `drop(child)`, which closes the child when it is done. With `news` it
-        does so in any case, and puts something there when they have been read.
+    def ask(self, want: int, news: SimpleQueue[None] | None = None, size: float | None = None) -> Any:
+        """Lets the next `want` rows be read in the background, where that pays and there is room for `size` bytes; else
+        gives None. What it gives has `finished`, `wait()` for the block, and `drop(child)`, which closes the child when
+        it is done. With `news` it does so whether that pays or not, and puts something there when they have been read.
         """
 
     def calls(self, wanted: int | None, most: int) -> int:
