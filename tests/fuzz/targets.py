@@ -19,6 +19,7 @@ import zstandard
 from tests.fuzz import messages, mutate
 from tests.fuzz.files import FILES
 from tests.fuzz.outcomes import Target, outcome, rows
+from tests.fuzz.states import STATES
 
 import feedline as fl
 from feedline import kernels
@@ -179,7 +180,7 @@ def _image(kind: str) -> Target:
     return Target(lambda folder: _pictures()[kind], run, mutate.png if kind == "PNG" else mutate.mutated)
 
 
-# Tensors, elements, states
+# Tensors, elements
 
 
 def tensors(folder: Path) -> list[bytes]:
@@ -238,32 +239,6 @@ def load(data: bytes, folder: Path) -> Any:
     return rows(fl.Dataset.load(saved))
 
 
-def _pipeline() -> Any:
-    words = fl.Dataset.from_tensor_slices(["a", "bb", ""])
-    numbers = fl.Dataset.range(20).shuffle(5, seed=1).batch(3).unbatch().repeat(2)
-    return fl.Dataset.zip((numbers, words.cache().repeat())).interleave(
-        lambda x, y: fl.Dataset.from_tensors((x, y)).repeat(2), cycle_length=2
-    )
-
-
-def states(folder: Path) -> list[bytes]:
-    """Where iterators stand."""
-    made = []
-    for n in (0, 1, 5):
-        with iter(_pipeline()) as elements:
-            for _ in range(n):
-                next(elements)
-            made.append(elements.save())
-    return made
-
-
-def restore(data: bytes, folder: Path) -> Any:
-    """And the elements after it."""
-    with iter(_pipeline()) as elements:
-        elements.restore(data)
-        return [outcome(lambda: next(elements, None)) for _ in range(5)]
-
-
 def compressed(kind: str, pack: Callable[[bytes], bytes]) -> dict[str, Target]:
     """The readers of compressed files."""
     return {
@@ -291,6 +266,6 @@ TARGETS: dict[str, Target] = {
     "parse_tensor": Target(tensors, parse_tensor, mutate.message, twin=False),
     "elements": Target(element_files, read_elements, mutate.framed),
     "load": Target(folders, load, mutate.framed),
-    "iterator state": Target(states, restore, mutate.text, twin=False),
     **FILES,
+    **STATES,
 }

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
 
-from feedline.engine import checkpoint, elastic
+from feedline.engine import checkpoint, elastic, journal
 from feedline.engine import report as reports
 from feedline.engine.crew import Closing, Crew
+from feedline.engine.forms import told_as_damage
 from feedline.engine.report import Report
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, OutOfRangeError
@@ -247,7 +248,8 @@ class Iterator(Generic[T]):
         with self._lock:
             self._must_be_open()
             load: Any = elastic.loads if isinstance(state_dict, (list, tuple)) else checkpoint.loads
-            cursor = load(state_dict, self._run.twin(), strict)
+            with told_as_damage(), journal.kept(self._run.plan):
+                cursor = load(state_dict, self._run.twin(), strict)
             self._run.close()
             self._run, self._cursor = cursor.run, cursor
             self._rows = self._handed_out()

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from feedline.engine.encoding import Decoder, count, counters, counts, encode, generators, outline
+from feedline.engine.forms import damaged, told_as_damage, well_formed
 from feedline.engine.run import Cursor, Run
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidTypeError
 from feedline.plan.face import holding
@@ -165,8 +166,10 @@ def checked(state: Any) -> dict[str, Any]:
         raise FailedPreconditionError(
             f"the state has version {version}, made by {what} to read it. This one reads version {VERSION}"
         )
-    if set(plain) != _KEYS or plain["checksum"] != checksum(plain):
-        raise DataLossError("the iterator state is damaged: its checksum does not fit what it holds")
+    with told_as_damage():
+        if set(plain) != _KEYS or plain["checksum"] != checksum(plain):
+            raise damaged("its checksum does not fit what it holds")
+    well_formed(plain)
     return dict(plain)
 
 
@@ -191,7 +194,7 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: Decode
 
 def _filled(plain: dict[str, Any], run: Run, decoder: Decoder) -> Block | None:
     """Puts the states into a run; gives the elements that have been made but not handed out."""
-    decoder.makers += run.nodes
+    decoder.enter(run)
     for site, step in zip(sites(run.nodes), plain["steps"], strict=True):
         state = run.states[site.slot] = decoder.state(step["state"], run.nodes[site.slot], run)
         waiting = list(step["waiting"])
@@ -204,9 +207,12 @@ def _filled(plain: dict[str, Any], run: Run, decoder: Decoder) -> Block | None:
                 waiting.remove(held)
         for name, (_, _, results) in step["functions"].items():
             like = decoder.value(results, run.nodes[site.slot], run)
-            if like is not None and hasattr(run.nodes[site.slot], name):
-                getattr(run.nodes[site.slot], name).results = like
+            function: Any = getattr(run.nodes[site.slot], name, None)
+            if like is not None and hasattr(function, "results"):
+                function.results = like
     rest: Block | None = decoder.value(plain["rest"], run.plan, run)
+    if rest is not None and not isinstance(rest, Block):
+        raise damaged("rest is no block of elements")
     count(run.plan, plain["counts"])
     return rest
 

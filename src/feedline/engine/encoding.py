@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from feedline import errors
+from feedline.engine import journal
+from feedline.engine.forms import check_block, check_counts, check_fields, check_saved, damaged
+from feedline.engine.reach import Reach
 from feedline.engine.run import Moment, Run
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io import identity, places
@@ -74,6 +77,7 @@ def counts(run: Run, states: list[Any]) -> list[Any]:
 
 def count(plan: Node, counts: list[Any]) -> None:
     """Sets what counts the iterations of a plan."""
+    check_counts(counts)
     for counter, (number, *seeds) in zip(counters(plan), counts, strict=False):
         counter.count = number
         if seeds:  # drawn from the operating system by the process that saved: later epochs go on with them
@@ -211,11 +215,20 @@ def _encode_tree(tree: Tree) -> Any:
 
 
 class Decoder:
-    """Makes of plain values what `encode` made them from. If `strict`, files must be what they were."""
+    """Makes of plain values what `encode` made them from. If `strict`, files must be what they were. Which they may
+    be `reach` knows.
+    """
 
     def __init__(self, strict: bool = True) -> None:
         self.strict = strict
         self.makers: list[Node] = []
+        self.reach = Reach()
+
+    def enter(self, run: Run) -> None:
+        """States of this run are made next."""
+        journal.note(run.plan)
+        self.makers += run.nodes
+        self.reach.plans.append(run.plan)
 
     def rows(self, numbers: Array, node: Node) -> Block:
         """The rows in a state of `node` that come from these places."""
@@ -252,10 +265,17 @@ class Decoder:
                     f"step {node.position}, {node.op}: the state was saved in the middle of something that the step "
                     "does not do as it runs here; restore it with the options it was saved with"
                 )
-            return node.loaded(node.State(**fields))
-        if isinstance(value, dict) and "saved" in value:
-            return node.loaded(node.State.load(self.value(value["saved"], node, run)))
-        return self.value(value, node, run)
+            state = node.State(**fields)
+            check_fields(state, f"step {node.position}, {node.op}")
+            self.reach.check_state(node, state)
+            return node.loaded(state)
+        if isinstance(value, dict) and "saved" in value and hasattr(node.State, "load"):
+            saved = self.value(value["saved"], node, run)
+            check_saved(saved, getattr(node.State, "Saved", None), f"step {node.position}, {node.op}")
+            return node.loaded(node.State.load(saved))
+        if value is not None:
+            raise damaged(f"step {node.position}, {node.op}: its state is none of that step")
+        return None
 
     def value(self, value: Any, node: Node, run: Run) -> Any:
         """The inverse of `encode`, for a value in the state of `node`."""
@@ -270,20 +290,23 @@ class Decoder:
             dtype, shape, raw, scalar, narrow = got
             stored = np.frombuffer(base64.b64decode(raw), as_dtype(narrow).dtype)
             array = stored.astype(as_dtype(dtype).dtype).reshape(shape)
-            return array[()] if scalar else array
+            return array[()] if scalar and not array.ndim else array
         if kind == "strings":
             shape, items = got
             return object_array([base64.b64decode(v) for v in items]).reshape(shape)
         if kind == "block":
             tree, n, columns = got
             leaves = [self._column(c, node, run) for c in columns]
-            return Block(leaves, n, self._tree(tree, node, run))
+            block = Block(leaves, n, self._tree(tree, node, run))
+            check_block(block)
+            return block
         if kind == "places":
-            return self.rows(places.unpacked(got, self.strict), node)
+            return self.rows(places.unpacked(got, self.strict, self.reach.check_file), node)
         if kind == "made":
-            return self.made(places.unpacked(got[0], self.strict), got[1], node)
+            return self.made(places.unpacked(got[0], self.strict, self.reach.check_file), got[1], node)
         if kind == "file":
             name = base64.b64decode(got[0])
+            self.reach.check_name(node, name)
             if self.strict:
                 identity.must_be_same(name, got[1])
             return places.Expected(name, got[1])
@@ -292,7 +315,9 @@ class Decoder:
         if kind == "dict":
             return {self.value(k, node, run): self.value(v, node, run) for k, v in got}
         if kind == "error":
-            return getattr(errors, got[0], errors.UnknownError)(got[1])
+            error: Any = getattr(errors, got[0], None)
+            known = isinstance(error, type) and issubclass(error, OpError)
+            return (error if known else errors.UnknownError)(str(got[1]))
         if kind == "ragged":
             return RaggedTensor.from_row_splits(self.value(got[0], node, run), self.value(got[1], node, run))
         if kind == "sparse":
@@ -301,8 +326,9 @@ class Decoder:
             return Optional.from_value(self.value(got, node, run).element(0))
         if kind == "dataset":
             if "recipe" in got:
-                op, values = got["recipe"]
-                return dataset(from_recipe(op, self.value(values, node, run)))
+                op, values = got["recipe"][0], self.value(got["recipe"][1], node, run)
+                self.reach.check_folder(values)
+                return dataset(from_recipe(op, values))
             return dataset(in_memory(self.value(got, node, run)))
         if kind == "run":
             return self._run(got, node, run)
@@ -310,14 +336,16 @@ class Decoder:
 
     def _run(self, got: Any, node: Node, run: Run) -> Run:
         key = self.value(got[0], node, run)
+        if key is not None:
+            self.reach.check_row(node, key)
         child = run.nested(node.child(key), key, node)
         if outline(child.plan) != got[1]:
             raise FailedPreconditionError(
                 f"the function of {node.op} makes another dataset than when the state was saved: "
                 f"{' → '.join(outline(child.plan))} instead of {' → '.join(got[1])}"
             )
+        self.enter(child)
         count(child.plan, got[3])
-        self.makers += child.nodes
         child.states[:] = [self.state(s, n, child) for s, n in zip(got[2], child.nodes, strict=True)]
         return child
 
@@ -343,6 +371,10 @@ class Decoder:
         return Tree(kind, tuple(self.value(k, node, run) for k in keys), below)
 
 
+_STRUCTURES = ("builtins", "collections", "__main__")
+"""Of Python's own modules these have classes that elements are made of."""
+
+
 def _class_of(name: str) -> type:
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
@@ -350,7 +382,8 @@ def _class_of(name: str) -> type:
         found = getattr(found, part, None)
     # Nothing but what elements are made of: putting an element together calls the class.
     fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
-    if not isinstance(found, type) or not (fields or issubclass(found, (tuple, Mapping))):
+    ours = module in _STRUCTURES or module.partition(".")[0] not in sys.stdlib_module_names
+    if not ours or not isinstance(found, type) or not (fields or issubclass(found, (tuple, Mapping))):
         raise FailedPreconditionError(
             f"the iterator state needs the class {name}, which is not imported here, or no structure"
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from feedline.engine.forms import damaged
 from feedline.engine.report import HOLDS, Stage
 from feedline.plan.node import Node
 from feedline.plan.pull import Shelf
@@ -58,7 +59,9 @@ class Input:
         states, slot = self.states, self.slot
         try:
             block, states[slot] = self.step(states[slot], self.inputs, want)
-        except Exception:
+        except Exception as e:
+            if states[slot] is None:
+                raise damaged(f"step {self.node.position}, {self.node.op}: it was not started") from e
             states[slot] = self.node.after_error(states[slot])
             raise
         return block

@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 from isal import isal_zlib
 
-from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError
+from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError, ResourceExhaustedError
 from feedline.structure.dense import dense
 
 _NO_ZLIB: Any = isal_zlib.error  # a class, which its stub calls an instance
 _WINDOW = {"ZLIB": 15, "GZIP": 31}
+_ZSTD_INPUT = 1 << 12
+_ZSTD_WINDOW = 1 << 27
+MOST_INFLATED = 1 << 31
+"""A string that stands for more bytes is refused: a few kilobytes may stand for gigabytes."""
 _LETTERS = re.compile(rb"[A-Za-z0-9_-]*={0,2}\Z")
 
 
@@ -25,7 +29,8 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
     >>> fl.io.decode_compressed(gzip.compress(b"hello"), "GZIP")
     b'hello'
 
-    A string that is cut off or damaged raises DataLossError. ZSTD needs `feedline[zstd]`.
+    A string that is cut off or damaged raises DataLossError, one that stands for more than 2 GiB, or for more than
+    memory has room for, ResourceExhaustedError. ZSTD needs `feedline[zstd]`.
     """
     unpack = {"": lambda s: s, "ZSTD": _unzstd}.get(compression_type)
     if compression_type in _WINDOW:
@@ -69,21 +74,28 @@ def _each(strings: Any, op: str, change: Callable[[Any], Any]) -> Any:
     for i, string in enumerate(array.ravel().tolist()):
         try:
             out[i] = change(string)
-        except (DataLossError, InvalidArgumentError) as e:
+        except (DataLossError, InvalidArgumentError, ResourceExhaustedError) as e:
             where = f"string {i}: " if array.ndim else ""
             raise type(e)(f"{op}: {where}{e}") from None
+        except MemoryError:
+            raise ResourceExhaustedError(
+                f"{op}: string {i}: memory has no room for what its {len(string)} bytes stand for"
+            ) from None
     return out.reshape(array.shape)[()]
 
 
 def _inflate(kind: str) -> Callable[[Any], Any]:
     def inflate(string: Any) -> Any:
-        parts, rest = [], string
+        parts, rest, room = [], string, MOST_INFLATED + 1
         while rest:
             unpacker = isal_zlib.decompressobj(_WINDOW[kind])
             try:
-                parts.append(unpacker.decompress(rest))
+                parts.append(unpacker.decompress(rest, room))
             except _NO_ZLIB as e:
                 raise DataLossError(f"{len(string)} bytes that are no {kind} data, or damaged: {e}") from None
+            room -= len(parts[-1])
+            if room <= 0:
+                raise _too_large(string, kind)
             if not unpacker.eof:
                 raise DataLossError(f"{kind} data that are cut off, after {len(string)} bytes")
             rest = unpacker.unused_data if kind == "GZIP" else b""  # a file may be several, one after another
@@ -97,17 +109,27 @@ def _unzstd(string: Any) -> Any:
         import zstandard
     except ImportError as e:
         raise ImportError("ZSTD needs zstandard, which is not installed: pip install 'feedline[zstd]'") from e
-    rest, parts = string, []
+    rest, parts, room = string, [], MOST_INFLATED
     while rest:
-        unpacker = zstandard.ZstdDecompressor().decompressobj()
+        unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
         try:
-            parts.append(unpacker.decompress(rest))
+            for start in range(0, len(rest), _ZSTD_INPUT):  # of which each byte may stand for 32 kB
+                parts.append(unpacker.decompress(rest[start : start + _ZSTD_INPUT]))
+                room -= len(parts[-1])
+                if room < 0:
+                    raise _too_large(string, "ZSTD")
+                if unpacker.eof:
+                    break
         except zstandard.ZstdError as e:
             raise DataLossError(f"{len(string)} bytes that are no ZSTD data, or damaged: {e}") from None
         if not unpacker.eof:
             raise DataLossError(f"ZSTD data that are cut off, after {len(string)} bytes")
-        rest = unpacker.unused_data
+        rest = unpacker.unused_data + rest[start + _ZSTD_INPUT :]
     return b"".join(parts)
+
+
+def _too_large(string: Any, kind: str) -> ResourceExhaustedError:
+    return ResourceExhaustedError(f"{len(string)} bytes of {kind} data that stand for more than {MOST_INFLATED} bytes")
 
 
 def _unbase64(string: Any) -> Any:

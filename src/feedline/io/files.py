@@ -42,7 +42,10 @@ _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
     (IsADirectoryError, FailedPreconditionError),
     (NotADirectoryError, FailedPreconditionError),
 )
-_EXHAUSTED = (errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM, getattr(errno, "EDQUOT", errno.ENOSPC))
+_EXHAUSTED = (
+    *(errno.ENOSPC, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+    getattr(errno, "EDQUOT", errno.ENOSPC),
+)
 _HINTS = dict.fromkeys(
     (errno.EMFILE, errno.ENFILE),
     "; open fewer at a time (cycle_length, num_parallel_reads), or raise the limit (ulimit -n)",

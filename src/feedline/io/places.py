@@ -10,7 +10,7 @@ import base64
 import importlib
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,6 +34,9 @@ ROWS = 4096
 COUNTED = 1 << 30
 """So many bytes are read in all to tell the numbers of records in errors."""
 COUNTED_FILES = 4
+MOST_PLACES = 1 << 40
+RATIO = 1040
+"""zlib makes of a byte at most 1,032, and a few."""
 SPARSE = 1 << 18
 """Records that are further apart than this on average are read in small pieces, without what is between them."""
 
@@ -342,31 +345,60 @@ def any_changed(plain: Any) -> bool:
     return any(m[2] == identity.UNKNOWN or f.identity != Identity(*m[:2]) for f, m in zip(files, marks, strict=True))
 
 
-def unpacked(plain: Any, strict: bool = True) -> Array:
-    """The numbers that `packed` described, in the order they had. Files must be what they were, if `strict`."""
+def unpacked(plain: Any, strict: bool = True, check: Callable[[Any, bytes], None] | None = None) -> Array:
+    """The numbers that `packed` described, in the order they had. Files must be what they were, if `strict`; `check` is
+    given how each is read, and its name, before it is touched.
+    """
     n, files, width, data, ranks = plain
-    raw = np.frombuffer(zlib.decompress(base64.b64decode(data)), np.uint8)
-    wide = np.zeros((n, 8), np.uint8)
-    wide[:, :width] = raw[: n * width].reshape(width, n).T
-    steps = wide.ravel().view("<i8").astype(np.int64)
-    if ranks:
-        places, bits = np.zeros(n, np.int64), _bits(n)
-        ones = np.unpackbits(np.frombuffer(base64.b64decode(ranks), np.uint8))[: n * bits].reshape(n, bits)
-        for b in range(bits):
-            places |= ones[:, b].astype(np.int64) << b
-    else:
-        places = np.arange(n)
+    steps, places = _steps(n, width, base64.b64decode(data)), _order(n, base64.b64decode(ranks))
+    if sum(count for *_, count, _ in files) != n or any(count < 1 or first < 0 for *_, count, first in files):
+        raise ValueError("places of rows that do not fit their files")
     ordered = np.empty(n, np.int64)
     at = 0
     for recipe, name_, mark, count, first in files:
         name = base64.b64decode(name_)
+        if check is not None:
+            check(_tuples(recipe), name)
         if strict:
             identity.must_be_same(name, mark)
         base = base_of(_as_now(_tuples(recipe), name, mark))
-        assert base is not None
-        ordered[at : at + count] = base + first + np.cumsum(steps[at : at + count])
+        offsets = first + np.cumsum(steps[at : at + count])
+        if base is None or steps[at] or int(offsets[-1]) >= 1 << SHIFT:
+            raise ValueError(f"places beyond the end of {shown(name)}")
+        ordered[at : at + count] = base + offsets
         at += count
     return ordered[places]
+
+
+def _steps(n: int, width: int, packed: bytes) -> Array:
+    """The steps from each place to the next. No more is unpacked than so many take, and they take it."""
+    if not 0 <= n <= MOST_PLACES or not 1 <= width <= 8 or n * width > len(packed) * RATIO:
+        raise ValueError(f"{n} places in {len(packed)} bytes")
+    unpacker = zlib.decompressobj()
+    raw = unpacker.decompress(packed, n * width + 1)
+    if len(raw) != n * width or not unpacker.eof:
+        raise ValueError(f"{n} places of {width} bytes in other than {n * width} bytes")
+    wide = np.zeros((n, 8), np.uint8)
+    wide[:, :width] = np.frombuffer(raw, np.uint8).reshape(width, n).T
+    steps = wide.ravel().view("<i8").astype(np.int64)
+    if n and (int(steps.min()) < 0 or float(steps.sum(dtype=np.float64)) >= 1 << 62):
+        raise ValueError("places that go backwards")
+    return steps
+
+
+def _order(n: int, ranks: bytes) -> Array:
+    """The order that the places had; none given means that they were rising."""
+    if not ranks:
+        return np.arange(n)
+    places, bits = np.zeros(n, np.int64), _bits(n)
+    if len(ranks) != -(-n * bits // 8):
+        raise ValueError(f"the order of {n} places in {len(ranks)} bytes")
+    ones = np.unpackbits(np.frombuffer(ranks, np.uint8))[: n * bits].reshape(n, bits)
+    for b in range(bits):
+        places |= ones[:, b].astype(np.int64) << b
+    if int(places.max(initial=0)) >= n or int(np.bincount(places, minlength=n).max(initial=0)) > 1:
+        raise ValueError("an order in which a place comes twice")
+    return places
 
 
 def _as_now(recipe: tuple[Any, ...], name: bytes, mark: Sequence[int]) -> File:

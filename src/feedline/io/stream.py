@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from feedline import kernels
-from feedline.errors import DataLossError, InvalidArgumentError, OpError
+from feedline.errors import DataLossError, InvalidArgumentError, OpError, ResourceExhaustedError
 from feedline.io.ahead import EARLY_DEPTH, Ahead
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
@@ -37,6 +37,9 @@ STEADY = 4
 
 MOST_THREADS = 4
 """Large records are read by no more threads at once: memory has no room for more."""
+
+MOST_LINE = 1 << 30
+"""No line of a text is longer: who looks for its end gives up there, as in a file that has no line ends."""
 
 AUTO = "AUTO"
 
@@ -106,7 +109,13 @@ class Stream:
         if self.end - at < need and not self.ended:
             if isinstance(self._file, Ahead) and self._file.forked:
                 self._restart()
-            self._extend(at, need)
+            try:
+                self._extend(at, need)
+            except MemoryError:
+                self._base, self._data, self.ended = at, b"", True
+                self.failure = ResourceExhaustedError(
+                    f"{shown(self.name)}: {need} bytes from byte {at} on belong together, and memory has no room"
+                )
         return self._data, at - self._base
 
     def view(self, at: int, need: int) -> memoryview:

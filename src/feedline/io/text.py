@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from feedline import kernels
+from feedline.errors import ResourceExhaustedError
+from feedline.io.files import shown
 from feedline.io.reader import END, Place, Read, Reader, strings
+from feedline.io.stream import MOST_LINE
 from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
 
@@ -34,6 +37,8 @@ class TextLineReader(Reader):
         i = place.number - self._first.number
         if not (0 <= i < len(self._offsets) - 1 and self._shift(i) == place.offset):
             data, start = self._lines_at(place.offset)
+            if len(data) - start > MOST_LINE and data.find(b"\n", start) < 0:
+                return Read(None, None, self._too_long(place))
             self._offsets = kernels.line_offsets(data, start, max(want, AHEAD))
             if len(self._offsets) == 1:
                 return self._tail(place, data[start:])
@@ -54,9 +59,15 @@ class TextLineReader(Reader):
         while True:
             data, start = self._stream.window(offset, need)
             have = len(data) - start
-            if have < need or data.find(b"\n", start + searched) >= 0:
+            if have < need or have > MOST_LINE or data.find(b"\n", start + searched) >= 0:
                 return data, start
-            need, searched = 2 * have + 1, have
+            need, searched = min(2 * have, MOST_LINE) + 1, have
+
+    def _too_long(self, place: Place) -> ResourceExhaustedError:
+        return ResourceExhaustedError(
+            f"{shown(self._stream.name)}, line {place.number} (byte {place.offset}): it has more than {MOST_LINE} "
+            "bytes; is this a file of lines?"
+        )
 
     def _tail(self, place: Place, data: bytes) -> Read:
         """What is after the last line end: a line of its own unless there is nothing but `\\r`."""

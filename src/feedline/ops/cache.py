@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -99,6 +99,13 @@ class Pass:
     def __init__(self, rows: Rows, at: int | None, complete: bool) -> None:
         self.rows, self.at, self.complete = rows, at, complete
 
+    class Saved(TypedDict):
+        """What `save` gives."""
+
+        rows: list[Block]
+        at: int | None
+        complete: bool
+
     def save(self) -> dict[str, Any]:
         """With all rows: they might come out otherwise when the input is run again."""
         self.rows.join()
@@ -109,6 +116,8 @@ class Pass:
         """The state that `save` described."""
         rows = Rows(saved["rows"])
         rows.join()
+        if saved["at"] is not None and not 0 <= saved["at"] <= sum(block.n for block in saved["rows"]):
+            raise ValueError(f"a cache stands at row {saved['at']}, and has fewer")
         return cls(rows, saved["at"], saved["complete"])
 
 
@@ -116,6 +125,8 @@ class Passes:
     """Loads the states of one cache. A complete pass fills it, since the next one may begin without another look at
     that state.
     """
+
+    Saved = Pass.Saved
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory

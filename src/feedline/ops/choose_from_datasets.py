@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError
 from feedline.ops.nested import apart, enough, seeds_in
 from feedline.ops.sources.random import Random
 from feedline.plan.arguments import boolean, plan_of
@@ -73,6 +73,15 @@ class Choose(Node):
             p.start()
         k = len(self.datasets)
         return Chosen(rests=(None,) * k, errors=(None,) * k, ended=(False,) * k)
+
+    def loaded(self, state: Chosen) -> Chosen:
+        """Something for each input, and choices among them."""
+        k, choices = len(self.datasets), state.choices
+        if choices is not None and (choices.ndim != 1 or choices.dtype.kind != "i" or not len(choices)):
+            raise DataLossError(f"the iterator state is damaged: {self.op} (step {self.position}) with other choices")
+        if not len(state.rests) == len(state.errors) == len(state.ended) == k:
+            raise DataLossError(f"the iterator state is damaged: {self.op} (step {self.position}) of other inputs")
+        return state
 
     @property
     def takes_seeds_ahead(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
@@ -39,6 +39,14 @@ class Flattening:
         for nested in (self.nested, *self.begun):
             if nested is not None:
                 nested.tell_failed()
+
+    class Saved(TypedDict):
+        """What `save` gives."""
+
+        nested: list[Any] | None
+        begun: list[list[Any]]
+        taken: int
+        error: Exception | None
 
     def save(self) -> dict[str, Any]:
         """As plain values."""

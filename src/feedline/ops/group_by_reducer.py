@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -78,6 +78,13 @@ class Folded:
         self.read = 0
         self.ended = False
         self.order: list[int] = []
+
+    class Saved(TypedDict):
+        """What `save` gives."""
+
+        states: dict[int, Block]
+        rest: Block | None
+        at: list[Any]
 
     def save(self) -> dict[str, Any]:
         """As plain values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -58,6 +58,15 @@ class Groups:
         if self.child is not None:
             self.child.close()
             self.child = None
+
+    class Saved(TypedDict):
+        """What `save` gives."""
+
+        rows: dict[int, Block]
+        sizes: dict[int, int]
+        child: Any
+        rest: Block | None
+        at: list[Any]
 
     def save(self) -> dict[str, Any]:
         """As plain values."""

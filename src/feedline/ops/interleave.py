@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from feedline.errors import InvalidArgumentError
 from feedline.ops.nested import Flattened, Nested, enough
@@ -95,6 +95,14 @@ class Cycle:
             if slot is not None:
                 slot.tell_failed()
 
+    class Saved(TypedDict):
+        """What `save` gives."""
+
+        slots: list[list[Any] | None]
+        numbers: list[int]
+        flags: list[bool]
+        error: Exception | None
+
     def save(self) -> dict[str, Any]:
         """As plain values."""
         return self._plain([slot and slot.save() for slot in self.slots])
@@ -121,6 +129,8 @@ class Cycle:
         """The state that `save` described."""
         self = cls([None if slot is None else Nested.load(slot) for slot in saved["slots"]])
         self.at, self.given, self.taken = saved["numbers"]
+        if not 0 <= self.at < max(1, len(self.slots)) or self.given < 0 or self.taken < 0:
+            raise ValueError(f"an interleave of {len(self.slots)} datasets stands at {saved['numbers']}")
         self.ended, self.filled = saved["flags"]
         self.error = saved["error"]
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from queue import SimpleQueue
+from types import NoneType
 from typing import Any, ClassVar
 
 from feedline.errors import InvalidTypeError
@@ -14,6 +15,7 @@ from feedline.plan.face import Face, dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.node import Node, RowFailed, node
 from feedline.plan.pace import AT_ONCE, SOON, late
+from feedline.plan.reach import OpensPlans
 from feedline.structure.block import Block, concat, pack
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import DatasetSpec, general
@@ -26,7 +28,7 @@ SAMPLES = 4
 
 
 @node
-class Flattened(Node):
+class Flattened(Node, OpensPlans):
     """The rows of the datasets that a function of the user's makes from the input's rows."""
 
     heavy: ClassVar[bool] = True
@@ -226,6 +228,8 @@ class Nested:
     def load(cls, saved: list[Any]) -> Nested:
         """What `save` described."""
         child, rest, error = saved
+        if not isinstance(rest, (Block, NoneType)) or not isinstance(error, (Exception, NoneType)):
+            raise TypeError(f"rows of a nested dataset are {rest!r}, and its error is {error!r}")
         return cls(child, None if child is None else child.plan, error, rest)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -43,6 +43,12 @@ class Saving:
         """Removes what is not complete."""
         if self.writer is not None:
             self.writer.close()
+
+    class Saved(TypedDict):
+        """What `save` gives."""
+
+        written: dict[str, Any] | None
+        rows: int
 
     def save(self) -> dict[str, Any]:
         """As plain values."""

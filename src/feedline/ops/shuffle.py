@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
 from feedline import kernels
-from feedline.errors import FailedPreconditionError, InvalidArgumentError
+from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
 from feedline.ops.rows import Pool, Still
 from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
@@ -104,6 +104,17 @@ class Buffer:
             ring[held % size] = self.ring[held % len(self.ring)]
         self.ring = ring
 
+    class Saved(TypedDict):
+        """What `save` gives."""
+
+        seeds: tuple[int, int]
+        drawn: int
+        epoch: int
+        flags: list[bool]
+        error: Exception | None
+        slices: list[list[Any]]
+        rows: Block | None
+
     def save(self) -> dict[str, Any]:
         """As plain values: the rows stand in the order of their positions."""
         return Held(self, self.ring, self.pool).save()
@@ -117,9 +128,14 @@ class Buffer:
         self.error = saved["error"]
         self.slices = deque([int(s), int(e), bool(c)] for s, e, c in saved["slices"])
         rows = saved["rows"]
+        ends = [0, *(int(e) for _, e, _ in self.slices)]
+        held = ends[-1]
+        if any(s != end for (s, _, _), end in zip(self.slices, ends, strict=False)) or ends != sorted(ends):
+            raise ValueError(f"the rows of a shuffle at {[tuple(part) for part in self.slices]}")
+        if held > (0 if rows is None else rows.n):
+            raise ValueError(f"a shuffle holds {held} rows, and there are fewer")
         if rows is not None:
             numbers = self.pool.add(rows)
-            held = int(self.slices[-1][1]) if self.slices else 0
             self.ring = np.empty(max(16, held), np.int64)
             self.ring[:held] = numbers[:held]
             self.pending = numbers[held:]
@@ -167,6 +183,14 @@ class Shuffle(Node):
     buffer_size: int
     generator: SeedGenerator
     count: int = 1
+
+    def loaded(self, state: Buffer) -> Buffer:
+        """It holds no more rows than it may."""
+        if state is not None and self.buffer_size > 0 and state.count > self.buffer_size:
+            raise DataLossError(
+                f"the iterator state is damaged: shuffle({self.buffer_size}) (step {self.position}) holds {state.count}"
+            )
+        return state
 
     def cardinality(self) -> int:
         """As many as the input, times the epochs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -27,6 +27,12 @@ class Seen:
     def __init__(self, keys: Iterable[Any] = (), error: Exception | None = None) -> None:
         self.keys = set(keys)
         self.error = error
+
+    class Saved(TypedDict):
+        """What `save` gives."""
+
+        keys: list[Any]
+        error: Exception | None
 
     def save(self) -> dict[str, Any]:
         """The keys as a list."""

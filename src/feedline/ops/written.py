@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from feedline.errors import AlreadyExistsError, NotFoundError, OpError
 from feedline.plan.node import EMPTY, Node, Pull, node
@@ -40,6 +40,16 @@ class Pass:
         """An error has come to the consumer."""
         if self.sink is not None and hasattr(self.sink, "tell_failed"):
             self.sink.tell_failed()
+
+    class Saved(TypedDict):
+        """What `save` gives."""
+
+        child: Any
+        rest: Block | None
+        errors: list[Exception | None]
+        given: int
+        flags: list[bool]
+        written: dict[str, Any] | None
 
     def save(self) -> dict[str, Any]:
         """With how far it was written: who restores it goes on with that. Where it is gone, or has been begun anew by

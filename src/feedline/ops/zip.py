@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import DataLossError, InvalidArgumentError
 from feedline.ops.nested import apart
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import Face, dataset
@@ -54,6 +54,13 @@ class Zip(Node):
         for p in pull:
             p.start()
         return Sides((None,) * len(pull))
+
+    def loaded(self, state: Sides) -> Sides:
+        """One side for each input."""
+        known = (side in (None, END) or isinstance(side, (Block, Exception)) for side in state.sides)
+        if len(state.sides) != len(self.datasets) or not all(known):
+            raise DataLossError(f"the iterator state is damaged: zip (step {self.position}) of {state.sides!r}")
+        return state
 
     def step(self, state: Sides, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Sides]:
         """Gets every input to the same row, then gives as many rows as all have. A row that fails is kept in the state

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import hashlib
 import json
 import os
-import tempfile
 from typing import Any
 
-from feedline.errors import DataLossError, FailedPreconditionError, NotFoundError
+from feedline import drafts
+from feedline.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    NotFoundError,
+    OpError,
+    ResourceExhaustedError,
+    op_class,
+)
 
 VERSION = 2
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class Checkpoint:
@@ -47,19 +55,11 @@ class Checkpoint:
         path = os.fspath(file_prefix)
         saved = {name: json.loads(thing.save()) for name, thing in self._objects.items()}
         text = json.dumps({"feedline_checkpoint": VERSION, "objects": saved, "checksum": _checksum(saved)})
-        folder = os.path.dirname(os.path.abspath(path))
-        handle, draft = tempfile.mkstemp(prefix=os.path.basename(path) + ".", suffix=".part", dir=folder)
         try:
-            with os.fdopen(handle, "w") as f:
-                f.write(text)
-                f.flush()
-                os.fsync(f.fileno())
-            os.replace(draft, path)
-            _sync_folder(folder)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(draft)
-            raise
+            _write(os.fsencode(path), text.encode())
+        except OSError as e:
+            kind = ResourceExhaustedError if e.errno in _FULL else op_class(type(e))
+            raise kind(f"Checkpoint: {path} cannot be written: {e.strerror or e}") from None
         return path
 
     def save(self, file_prefix: str | os.PathLike[str]) -> str:
@@ -71,13 +71,15 @@ class Checkpoint:
         """Puts everything where the file says it was."""
         path = os.fspath(save_path)
         try:
-            with open(path) as f:
-                found = json.load(f)
+            with open(path, "rb") as f:
+                found = json.loads(f.read())
             version, objects = found["feedline_checkpoint"], found["objects"]
             stored = found.get("checksum")
         except FileNotFoundError:
             raise NotFoundError(f"Checkpoint: there is no file {path}") from None
-        except (ValueError, TypeError, KeyError, AttributeError) as e:
+        except OSError as e:
+            raise op_class(type(e))(f"Checkpoint: {path} cannot be read: {e.strerror or e}") from None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
             raise DataLossError(f"Checkpoint: {path} is no checkpoint, or it is damaged: {e}") from None
         if version != VERSION:
             raise FailedPreconditionError(
@@ -91,8 +93,22 @@ class Checkpoint:
                 raise FailedPreconditionError(
                     f"Checkpoint: {path} holds nothing under {name!r}, only {', '.join(sorted(objects)) or 'nothing'}"
                 )
+        self._restore(objects, path)
+
+    def _restore(self, objects: dict[str, Any], path: str) -> None:
+        """Restores all of them, or none: those before one whose state is refused go back to where they were."""
+        before: list[tuple[Any, bytes]] = []
         for name, thing in self._objects.items():
-            thing.restore(json.dumps(objects[name]).encode())
+            try:
+                now = thing.save() if len(self._objects) > 1 else b""
+                thing.restore(json.dumps(objects[name]).encode())
+                before.append((thing, now))
+            except Exception as e:
+                for other, state in before:
+                    other.restore(state)
+                if type(e).__module__ == OpError.__module__ and isinstance(e, OpError):
+                    raise type(e)(f"Checkpoint: {path}, {name!r}: {e}") from e
+                raise
 
     restore = read
 
@@ -101,11 +117,15 @@ def _checksum(objects: Any) -> str:
     return hashlib.blake2b(json.dumps(objects, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
-def _sync_folder(folder: str) -> None:
-    """Brings the name of a file that was moved here to the disk; some systems cannot, and need not."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _write(path: bytes, data: bytes) -> None:
+    file, draft = drafts.opened(path)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+        os.fsync(file.fileno())
+        drafts.moved(file, draft, path)
+    except BaseException:
+        drafts.removed(file, draft)
+        raise
+    drafts.sync_folder(os.path.dirname(os.path.abspath(path)))

@@ -11,6 +11,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError
 from feedline.io.csv.columns import Column
+from feedline.io.csv.records import MOST_RECORD
 from feedline.io.files import shown
 from feedline.io.stream import Stream
 from feedline.structure import types
@@ -80,9 +81,20 @@ def _body(files: Sequence[bytes], dialect: Dialect, width: int, header: bool, op
 def _rows(file: bytes, dialect: Dialect, op: str) -> Iterator[list[str]]:
     stream = Stream(file, dialect.compression)
     quoting: Any = csv.QUOTE_MINIMAL if dialect.quotes else csv.QUOTE_NONE
+    read = [0]
+
+    def text() -> Iterator[str]:
+        for line in _lines(stream, op):
+            read[0] += 1
+            yield line.decode(dialect.encoding)
+
     try:
-        lines = (line.decode(dialect.encoding) for line in _lines(stream))
-        yield from csv.reader(lines, delimiter=dialect.delimiter, quoting=quoting)
+        yield from csv.reader(text(), delimiter=dialect.delimiter, quoting=quoting)
+    except UnicodeDecodeError as e:
+        raise InvalidArgumentError(
+            f"{op}: the types of the columns cannot be told: {shown(file)}, line {read[0]} is no {dialect.encoding} "
+            f"({e.reason} at byte {e.start} of it); give column_defaults, or the encoding"
+        ) from None
     except csv.Error as e:
         raise InvalidArgumentError(f"{op}: {shown(file)} cannot be read: {e}") from None
     finally:
@@ -91,7 +103,7 @@ def _rows(file: bytes, dialect: Dialect, op: str) -> Iterator[list[str]]:
         raise stream.failure
 
 
-def _lines(stream: Stream) -> Iterator[bytes]:
+def _lines(stream: Stream, op: str) -> Iterator[bytes]:
     """The lines of a file with their line ends."""
     offset, need = 0, 1
     while True:
@@ -104,7 +116,12 @@ def _lines(stream: Stream) -> Iterator[bytes]:
             yield line
             offset, need = offset + len(line), 1
         else:
-            need = 2 * (len(data) - start) + 1
+            have = len(data) - start
+            if have > MOST_RECORD:
+                raise InvalidArgumentError(
+                    f"{op}: {shown(stream.name)}, byte {offset}: a line of more than {MOST_RECORD} bytes"
+                )
+            need = min(2 * have, MOST_RECORD) + 1
 
 
 def _least(text: str, at_least: int) -> int:

@@ -18,8 +18,13 @@ from feedline.structure.types import DType, as_dtype
 AHEAD = 256
 """How many records are read at once, where fewer are wanted: rows that lie ready cost a tenth of a call for each."""
 
+MOST_RECORD = 1 << 26
+"""No record is longer: a quote that is never closed would make one of all the rest of the file."""
+
 _CUT = 1
+_TOO_LONG = -1
 _PROBLEMS = {
+    _TOO_LONG: f"it has more than {MOST_RECORD} bytes, so a quote in it may not be closed; the rest is not read",
     2: "a field that is not in quotes has a quote in it",
     4: "the file ends inside a field in quotes",
 }
@@ -103,7 +108,7 @@ class CsvReader(Reader):
             _, ends, stop, at, text, offset = self._records(0, 1, self._header)
             if stop:
                 bad = self._error(place, f"in the header, {self._problem(stop, at, text)}")
-                return Read(None, Place(offset), bad)
+                return Read(None, None if offset is None else Place(offset), bad)
             if not len(ends):
                 return Read(None, None, self._stream.failure or self._error(place, "there is no header"))
         i = self._held.row_at(offset, number)
@@ -113,7 +118,8 @@ class CsvReader(Reader):
             if not n and not stop:
                 return END if self._stream.failure is None else Read(None, None, self._stream.failure)
             if not n:
-                return Read(None, Place(after, number + 1), self._error(place, self._problem(stop, at, text)))
+                bad = self._error(place, self._problem(stop, at, text))
+                return Read(None, None if after is None else Place(after, number + 1), bad)
             # Read-only, since who goes back to an earlier place gets the same rows again.
             starts = np.concatenate([[offset], ends[:-1]])
             rows = Block([read_only(c) for c in columns], n, flat(len(columns)), self.origin(0, starts))
@@ -133,7 +139,10 @@ class CsvReader(Reader):
             columns, ends, stop, at, text, after = kernels.csv_records(data, start, want, final, *fields)
             if stop != _CUT or len(ends) or self._stream.ended:
                 return columns, ends + (offset - start), 0 if stop == _CUT else stop, at, text, offset - start + after
-            need = 2 * (len(data) - start)
+            have = len(data) - start
+            if have > MOST_RECORD:
+                return columns, ends, _TOO_LONG, at, text, None
+            need = min(2 * have, MOST_RECORD) + 1
 
     def _problem(self, stop: int, at: int, text: bytes) -> str:
         return _PROBLEMS.get(stop) or problem(stop, at, text, self._form.columns)

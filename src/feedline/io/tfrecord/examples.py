@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from feedline import drafts
 from feedline.errors import CancelledError, InvalidArgumentError, InvalidTypeError, OpError
 from feedline.io import remote
 from feedline.io.files import as_op_error, as_path, shown, system_path
@@ -196,9 +197,8 @@ class _Shard:
                 number, draft = tempfile.mkstemp(prefix="feedline-")
                 self.draft, self._file = os.fsencode(draft), os.fdopen(number, "wb", buffering=0)
             else:
-                self.draft = self._here + f".{os.urandom(4).hex()}.part".encode()
                 os.makedirs(os.path.dirname(self._here) or b".", exist_ok=True)
-                self._file = open(self.draft, "xb", buffering=0)  # noqa: SIM115 - closed by finish and discard
+                self._file, self.draft = drafts.opened(self._here)
         except OSError as e:
             raise as_op_error(e, path) from None
 
@@ -212,14 +212,13 @@ class _Shard:
         if self._compressor is not None:
             rest, self._compressor = self._compressor.finish(), None
             self.write(rest)
-        self._file.close()
 
     def place(self) -> None:
         """Puts the draft to where the file is to be."""
         if self._here is None:
             remote.send(self.draft, self.path)
         else:
-            os.replace(self.draft, self._here)
+            drafts.moved(self._file, self.draft, self._here)
         self._placed = True
 
     def take_back(self) -> None:
@@ -229,10 +228,8 @@ class _Shard:
                 remote.remove_all(self.path)
 
     def discard(self) -> None:
-        """Removes the draft."""
-        self._file.close()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.draft)
+        """Removes the draft, unless it was placed."""
+        drafts.removed(self._file, self.draft)
 
 
 class _Output:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from feedline import kernels
+from feedline import drafts, kernels
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
 from feedline.io.compressed import zstandard
 from feedline.io.files import as_op_error, as_path, open_to_write, system_path
@@ -203,7 +203,7 @@ class TFRecordWriter:
         here = system_path(self._path)
         self._final = self._path if here is None else here
         draft = atomic and here is not None  # at a URL there is nothing before it is complete
-        self._draft = self._final + f".{os.urandom(4).hex()}.part".encode() if draft else None
+        self._draft: bytes | None = None
         self._compressor = options._compressor()
         self._gathered = _GATHERED
         self._written = 0
@@ -218,7 +218,10 @@ class TFRecordWriter:
         with self._reported():
             if draft and os.path.isdir(self._final):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            self._file = open_to_write(self._draft or self._path, 0)
+            if draft:
+                self._file, self._draft = drafts.opened(self._final)
+            else:
+                self._file = open_to_write(self._path, 0)
 
     def write(self, record: Any) -> None:
         """Adds one record: bytes, or a str, which is written as UTF-8."""
@@ -272,9 +275,8 @@ class TFRecordWriter:
                 with self._reported():
                     if self._draft is not None:
                         os.fsync(self._file.fileno())
+                        drafts.moved(self._file, self._draft, self._final)
                     self._leave().close()
-                    if self._draft is not None:
-                        os.replace(self._draft, self._final)
 
     def _drain(self) -> None:
         """Writes the records gathered so far."""

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any, ClassVar, NamedTuple
 
-from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError, OpError, PermissionDeniedError
+from feedline.errors import (
+    DataLossError,
+    InvalidArgumentError,
+    InvalidTypeError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+)
 from feedline.io.files import as_paths
 from feedline.io.places import Expected
 from feedline.io.reader import Place, Read, Reader
@@ -14,6 +22,7 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dealing import begun_of
 from feedline.plan.face import Face, in_memory
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.reach import OpensFiles
 from feedline.structure.block import Block, object_array
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
@@ -49,7 +58,7 @@ class Reading(NamedTuple):
 
 
 @node
-class Files(Node):
+class Files(Node, OpensFiles):
     """The records of the files that `input` names. Subclasses say how a file is opened and what its records are.
 
     `cycle` files are open at a time, and each gives one record in turn. A file that ends makes room for the next one,
@@ -207,6 +216,31 @@ class Files(Node):
         if reader is not None:
             reader.close()
         slots[i] = None if got.error is None else (name, GIVEN_UP, number, None)
+
+    def named_in(self, state: Reading) -> list[bytes]:
+        """The files that are being read."""
+        return [slot[0] for slot in (*state.slots, *state.begun) if slot is not None]
+
+    def reads_as(self, name: bytes) -> Any:
+        """As its reader says."""
+        try:
+            reader = self.open_file(name)
+        except OpError:
+            return None
+        try:
+            return reader.recipe()
+        finally:
+            reader.close()
+
+    def loaded(self, state: Reading) -> Reading:
+        """As many files at a time as are read, and places in them."""
+        files = [f for f in (*state.slots, *state.begun) if f is not None]
+        places = [at for _, *at, _ in files]
+        wrong = len(state.slots) not in (0, self.cycle) or state.turn >= max(1, self.cycle)
+        wrong = wrong or not all(isinstance(reader, (Expected, NoneType)) for *_, reader in files)
+        if wrong or any(offset < GIVEN_UP or number < 0 for offset, number in places):
+            raise DataLossError(f"the iterator state is damaged: {self.op} reads {len(state.slots)} files at {places}")
+        return state
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The files that have been begun are dealt out; each is read on by one alone."""

@@ -23,6 +23,7 @@ from feedline.plan import arguments
 from feedline.plan.face import dataset, in_memory, register_recipe
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, RowFailed, node
+from feedline.plan.reach import OpensFolders
 from feedline.sharing import Guard, cached_property
 from feedline.structure.block import Array, Block, Objects, concat, pack
 from feedline.structure.nest import LEAF, Tree, flatten
@@ -83,7 +84,7 @@ class At(NamedTuple):
 
 
 @node
-class Load(Node):
+class Load(Node, OpensFolders):
     """The rows of files of elements: one after another, or of `cycle` files in turn.
 
     `form` is the spec as text; `like` is a spec with classes of the user's in it, which text cannot name.
@@ -181,9 +182,18 @@ class Load(Node):
             return Block([Objects([], s) for s in flatten(self.element_spec)[0]], 0, self.tree)
         return concat(parts).take(np.argsort(np.argsort(which, kind="stable"), kind="stable"))
 
+    def gives(self, values: Any) -> bool:
+        """Itself."""
+        return _is_of(values, self.path, self.files)
+
     def recipe(self) -> tuple[Any, ...] | None:
         """What the node is made from again, as plain values; None where that is not possible."""
         return (self.path, self.files, self.form, self.cycle) if self.like is None else None
+
+
+def _is_of(values: Any, path: str, files: Files) -> bool:
+    """True for the recipe of a dataset that reads some of these files of this folder."""
+    return values[0] == path and {(name, rows) for name, rows in values[1]} <= set(files)
 
 
 def _from_recipe(path: str, files: Any, form: str, cycle: int) -> Node:
@@ -194,7 +204,7 @@ register_recipe(Load.op, _from_recipe)
 
 
 @node
-class LoadBy(FlatMap):
+class LoadBy(FlatMap, OpensFolders):
     """The rows that a function of the user's makes of the files, each of which is a dataset to it.
 
     As in TensorFlow the function runs whenever an iterator is made.
@@ -230,6 +240,10 @@ class LoadBy(FlatMap):
             return plan
         except Exception as e:
             raise self.function.blame("reader_func of load", self.position, None, RowFailed(0, None, e)) from e
+
+    def gives(self, values: Any) -> bool:
+        """Some of its files."""
+        return _is_of(values, self.source, self.files)
 
     def arguments(self) -> dict[str, Any]:
         """Path and function."""

@@ -1,0 +1,84 @@
+"""Files that are written under another name beside their place, and moved there when they are complete.
+
+A process that is killed leaves its draft behind. The next one that writes a file of the same name removes it: a draft
+is locked while somebody writes it, and the system gives up the locks of a process that is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+from typing import Any
+
+try:
+    import fcntl as _fcntl
+
+    fcntl: Any = _fcntl
+except ImportError:  # a system without such locks: drafts that are left there stay
+    fcntl = None
+
+_NAME = re.compile(rb"\.[0-9a-z_]{8}\.part\Z")
+
+
+def opened(path: bytes) -> tuple[io.FileIO, bytes]:
+    """A draft of a file, open to be written, and its name. Drafts of the same file that nobody writes any more go."""
+    _sweep(path)
+    while True:
+        draft = path + b"." + os.urandom(4).hex().encode() + b".part"
+        file = open(draft, "xb", buffering=0)  # noqa: SIM115 - closed by moved and removed
+        if _locked(file, draft):
+            return file, draft
+        file.close()  # somebody took it for one that was left
+
+
+def moved(file: io.FileIO, draft: bytes, path: bytes) -> None:
+    """Puts a draft that is complete into its place, and closes it: not earlier, or it could be taken for a left one."""
+    if fcntl is None:
+        file.close()
+    os.replace(draft, path)
+    file.close()
+
+
+def removed(file: io.FileIO, draft: bytes) -> None:
+    """Removes a draft that will not be completed."""
+    with contextlib.suppress(OSError):
+        os.unlink(draft)
+    file.close()
+
+
+def sync_folder(folder: str | bytes) -> None:
+    """Brings the name of a file that was moved here to the disk; some systems cannot, and need not."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _locked(file: io.FileIO, draft: bytes) -> bool:
+    """Locks a draft; False where it was removed before that."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(draft))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    except OSError:  # a file system without locks: nobody can take it for a left one, either
+        return True
+
+
+def _sweep(path: bytes) -> None:
+    folder, name = os.path.split(path)
+    try:
+        left = [other for other in os.listdir(folder or b".") if other.startswith(name)]
+    except OSError:
+        return
+    for other in left if fcntl is not None else ():
+        if _NAME.fullmatch(other[len(name) :]):
+            with contextlib.suppress(OSError), open(os.path.join(folder, other), "r+b", buffering=0) as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(os.path.join(folder, other))
