@@ -94,3 +94,14 @@ def test_what_is_no_base64(text: Any) -> None:
 def test_in_a_pipeline() -> None:
     ds = fl.Dataset.from_tensor_slices([PACKED["GZIP"]] * 3).map(lambda s: fl.io.decode_compressed(s, "GZIP"))
     assert list(ds) == [TEXT] * 3
+
+
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB", "ZSTD"])
+def test_a_string_that_stands_for_too_much(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+
+
+    pack = {"GZIP": gzip.compress, "ZLIB": zlib.compress, "ZSTD": zstandard.compress}[kind]
+    monkeypatch.setattr("feedline.io.codecs.MOST_INFLATED", 1 << 20)
+    assert len(fl.io.decode_compressed(pack(bytes(1 << 20)), kind)) == 1 << 20
+    with pytest.raises(fl.errors.ResourceExhaustedError, match=rf"decode_compressed: string 1: \d+ bytes of {kind}"):
+        fl.io.decode_compressed([pack(b"small"), pack(bytes((1 << 20) + 1))], kind)

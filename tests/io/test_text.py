@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import feedline as fl
 from feedline.io.reader import END, Place
 from feedline.io.text import TextLineReader
 
@@ -61,3 +63,28 @@ def test_long_lines(tmp_path: Path) -> None:
     long = b"x" * 300_000
     (tmp_path / "a").write_bytes(long + b"\nshort\n" + long)
     assert lines_of(tmp_path / "a", 3, 10) == [long, b"short", long]
+
+
+@pytest.mark.parametrize("kind", ["", "GZIP"])
+def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr("feedline.io.text.MOST_LINE", 1 << 21)
+    path, data = tmp_path / "lines", b"short\n" + b"x" * (1 << 21) + b"\n" + bytes(5 << 20)
+    path.write_bytes(gzip.compress(data, 1) if kind else data)
+    with iter(fl.TextLineDataset(str(path), kind)) as it:
+        assert next(it) == b"short" and len(next(it)) == 1 << 21
+        with pytest.raises(fl.errors.ResourceExhaustedError, match=r"lines, line 2 \(byte \d+\): it has more than"):
+            next(it)
+        assert list(it) == []
+
+
+def test_no_room_for_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from feedline.io.stream import Stream
+
+    def full(self: Stream, at: int, need: int) -> None:
+        raise MemoryError
+
+    path = tmp_path / "lines"
+    path.write_bytes(b"a\n")
+    monkeypatch.setattr(Stream, "_extend", full)
+    with pytest.raises(fl.errors.ResourceExhaustedError, match=r"lines: .* memory has no room"):
+        list(fl.TextLineDataset(str(path)))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import feedline as fl
+from feedline.errors import FailedPreconditionError
 
 
 def test_several_iterators_in_one_file(tmp_path: Path) -> None:
@@ -84,8 +88,67 @@ def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path, monkeyp
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(fl.errors.ResourceExhaustedError, match=r"state cannot be written: No space"):
         checkpoint.write(path)
     assert [p.name for p in tmp_path.iterdir()] == ["state"]
     checkpoint.read(path)
     assert next(it) == 1
+
+
+def killed(write: Callable[[], object]) -> None:
+    """Runs `write` in a process that is killed when the draft is about to be moved to its place."""
+    child = os.fork()
+    if not child:
+        try:
+            os.replace = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+            write()
+        finally:
+            os._exit(1)
+    os.waitpid(child, 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_drafts_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
+    it = iter(fl.Dataset.range(9))
+    path = tmp_path / "state"
+
+    def checkpoint() -> None:
+        fl.train.Checkpoint(it=it).write(path)
+
+    def records() -> None:
+        with fl.io.TFRecordWriter(str(path), atomic=True) as writer:
+            writer.write(b"record")
+
+    def examples() -> None:
+        fl.io.write_examples(str(path), {"x": [1, 2]}, progress=False)
+
+    for write in (checkpoint, records, examples):
+        killed(write)
+        killed(write)
+        left = {p.name for p in tmp_path.iterdir()} - {"state"}
+        assert len(left) == 1 and all(name.endswith(".part") for name in left)
+        write()
+        assert [p.name for p in tmp_path.iterdir()] == ["state"]
+    it.close()
+
+
+def test_drafts_that_are_being_written_stay(tmp_path: Path) -> None:
+    path = str(tmp_path / "records")
+    with fl.io.TFRecordWriter(path, atomic=True) as slow:
+        slow.write(b"slow")
+        with fl.io.TFRecordWriter(path, atomic=True) as quick:
+            quick.write(b"quick")
+        assert list(fl.TFRecordDataset(path)) == [b"quick"]
+        assert len(list(tmp_path.iterdir())) == 2
+    assert list(fl.TFRecordDataset(path)) == [b"slow"]
+    assert [p.name for p in tmp_path.iterdir()] == ["records"]
+
+
+def test_all_iterators_are_restored_or_none(tmp_path: Path) -> None:
+    a, b = iter(fl.Dataset.range(9)), iter(fl.Dataset.range(9).map(lambda x: x + 1))
+    next(a), next(b)
+    path = fl.train.Checkpoint(a=a, b=b).write(tmp_path / "state")
+    other, differs = iter(fl.Dataset.range(9)), iter(fl.Dataset.range(9).map(lambda x: x * 2))
+    with pytest.raises(FailedPreconditionError, match=r"state, 'b': "):
+        fl.train.Checkpoint(a=other, b=differs).read(path)
+    assert next(other) == 0 and next(differs) == 0

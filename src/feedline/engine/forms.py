@@ -101,7 +101,7 @@ def check_fields(state: Any, where: str) -> None:
 
 
 def check_saved(saved: Any, form: Any, where: str) -> None:
-    """The same for what a class of states has saved, a dict, and the typed dict that says what is in it, if any does."""
+    """The same for what a class of states has saved, a dict, and the typed dict that says what is in it."""
     if form is None:
         return
     hints = _hints(form)

@@ -122,3 +122,14 @@ def test_buffers_and_blocks_make_no_difference(tmp_path: Path, data: bytes) -> N
     columns = form([""], [0])
     whole = everything(path, columns)
     assert everything(path, columns, 1, 1) == everything(path, columns, 3, 2) == whole
+
+
+def test_a_quote_that_is_never_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedline.io.csv.records.MOST_RECORD", 1 << 20)
+    path = tmp_path / "table.csv"
+    path.write_bytes(b'1,a\n2,"open\n' + b"3,c\n" * (1 << 20))
+    with iter(fl.experimental.CsvDataset(str(path), [0, ""])) as it:
+        assert next(it)[1] == b"a"
+        with pytest.raises(fl.errors.InvalidArgumentError, match=r"csv, record 1 \(byte 4\): .* may not be closed"):
+            next(it)
+        assert list(it) == []

@@ -140,3 +140,13 @@ def test_arguments(tmp_path: Path, arguments: dict[str, Any], match: str) -> Non
     given = {"file_pattern": write(tmp_path / "a"), "batch_size": 1, **arguments}
     with pytest.raises(ValueError, match=match):
         fl.experimental.make_csv_dataset(**given)
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"animal,age\ncat,3\nd\xffg,5\n")
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"table\.csv, line 3 is no utf-8"):
+        fl.experimental.make_csv_dataset(str(path), 2, num_epochs=1)
+    path.write_bytes(b"anim\xffl,age\ncat,3\n")
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"table\.csv, line 1 is no utf-8"):
+        fl.experimental.make_csv_dataset(str(path), 2, num_epochs=1)
