@@ -14,7 +14,7 @@ import pytest
 
 import feedline as fl
 from feedline.engine.crew import forced
-from feedline.engine.report import HOLDS, Report, Stage, made, read_choices
+from feedline.engine.report import HOLDS, Report, Stage, _advice, made, read_choices
 
 
 def waiting(x: Any) -> Any:
@@ -83,7 +83,65 @@ def test_a_pipeline_that_keeps_up_says_so() -> None:
 def test_a_step_without_threads_is_named_as_the_slow_one() -> None:
     with iter(fl.Dataset.range(20).map(waiting)) as it:
         list(it)
-        assert "prefetch(fl.AUTOTUNE) at the end helps" in it.report().advice
+        advice = it.report().advice
+    assert "step 2 map (waiting) works the most: give it num_parallel_calls" in advice and "prefetch" not in advice
+
+
+def quick(x: Any) -> Any:
+    time.sleep(0.0003)
+    return np.int64(x)
+
+
+def passes(x: Any) -> bool:
+    return bool(quick(x) >= 0)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("at", [2, 3, 4])
+def test_the_slow_one_of_several_functions_is_named(at: int, ahead: bool) -> None:
+    ds = fl.Dataset.range(60)
+    for step in (2, 3, 4):
+        ds = ds.map(waiting) if step == at else ds.filter(passes) if step == 3 else ds.map(quick)
+    ds = ds.batch(2)
+    with iter(ds.prefetch(fl.AUTOTUNE) if ahead else ds) as it:
+        list(it)
+        advice = it.report().advice
+    assert f"step {at} map (waiting)" in advice
+
+
+def test_the_slow_function_of_nested_datasets_is_named() -> None:
+    ds = fl.Dataset.range(5).flat_map(lambda _: fl.Dataset.range(5).map(waiting)).map(quick)
+    with iter(ds) as it:
+        list(it)
+        assert "step 2/2 map (waiting)" in it.report().advice
+
+
+def test_a_slow_source_is_no_case_for_a_prefetch() -> None:
+    def slowly() -> Any:
+        for i in range(20):
+            time.sleep(0.004)
+            yield i
+
+    ds = fl.Dataset.from_generator(slowly, output_signature=fl.TensorSpec([], fl.int64))
+    for dataset in (ds, ds.prefetch(2), ds.map(np.positive)):
+        with iter(dataset) as it:
+            list(it)
+            advice = it.report().advice
+        assert "prefetch(fl.AUTOTUNE)" not in advice and "num_parallel_calls" not in advice
+
+
+@pytest.mark.parametrize(
+    ("stage", "never"),
+    [
+        (Stage("2 map", "threads", 2, None, 4.0, 1.0, 0, "", "f", True), "AUTOTUNE"),
+        (Stage("2 map", "processes", 2, None, 4.0, 1.0, 0, "", "f", True), "num_parallel_calls"),
+        (Stage("2 map", "processes", 2, None, 4.0, 1.0, 0, "", "f", False), 'workers="process"'),
+        (Stage("2 map", "alone", 0, None, 4.0, 1.0, 0, "", "f", True), "AUTOTUNE"),
+    ],
+)
+def test_nothing_is_recommended_that_is_given_already(stage: Stage, never: str) -> None:
+    advice = _advice([stage], 4.0, 3.9, {})
+    assert "step 2 map (f) works the most" in advice and never not in advice
 
 
 def test_reports_while_it_runs_in_another_thread() -> None:
@@ -157,7 +215,8 @@ def advice(waited: float, **stage: Any) -> str:
     given = {"key": "2 map", "calls": None, "buffer": None, "waited": waited, "held": 0, "why": ""} | stage
     stages = [SimpleNamespace(described=lambda: Stage(**given))]
     budget = SimpleNamespace(held=0, limit=1, most=0)
-    report: Report = made(SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget), waited)
+    crew = SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget, work={})
+    report: Report = made(crew, waited)
     return report.advice
 
 
@@ -165,10 +224,11 @@ def advice(waited: float, **stage: Any) -> str:
     ("waited", "stage", "says"),
     [
         (0.01, {"how": "thread", "worked": 0.9, "buffer": 2}, "the pipeline keeps up"),
-        (0.5, {"how": "alone", "worked": 0.5}, "step 2 map works the most: give it num_parallel_calls"),
+        (0.5, {"how": "alone", "worked": 0.5}, "step 2 map works the most: workers have not taken it over"),
         (0.5, {"how": "threads", "worked": 0.9, "calls": 2}, "more calls at once may help"),
         (0.5, {"how": "processes", "worked": 0.9, "calls": 2}, "more calls at once may help"),
-        (0.5, {"how": "thread", "worked": 0.01, "buffer": 2}, "steps without threads of their own"),
+        (0.5, {"how": "thread", "worked": 0.01, "buffer": 2}, "most of it for the source"),
+        (0.5, {"how": "threads", "worked": 0.01, "calls": 2}, "steps without threads of their own"),
         (0.5, {"how": "thread", "worked": 0.95, "buffer": 2}, "what comes before it is slower than the consumer"),
         (0.1, {"how": "thread", "worked": 0.5, "buffer": 2}, "keeps up on the whole"),
         (0.9, {"how": "alone", "worked": 0.9, "buffer": 2}, "too quickly for a thread to pay"),
@@ -186,7 +246,7 @@ def test_the_step_that_is_waited_for_is_named_not_the_one_that_waits() -> None:
     other = Stage("1/2 map", "threads", 1, None, 0.1, 0.0, 0, "")
     stages = [SimpleNamespace(described=lambda s=s: s) for s in (above, held, below, other)]
     budget = SimpleNamespace(held=0, limit=1, most=0)
-    report: Report = made(SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget), 0.9)
+    report: Report = made(SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget, work={}), 0.9)
     assert "step 2 map works the most: more calls" in report.advice
 
 

@@ -188,7 +188,8 @@ class Tuner:
         """The number of calls from now on, looked at again from time to time."""
         now = perf_counter()
         if (
-            self.fixed is not None
+            not self.calls
+            or self.fixed is not None
             or not self._tuned
             or self.asked == 1
             or self.shared.count < TRIAL_CALLS

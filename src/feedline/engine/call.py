@@ -124,23 +124,6 @@ class Call:
         return rows
 
 
-class Timed:
-    """The pull of a node's input, with the time spent in it."""
-
-    __slots__ = ("inputs", "seconds")
-
-    def __init__(self, inputs: Any) -> None:
-        self.inputs, self.seconds = inputs, 0.0
-
-    def __call__(self, want: int) -> Block | None:
-        """As the input."""
-        began = perf_counter()
-        try:
-            return self.inputs(want)  # type: ignore[no-any-return]
-        finally:
-            self.seconds += perf_counter() - began
-
-
 class Threads:
     """Workers that are threads of this process."""
 

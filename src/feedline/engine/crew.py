@@ -308,6 +308,7 @@ class Crew:
         self.budget = Budget(self.settings.memory)
         self.stages: weakref.WeakSet[Any] = weakref.WeakSet()
         self.asking = Asking()
+        self.work: dict[str, Any] = {}  # of functions that nobody else calls, by step
         self.lost = False  # in a child process
         self.closing = False
         self.until = 0.0  # how long closing waits for threads, as `time.monotonic` counts

@@ -8,9 +8,9 @@ from time import perf_counter
 from typing import Any
 
 from feedline.engine.autotune import Tuner
-from feedline.engine.call import Call, Threads, Timed
+from feedline.engine.call import Call, Threads
 from feedline.engine.crew import Closing, Share, forced, may_start_processes
-from feedline.engine.input import Input
+from feedline.engine.input import Input, Timed
 from feedline.engine.landing import Landing, Place
 from feedline.engine.prefetch import Ahead
 from feedline.errors import InvalidArgumentError

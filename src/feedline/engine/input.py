@@ -7,10 +7,13 @@ the list, from `first` up to its own `slot`.
 from __future__ import annotations
 
 from collections import deque
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from feedline.engine.forms import damaged
 from feedline.engine.report import HOLDS, Stage
+from feedline.plan.calls import called_by
+from feedline.plan.laps import laps
 from feedline.plan.node import Node
 from feedline.plan.pull import Shelf
 from feedline.structure.block import Array, Block
@@ -18,6 +21,11 @@ from feedline.structure.block import Array, Block
 if TYPE_CHECKING:
     from feedline.engine.run import Run
 
+
+SHORT = 50e-6
+OFTEN = 16
+SELDOM = 8
+"""Of calls that take less than `SHORT` one in `SELDOM` is measured, after the first few."""
 
 MOVING = object()
 """Stands for a state that something in the background may be changing while the states are copied."""
@@ -42,6 +50,23 @@ class blocks:
 
     def __exit__(self, *_: object) -> None:
         blocks.cap = self.outer
+
+
+class Timed:
+    """The pull of a node's input, with the time spent in it."""
+
+    __slots__ = ("inputs", "seconds")
+
+    def __init__(self, inputs: Any) -> None:
+        self.inputs, self.seconds = inputs, 0.0
+
+    def __call__(self, want: int) -> Block | None:
+        """As the input."""
+        began = perf_counter()
+        try:
+            return self.inputs(want)  # type: ignore[no-any-return]
+        finally:
+            self.seconds += perf_counter() - began
 
 
 class Input:
@@ -177,6 +202,57 @@ class HoldingInput(Input):
     def finish(self) -> bool:
         """Nothing of it goes on."""
         return True
+
+
+class Work:
+    """How long the functions of one step have worked, those of all nested runs together."""
+
+    __slots__ = ("name", "seconds")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.seconds = name, 0.0
+
+
+class WorkingInput(Input):
+    """A row-wise step that calls functions of the user's in its consumer's thread. How long they take is measured: now
+    and then where that is little.
+    """
+
+    __slots__ = ("_pause", "_seen", "_work")
+
+    def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Any) -> None:
+        super().__init__(run, node, first, slot, inputs)
+        self._pause = self._seen = 0
+        crew: Any = run.crew
+        keys = [(position, f"{run.path}{position} {op}", name) for op, position, name in called_by(node)]
+        self._work = {position: crew.work.setdefault(key, Work(name)) for position, key, name in keys}
+
+    def __call__(self, want: int) -> Block | None:
+        """Runs the node by one block."""
+        if self._pause:
+            self._pause -= 1
+            return super().__call__(want)
+        timed = Timed(self.inputs)
+        states, slot = self.states, self.slot
+        outer, laps.spent = laps.spent, {} if len(self._work) > 1 else None
+        began = perf_counter()
+        try:
+            block, states[slot] = self.step(states[slot], timed, want)
+        except Exception:
+            states[slot] = self.node.after_error(states[slot])
+            raise
+        finally:
+            seconds = perf_counter() - began - timed.seconds
+            spent, laps.spent = laps.spent, outer
+            self._note(seconds, spent)
+        return block
+
+    def _note(self, seconds: float, spent: dict[int, float] | None) -> None:
+        self._seen += 1
+        times = SELDOM if seconds < SHORT and self._seen > OFTEN else 1
+        self._pause = times - 1
+        for position, work in self._work.items():
+            work.seconds += times * (seconds if spent is None else spent.get(position, 0.0))
 
 
 class CappedInput(Input):

@@ -20,6 +20,8 @@ from feedline.engine.input import MOVING, blocks
 from feedline.engine.landing import Place
 from feedline.engine.report import Stage
 from feedline.errors import DeadlineExceededError
+from feedline.plan.arguments import AUTOTUNE
+from feedline.plan.calls import called_by
 from feedline.plan.node import EMPTY, RowFailed, RowWiseState
 from feedline.structure.block import Block
 
@@ -310,7 +312,9 @@ class Calls(Handing):
         calls = self.tuner.calls  # also those that have made everything there was
         how = "alone" if not calls else "processes" if self._in_processes() else "threads"
         held = sum(call.size for call in self.window.copy())
-        return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why)
+        name = " and ".join(name for _, _, name in called_by(self.node))
+        tuned = self.tuner.asked == AUTOTUNE
+        return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why, name, tuned)
 
     # The end.
 

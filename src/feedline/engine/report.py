@@ -16,6 +16,8 @@ HOLDS = "holds"
 """How a step is said to run that keeps rows back and does nothing in the background."""
 BUSY = 0.8
 """A thread that works for less than this share of the time is not what holds up the consumer."""
+ONLY_WAITS = 0.9
+"""A consumer that waits for more than this share of the time does nothing that a thread could work beside."""
 
 
 class Stage(NamedTuple):
@@ -29,6 +31,10 @@ class Stage(NamedTuple):
     waited: float
     held: int
     why: str
+    name: str = ""
+    """Of the function that it calls."""
+    tuned: bool = False
+    """Whether the number of calls is found out while it runs."""
 
 
 class Report:
@@ -99,7 +105,7 @@ def made(crew: Any, waited: float) -> Report:
     stages = sorted((stage.described() for stage in members(crew.stages)), key=_order)
     seconds = perf_counter() - crew.began
     budget = crew.budget
-    return Report(stages, seconds, budget.held, budget.limit, budget.most, _advice(stages, seconds, waited))
+    return Report(stages, seconds, budget.held, budget.limit, budget.most, _advice(stages, seconds, waited, crew.work))
 
 
 def _order(stage: Stage) -> Any:
@@ -107,45 +113,80 @@ def _order(stage: Stage) -> Any:
     return [-int(n) for n in (*outer, last)], stage.how == HOLDS  # what a prefetch reads ahead of comes after it
 
 
-def _advice(stages: list[Stage], seconds: float, waited: float) -> str:
+class Busy(NamedTuple):
+    """How long one step has worked, each of its calls, and what could be done about it."""
+
+    seconds: float
+    step: str
+    remedy: str
+
+
+def _advice(stages: list[Stage], seconds: float, waited: float, work: dict[str, Any]) -> str:
     share = min(1.0, waited / seconds) if seconds > 0 else 0.0
     told = f"the consumer has waited {share:.0%} of {_time(seconds)}"
     if share < 0.05:
         return f"{told}: the pipeline keeps up with it"
-    own = [_own(stages[i:]) for i in range(len(stages))]
-    busy = stages[own.index(max(own))] if stages else None
-    if busy is None or busy.worked < 0.3 * waited:
+    found = [Busy(_own(stages[i:], work), _named(s.key, s.name), _remedy(s, seconds)) for i, s in enumerate(stages)]
+    found += [Busy(w.seconds, _named(key, w.name), IN_ORDER) for key, w in work.copy().items()]
+    busy = max(found, default=None)
+    if busy is not None and busy.seconds >= 0.3 * waited:
+        return f"{told}; step {busy.step} works the most: {busy.remedy}"
+    if share < ONLY_WAITS and not any(s.buffer is not None and "/" not in s.key for s in stages):
         return f"{told}; most of it for steps without threads of their own: prefetch(fl.AUTOTUNE) at the end helps"
-    return f"{told}; step {busy.key} works the most: {_remedy(busy, seconds)}"
+    return f"{told}; most of it for the source, or for steps that call no function"
 
 
-def _own(stages: list[Stage]) -> float:
+def _named(key: str, name: str) -> str:
+    return f"{key} ({name})" if name else key
+
+
+def _place(key: str) -> tuple[str, int]:
+    """The dataset in which a step is, and its number there."""
+    level, _, last = key.split(" ")[0].rpartition("/")
+    return level, int(last)
+
+
+def _own(stages: list[Stage], work: dict[str, Any]) -> float:
     """How long the first of these steps worked, each of its calls; the time in which it waited for those below it in
     the same dataset, or did their work, does not count.
     """
     first = stages[0]
-    own, level = first.worked / max(1, first.calls or 1), first.key.rpartition("/")[0]
+    own: float = first.worked / max(1, first.calls or 1)
+    level, end = _place(first.key)
     if first.buffer is None:
         return own
+    start = 0
     for below in stages[1:]:
-        if below.how != HOLDS and below.key.rpartition("/")[0] == level:
+        if below.how != HOLDS and _place(below.key)[0] == level:
             if below.how != "alone":
-                return max(0.0, own - below.waited)
+                own -= below.waited
+                start = _place(below.key)[1]
+                break
             own -= below.worked if below.buffer is None else 0.0
+    for key, functions in work.copy().items():
+        at, number = _place(key)
+        own -= functions.seconds if at == level and start < number < end else 0.0
     return max(0.0, own)
 
 
+IN_ORDER = "give it num_parallel_calls=fl.AUTOTUNE"
+
+
 def _remedy(busy: Stage, seconds: float) -> str:
-    if busy.how == "alone" and busy.buffer is not None:
-        return "its blocks are made too quickly for a thread to pay"
-    if busy.how == "thread" and busy.worked < BUSY * seconds:
-        return "it keeps up on the whole, but not at the start or in bursts, where a longer buffer may help"
-    return {
-        "alone": "give it num_parallel_calls=fl.AUTOTUNE, or a prefetch after it",
-        "threads": "more calls at once may help (num_parallel_calls), or other processes (workers=\"process\")",
-        "processes": "more calls at once may help (num_parallel_calls)",
-        "thread": "what comes before it is slower than the consumer; make that parallel",
-    }[busy.how]
+    if busy.how == HOLDS:
+        return "it keeps elements back"
+    if busy.buffer is not None:
+        if busy.how == "alone":
+            return "its blocks are made too quickly for a thread to pay"
+        if busy.worked < BUSY * seconds:
+            return "it keeps up on the whole, but not at the start or in bursts, where a longer buffer may help"
+        return "what comes before it is slower than the consumer; make that parallel"
+    if busy.how == "alone":
+        return f"workers have not taken it over ({busy.why})"
+    if busy.how == "processes":
+        return "its processes are all at work" if busy.tuned else "more calls at once may help (num_parallel_calls)"
+    other = 'other processes may help (workers="process") where the function holds the interpreter'
+    return other if busy.tuned else f"more calls at once may help (num_parallel_calls=fl.AUTOTUNE), or {other}"
 
 
 def read_choices(path: str) -> dict[str, Any]:

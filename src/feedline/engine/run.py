@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from feedline.engine.asked import Asked
 from feedline.engine.crew import Closing, Crew, Share, forced
-from feedline.engine.input import MOVING, CappedInput, HoldingInput, Input, blocks, close_state
+from feedline.engine.input import MOVING, CappedInput, HoldingInput, Input, WorkingInput, blocks, close_state
 from feedline.engine.parallel import Calls
 from feedline.engine.prefetch import Ahead
 from feedline.plan.arguments import AUTOTUNE
@@ -103,6 +103,8 @@ class Run:
             timed = self.crew.settings.timeout is not None and node.user_code
             if node.parallel is not None or timed or (forced.mode and hasattr(node, "num_parallel_calls")):
                 return Calls
+            if node.user_code and plain is Input:
+                return WorkingInput
         return HoldingInput if plain is Input and type(node).holds is not Node.holds else plain
 
     def calls(self, wanted: int | None, most: int) -> int:

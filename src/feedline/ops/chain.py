@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from math import inf
+from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feedline.ops.map import SAMPLES, Map
 from feedline.ops.predicate import answer
+from feedline.plan.calls import Called
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import sample
 from feedline.plan.function import Function
 from feedline.plan.inference import infer
+from feedline.plan.laps import laps
 from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, node
 from feedline.plan.pace import late
 from feedline.random.element import Epochs
@@ -80,6 +83,11 @@ class Chain(RowWise):
         return self.links[0].function.epochs
 
     @property
+    def called(self) -> tuple[Called, ...]:
+        """One for each link."""
+        return tuple(Called(link.op, link.position, link.function.name) for link in self.links)
+
+    @property
     def _last_map(self) -> Function | None:
         return next((link.function for link in reversed(self.links) if link.op == "map"), None)
 
@@ -112,9 +120,13 @@ class Chain(RowWise):
         return done, used
 
     def _through(self, row: Any, index: int) -> tuple[bool, Any]:
+        spent = laps.spent
         for link in self.links:
+            began = 0.0 if spent is None else perf_counter()
             try:
                 result = link.function.on_row(row, index)
+                if spent is not None:
+                    spent[link.position] = spent.get(link.position, 0.0) + perf_counter() - began
                 if link.op == "map":
                     row = link.function.block_of([result]).element(0)
                 elif not answer(result):

@@ -90,3 +90,20 @@ class Parallel(NamedTuple):
     calls: int
     ordered: bool | None = None
     workers: str = "thread"
+
+
+class Called(NamedTuple):
+    """A function of the user's that a step calls: the operator, the number of the step, and the function's name."""
+
+    op: str
+    position: int
+    name: str
+
+
+def called_by(step: Any) -> tuple[Called, ...]:
+    """The functions that a row-wise step says it has `called`, or those among its arguments."""
+    said: tuple[Called, ...] | None = getattr(step, "called", None)
+    if said is not None:
+        return said
+    functions = (getattr(step, field, None) for field in ("function", "predicate"))
+    return tuple(Called(step.op, step.position, f.name) for f in functions if f is not None)

@@ -375,8 +375,7 @@ class RowWise(Node):
         return True
 
     def accepted(self, made: Block) -> Block:
-        """Rows that a copy of this node made which was not `settled`; raises `RowFailed` where one is not like others.
-        """
+        """Rows that a copy made which was not `settled`. Raises `RowFailed` where one is not like those before."""
         return made
 
     @property
