@@ -56,10 +56,10 @@ class Chain(RowWise):
         maps = tuple(link for link in self.links if link.op == "map")
         blocks = sample(self.replace(links=maps), SAMPLES) if maps else []
         if blocks:
-            return infer(blocks)
+            return infer(blocks, self.input.element_spec, len(blocks) == self.cardinality())
         spec = self.input.element_spec
         for link in maps:  # no elements to try them on
-            spec = infer([link.function.block_of([link.function.on_row(zeros_of(spec))])])
+            spec = infer([link.function.block_of([link.function.on_row(zeros_of(spec))])], spec)
         return spec
 
     def cardinality(self) -> int:

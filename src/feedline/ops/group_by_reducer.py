@@ -135,7 +135,7 @@ class GroupByReducer(Node):
         for element in elements:
             self._fold(s, element)
             results += [self.finalize_func.block_of([self._final(state)]) for state in s.states.values()]
-        return infer(results)
+        return infer(results, self.input.element_spec)
 
     def cardinality(self) -> int:
         """Not known: the keys are what decides."""

@@ -68,7 +68,7 @@ class Map(RowWise):
         if not blocks:  # no elements to try it on
             results = [self.function.on_row(stand_in(self.input.element_spec))]
             blocks = [self.function.block_of(results)]
-        return infer(blocks)
+        return infer(blocks, self.input.element_spec, len(blocks) == self.cardinality())
 
     @property
     def spec_known(self) -> bool:

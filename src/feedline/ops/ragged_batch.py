@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -43,10 +44,20 @@ class RaggedBatch(MapAndBatch):
 
     op: ClassVar[str] = "ragged_batch"
     row_splits_dtype: DType = int64
+    seen: bool = dataclasses.field(default=False, compare=False, repr=False)
+    """Whether the input's spec was only seen in a few results of a function, in the plan as it was written."""
 
     def spec(self) -> Any:
         """A ragged spec where a dimension is unknown, with one ragged dimension for all up to the last unknown one."""
-        return map_structure(self._leaf_spec, self.input.element_spec)
+        return map_structure(self._leaf_spec, self._open_spec)
+
+    @property
+    def _open_spec(self) -> Any:
+        """The input's spec; where it was seen in a few results of a function that all have one shape, the first
+        dimension counts as unknown: all batches are ragged, whichever results came first.
+        """
+        spec = self.input.element_spec
+        return map_structure(_opened, spec) if self.seen else spec
 
     def _leaf_spec(self, spec: Any) -> Any:
         levels = ragged_levels(spec.shape.dims) if isinstance(spec, TensorSpec) else 0
@@ -65,7 +76,7 @@ class RaggedBatch(MapAndBatch):
     def _specs(self) -> list[Any] | None:
         """The spec of each component; None where no spec can be had."""
         try:
-            return flatten(self.input.element_spec)[0]
+            return flatten(self._open_spec)[0]
         except OpError:  # the first elements fail: they do so again, in their place, when they are read
             return None
 
@@ -104,6 +115,12 @@ class RaggedBatch(MapAndBatch):
         return pack(made) if all(isinstance(m, np.ndarray) for m in made) else Objects(made, merged_spec(made))
 
 
+def _opened(spec: Any) -> Any:
+    if not isinstance(spec, TensorSpec) or not spec.shape.rank or ragged_levels(spec.shape.dims):
+        return spec
+    return TensorSpec([None, *spec.shape[1:]], spec.dtype)
+
+
 def ragged_levels(dims: Dims | None) -> int:
     """How many ragged dimensions a batch of elements with these dimensions has: all up to the last unknown one."""
     return max((i + 1 for i, d in enumerate(dims or ()) if d is None), default=0)
@@ -131,12 +148,13 @@ def ragged_batch(
     [<fl.RaggedTensor [[1], [3, 3, 3]]>, <fl.RaggedTensor [[2, 2]]>]
 
     Components whose elements all have one known shape are stacked as `batch` does it. What a function returns has no
-    known shape: there, dimensions that are the same in its first results count as known, and a batch that has others
-    is ragged all the same.
+    known shape and is always ragged; dimensions after the first that are the same in its first results count as known,
+    and a batch that has others is ragged there too.
     """
     size = arguments.positive(batch_size, "batch_size", "ragged_batch")
     drop = arguments.boolean(drop_remainder, "drop_remainder", "ragged_batch")
     splits = as_dtype(row_splits_dtype)
     if splits not in (int32, int64):
         raise InvalidArgumentError(f"ragged_batch: row_splits_dtype must be int32 or int64, got {splits.name}")
-    return self._derive(RaggedBatch(self._plan, size, drop, row_splits_dtype=splits))  # type: ignore[no-any-return]
+    plan = RaggedBatch(self._plan, size, drop, row_splits_dtype=splits, seen=not self._plan.spec_stated)
+    return self._derive(plan)  # type: ignore[no-any-return]

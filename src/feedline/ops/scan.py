@@ -49,7 +49,7 @@ class Scan(Node):
         if not blocks:  # no elements to try it on
             _, output = self._call(self._carry.initial, zeros_of(self.input.element_spec))
             blocks = [self.function.block_of([output])]
-        return infer(blocks)
+        return infer(blocks, self.input.element_spec, len(blocks) == self.cardinality())
 
     @cached_property
     def _carry(self) -> Carry:

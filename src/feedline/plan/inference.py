@@ -1,4 +1,9 @@
-"""The spec of what a user's function gives, seen in a few of its results."""
+"""The spec of what a user's function gives, seen in a few of its results.
+
+Results can show a size that later ones do not have. So a dimension is taken as fixed only where all results have it and
+none of them can depend on a size that is not known: where the function is given a dimension that may differ from one
+element to the next, the sizes in its results may follow it, and the length of a string may decide on any of them.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,58 @@ from collections.abc import Sequence
 from typing import Any
 
 from feedline.structure.block import Block
-from feedline.structure.nest import map_structure
-from feedline.structure.spec import TensorSpec, general
+from feedline.structure.nest import flatten, map_structure
+from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec, general
 
 
-def infer(samples: Sequence[Block]) -> Any:
-    """The spec that fits all sampled blocks. A size of 0 counts as unknown: rather something is empty just now."""
-    spec = samples[0].spec()
-    for block in samples[1:]:
-        merged = general(spec, block.spec())
+def infer(samples: Sequence[Block], given: Any, complete: bool = False) -> Any:
+    """The spec that fits the sampled results of a function for elements of spec `given`; `complete` where these are all
+    of its results. A size of 0 counts as unknown: rather something is empty just now.
+    """
+    specs = [block.spec() for block in samples]
+    spec = specs[0]
+    for other in specs[1:]:
+        merged = general(spec, other)
         spec = spec if merged is None else merged
+    if not complete:
+        leaves, tree = flatten(spec)
+        shown = [
+            _open_dims(leaf) != _open_dims(first) for leaf, first in zip(leaves, flatten(specs[0])[0], strict=True)
+        ]
+        known = _known_dims(given, any(shown))
+        spec = spec if known is None else tree.unflatten([_only(leaf, known) for leaf in leaves])
     return map_structure(_never_empty, spec)
+
+
+def _known_dims(given: Any, varied: bool) -> Any:
+    """The sizes that can be told from those that follow an unknown one; None where all can. Where results differ in
+    size already, the unknown one does, and what they have in common does not follow it.
+    """
+    dims: set[Any] = set()
+    unknown = False
+    for leaf in flatten(given)[0]:
+        if leaf is None:
+            continue
+        if not isinstance(leaf, TensorSpec) or leaf.dtype.kind == "O":
+            return set()
+        unknown |= leaf.shape.dims is None or None in leaf.shape.dims
+        dims |= set(leaf.shape.dims or ())
+    return dims - {None} if unknown and not varied else None
+
+
+def _only(spec: Any, known: Any) -> Any:
+    """The spec with no dimensions but known ones."""
+    if not isinstance(spec, (TensorSpec, SparseTensorSpec, RaggedTensorSpec)) or not spec.shape.rank:
+        return spec
+    dims = [d if d in known else None for d in spec.shape]
+    if isinstance(spec, RaggedTensorSpec):
+        return RaggedTensorSpec(dims, spec.dtype, spec.ragged_rank, spec.row_splits_dtype)
+    return type(spec)(dims, spec.dtype)
+
+
+def _open_dims(spec: Any) -> Any:
+    dims = getattr(getattr(spec, "shape", None), "dims", None)
+    return dims and [i for i, d in enumerate(dims) if d is None]
 
 
 def _never_empty(spec: Any) -> Any:

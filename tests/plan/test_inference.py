@@ -1,0 +1,74 @@
+"""element_spec of functions' results: compatible with every element, and had wherever iterating works."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.likeness import misfit
+
+import feedline as fl
+
+TEXT = [b"1,2,3"] * 10 + [b"1,2,3,4,5", b""]
+SOURCES: dict[str, Callable[[], Any]] = {
+    "strings": lambda: fl.Dataset.from_tensor_slices(TEXT),
+    "strings in batches": lambda: fl.Dataset.from_tensor_slices(TEXT).batch(5),
+    "numbers in batches": lambda: fl.Dataset.range(12).batch(5),
+    "matrices": lambda: fl.Dataset.from_tensor_slices(np.arange(24).reshape(12, 2)).batch(5),
+    "whole batches": lambda: fl.Dataset.range(12).batch(5, drop_remainder=True),
+    "padded": lambda: fl.Dataset.range(12).map(lambda n: np.arange(n // 8)).padded_batch(5),
+    "generated": lambda: fl.Dataset.from_generator(
+        lambda: (np.arange(2 if i < 8 else i) for i in range(11)), output_signature=fl.TensorSpec([None], fl.int64)
+    ),
+    "windows": lambda: fl.Dataset.range(12).window(5).flat_map(lambda w: w.batch(5)),
+}
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda x: x,
+    "length": lambda x: np.zeros(len(x)),
+    "twice": lambda x: (np.zeros(2 * len(x)), {"one": np.zeros((len(x), 3))}),
+    "flat": lambda x: np.zeros((2, len(x))).reshape(-1),
+    "fixed": lambda x: np.zeros((2, 3)),
+    "rest": lambda x: np.zeros(max(0, len(x) - 1)),
+    "number": lambda x: len(x),
+}
+STEPS: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda ds: ds,
+    "batch": lambda ds: ds.batch(1),
+    "ragged_batch": lambda ds: ds.ragged_batch(3),
+    "take": lambda ds: ds.take(100),
+    "map": lambda ds: ds.map(lambda *x: x),
+    "repeat": lambda ds: ds.repeat(2),
+    "enumerate": lambda ds: ds.enumerate(),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_specs_fit_every_element(source: str) -> None:
+    for function, step in itertools.product(FUNCTIONS, STEPS):
+        ds = STEPS[step](SOURCES[source]().map(FUNCTIONS[function]))
+        spec = ds.element_spec
+        for i, element in enumerate(ds):
+            why = misfit(element, spec)
+            assert not why, f"{source}, {function}, {step}: element {i} does not fit {spec}: {why}"
+
+
+def test_sizes_that_follow_unknown_ones_are_unknown() -> None:
+    batches = fl.Dataset.from_tensor_slices([b"1.5"] * 100).batch(8)
+    assert batches.map(lambda x: fl.io.decode_csv(x, [0.0])[0]).element_spec.shape == [None]
+    numbers = fl.Dataset.from_tensor_slices(np.zeros((100, 3))).batch(8)
+    assert numbers.map(lambda x: np.stack(list(x), 1)).element_spec.shape == [3, None]
+    assert numbers.map(lambda x: np.repeat(x, 2, axis=0)).element_spec.shape == [None, 3]
+    fixed = fl.Dataset.from_tensor_slices(np.zeros((100, 3)))
+    assert fixed.map(lambda x: np.stack([x, x]) if x.sum() else np.ones((2, 3))).element_spec.shape == [2, 3]
+    assert fl.Dataset.from_tensor_slices(TEXT[:2]).map(lambda s: np.array(s.split(b","))).element_spec.shape == [3]
+
+
+def test_all_batches_are_ragged() -> None:
+    lines = fl.Dataset.from_tensor_slices([b",".join([b"1"] * n) for n in [3] * 10 + [5, 4]])
+    made = lines.map(lambda s: np.array(s.split(b","), np.float32)).ragged_batch(4)
+    assert [type(b) for b in made] == [fl.RaggedTensor] * 3
+    late = fl.Dataset.range(12).map(lambda i: np.zeros(3 if i < 10 else 5)).ragged_batch(4)
+    assert [type(b) for b in late] == [fl.RaggedTensor] * 3
