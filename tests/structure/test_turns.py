@@ -60,3 +60,16 @@ def test_strings_stay_in_one_buffer(size: int) -> None:
 def test_where_one_does_not_say_where_it_comes_from_none_does() -> None:
     blocks = [strings([b"a", b"b"], 0), Block([Bytes(np.zeros(2, np.uint8), np.arange(3))], 2, LEAF)]
     assert in_turns(blocks).origin is None
+
+
+def test_rows_without_values() -> None:
+    """Their number cannot be told from how many values there are."""
+    blocks = [Block([np.zeros((4, 0), np.float32)], 4, LEAF)] * 2
+    assert in_turns(blocks, 2).columns[0].shape == (8, 0)
+
+    def rows(i: object) -> fl.Dataset:
+        return fl.Dataset.from_tensor_slices(np.zeros((2, 0), np.float32))
+
+    for cycle in (1, 2, 3):
+        shapes = [b.shape for b in fl.Dataset.range(3).interleave(rows, cycle_length=cycle).batch(4)]
+        assert shapes == [(4, 0), (2, 0)]

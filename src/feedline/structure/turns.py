@@ -41,7 +41,7 @@ def _column(parts: Sequence[Column], turn: int, order: Array) -> Column:
     first = parts[0]
     if isinstance(first, np.ndarray) and all(_alike(p, first) for p in parts):
         rounds = (len(first) // turn, turn, *first.shape[1:])
-        return np.stack([p.reshape(rounds) for p in parts], 1).reshape(-1, *first.shape[1:])
+        return np.stack([p.reshape(rounds) for p in parts], 1).reshape(sum(map(len, parts)), *first.shape[1:])
     return take_rows(concat_columns(list(parts)), order)
 
 

@@ -221,8 +221,23 @@ def _not_rectangular() -> InvalidArgumentError:
     )
 
 
+def _table(value: Any) -> Any:
+    """A data frame of numbers as one array, as in TensorFlow. Other data frames, and tables of Arrow, are refused."""
+    kind = type(value).__name__
+    if hasattr(value, "column_names"):
+        remedy = f"give the columns of a {kind} by name: dict(zip(table.column_names, table.columns))"
+    else:
+        array = np.asarray(value)
+        if array.dtype.kind in "biufc":
+            return array_of(array)
+        remedy = f"give the columns of a {kind} by name: dict(df)"
+    raise InvalidTypeError(f"a {kind}, whose columns have names and types of their own, is no array; {remedy}")
+
+
 def _foreign(value: Any) -> Any:
     """An array of another library: through DLPack without a copy where it offers that, else through `__array__`."""
+    if hasattr(value, "__dataframe__"):
+        return _table(value)
     if hasattr(value, "numpy") and callable(value.numpy) and hasattr(value, "row_splits"):
         return RaggedTensor.from_row_splits(_ragged_values(value.values), np.asarray(value.row_splits))
     if hasattr(value, "indices") and hasattr(value, "dense_shape") and hasattr(value, "values"):

@@ -110,3 +110,21 @@ def test_numpy_scalars_in_a_list_count_as_python_numbers() -> None:
     assert fl.Dataset.from_tensor_slices([np.int64(1), 2]).element_spec == fl.TensorSpec([], fl.int32)
     assert fl.Dataset.from_tensor_slices([np.float64(1)]).element_spec == fl.TensorSpec([], fl.float64)
     assert fl.Dataset.from_tensor_slices([np.arange(2), np.arange(2)]).element_spec == fl.TensorSpec([2], fl.int64)
+
+
+def test_tables_keep_their_names_or_say_what_to_do() -> None:
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    table = pa.table({"a": [1, 2], "b": [0.5, 1.5]})
+    for value in (table, table.to_batches()[0]):
+        with pytest.raises(fl.errors.InvalidArgumentError, match=r"dict\(zip\(table.column_names, table.columns\)\)"):
+            fl.Dataset.from_tensor_slices(value)
+    by_name = fl.Dataset.from_tensor_slices(dict(zip(table.column_names, table.columns, strict=True)))
+    check(by_name, [{"a": np.int64(1), "b": np.float64(0.5)}, {"a": np.int64(2), "b": np.float64(1.5)}])
+    frame = pd.DataFrame({"animal": ["cat", "dog"], "age": [3, 5]})
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"dict\(df\)"):
+        fl.Dataset.from_tensor_slices(frame)
+    check(fl.Dataset.from_tensor_slices(dict(frame)), [
+        {"animal": b"cat", "age": np.int64(3)},
+        {"animal": b"dog", "age": np.int64(5)},
+    ])
+    check(fl.Dataset.from_tensor_slices(frame[["age"]]), [np.array([3]), np.array([5])])

@@ -350,7 +350,8 @@ class StandIns(Values):
             return np.full(shape, b"", object) if shape else b""
         if dims is None:
             return np.full(shape, self._next_number(), dtype).view(_NumberOrArray)
-        return np.ones(shape, dtype) if shape else dtype.type(self._next_number())
+        # One number in all places: an array of the whole shape may be as large as what is to be fed.
+        return np.broadcast_to(dtype.type(1), shape) if shape else dtype.type(self._next_number())
 
     def _next_number(self) -> int:
         number, self._number = self._number, max(1, self._number - 1)

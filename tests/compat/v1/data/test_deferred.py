@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,17 @@ def test_the_value_is_that_of_the_initialisation(session: v1.Session):
         session.run(iterator.initializer, {n: value})
         assert session.run(element) == value
         assert session.run(element, {n: 100}) == value + 1
+
+
+def test_a_placeholder_of_full_shape_takes_no_memory():
+    tracemalloc.start()
+    try:
+        features = v1.placeholder(np.float32, (10_000_000, 2))
+        made = v1.data.Dataset.from_tensor_slices(features).shuffle(10).repeat().batch(32)
+        assert list(made.output_shapes) == [None, 2]
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_is_known_before_the_values():
