@@ -29,7 +29,6 @@ def _returned(x: Any) -> Any:
         lambda d: d.take(-7),
         lambda d: d.skip(0),
         lambda d: d.repeat(1),
-        lambda d: d.shard(1, 0),
         lambda d: d.map(lambda x: x),
         lambda d: d.map(_returned, num_parallel_calls=2),
     ],
@@ -50,6 +49,7 @@ def test_steps_that_go(step: Callable[[Dataset], Dataset]) -> None:
         lambda d: d.repeat(0),
         lambda d: d.repeat(),
         lambda d: d.shard(2, 0),
+        lambda d: d.shard(1, 0),  # what its iterator has left can be shared out among more
         lambda d: d.prefetch(0),
         lambda d: d.map(lambda x: x + 0),
         lambda d: d.map(lambda x: (x,)),
@@ -113,3 +113,24 @@ def test_a_fusion_sees_the_steps_that_are_left() -> None:
     ds = fl.Dataset.range(3).map(lambda x: x + 1).take(-1).batch(2)
     assert ds._prepared[0].op == "map_and_batch"
     assert fl.Dataset.range(3).map(lambda x: x + 1).prefetch(0).batch(2)._prepared[0].op == "batch"
+
+
+def test_a_shard_of_one_stays_and_seeds_are_those_of_tensorflow() -> None:
+    """Recorded from TensorFlow, which fuses the shuffle with the repeat once the shard between them is gone."""
+    ds = fl.Dataset.range(6).shuffle(3, seed=7).shard(1, 0).repeat(2)
+    passes = [[int(x) for x in ds] for _ in range(3)]
+    assert passes == [
+        [1, 2, 0, 3, 5, 4, 1, 0, 3, 2, 4, 5],
+        [1, 3, 0, 2, 4, 5, 1, 3, 0, 5, 2, 4],
+        [0, 1, 3, 5, 2, 4, 2, 0, 3, 5, 4, 1],
+    ]
+
+
+def test_a_batch_over_a_shard_of_one_over_a_map_loses_whole_batches() -> None:
+    def bad(x: Any) -> Any:
+        if x == 1:
+            raise ValueError("a bad element")
+        return x
+
+    ds = fl.Dataset.range(8).map(bad).shard(1, 0).batch(3).ignore_errors()
+    assert [b.tolist() for b in ds] == [[3, 4, 5], [6, 7]]

@@ -240,9 +240,11 @@ class Iterator(Generic[T]):
         >>> [list(it) for it in new]
         [[b'c', b'f'], [b'd', b'g'], [b'e']]
 
-        The shard may be over elements, before or after shuffles, or over the names of files. All must be in the same
-        epoch. After it may come map, filter, shuffle, batch, repeat, prefetch, files, interleave and flat_map; what
-        waits in them is shared out, so its order changes.
+        The shard may be over elements, before or after shuffles, or over the names of files. Workers may have had any
+        number of elements, none and all among them, but all must be in the same epoch. After the shard may come map,
+        filter, shuffle, batch, unbatch, windows that do not overlap, repeat, prefetch, files, interleave and flat_map;
+        what waits in them is shared out, so its order changes. Other steps that have begun, such as take and cache, are
+        a `FailedPreconditionError`, and so are shuffles without a seed and steps that keep no order below the shard.
         """
         self._crew.check()
         with self._lock:
@@ -261,6 +263,19 @@ class Iterator(Generic[T]):
     def set_state(self, state: Any) -> None:
         """The same as `restore`."""
         self.restore(state)
+
+    def start_prefetch(self) -> None:
+        """Begins to make elements ready, as far as the dataset has steps that work in the background; else it does
+        nothing. Grain's name for it; its checkpoint handler calls it after a restore.
+
+        >>> it = iter(fl.Dataset.range(3).prefetch(2))
+        >>> it.start_prefetch()
+        >>> next(it)
+        np.int64(0)
+        """
+        with self._lock:
+            self._must_be_open()
+            self._run.warm()
 
     def close(self) -> None:
         """Frees everything the iterator holds: files, buffers, threads, processes. Going on after it raises

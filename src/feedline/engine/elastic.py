@@ -8,14 +8,15 @@ others have had. Steps above it say by `Node.dealt` how their states are shared 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from feedline.engine import checkpoint
-from feedline.engine.encoding import Decoder, count
+from feedline.engine.encoding import Decoder, counters
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError
-from feedline.plan.dealing import dealt_rows
+from feedline.plan.dealing import dealt_rows, is_shard, undealt
 from feedline.plan.node import Node
 from feedline.plan.rewrite import with_inputs
 
@@ -25,14 +26,20 @@ def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
     plains = [checkpoint.checked(state) for state in states]
     if not plains:
         raise FailedPreconditionError("there is no state in the list; give the states of all shards")
+    with _counters_kept(run.plan), ExitStack() as opened:
+        return _shared_out(plains, run, strict, opened)
+
+
+def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: ExitStack) -> Cursor:
     number, shard = _shard(run.plan)
+    _check_order(shard, run)
     plains.sort(key=lambda plain: shard.division(_arguments(plain, number, shard))[1])
     part, parts = _part(shard, [_arguments(plain, number, shard) for plain in plains])
     run = checkpoint.with_room(run, plains)
-    shard_slot = next(slot for slot, node in enumerate(run.nodes) if node.shares)
+    shard_slot = next(slot for slot, node in enumerate(run.nodes) if is_shard(node))
     decoder = Decoder(strict)
     olds: list[Run] = []
-    rests = []
+    rests, counted = [], []
     for i, plain in enumerate(plains):
         changes = {number: dict(zip(sorted(shard.shares), _arguments(plain, number, shard), strict=True))}
         old = Run(_as_part(checkpoint.as_saved(run, changes).plan, i, len(plains)), run.prepare)
@@ -40,13 +47,18 @@ def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
         if sizes:
             checkpoint.nothing_ready(plain, sizes)
             old = checkpoint.as_saved(old, sizes)
+        opened.callback(old.close)
         old, rest = checkpoint.settled(plain, old, decoder)
+        _prime(old, shard_slot)
         olds.append(old)
         rests.append(rest)
+        counted.append([_count(counter) for counter in counters(run.plan)])
     _check_seeds(run.nodes[shard_slot], plains)
-    _start(olds, shard_slot)
+    if len({old.states[shard_slot] is None for old in olds}) > 1:
+        raise undealt(run.nodes[shard_slot], len(olds), parts)
     first = run.first_below(shard_slot)
-    lowest = min(olds, key=lambda old: getattr(old.states[shard_slot], "seen", 0))
+    least = min(range(len(olds)), key=lambda i: getattr(olds[i].states[shard_slot], "seen", 0))
+    lowest = olds[least]
     for slot, node in enumerate(run.nodes):
         if first <= slot < shard_slot:
             run.states[slot] = lowest.states[slot]
@@ -54,9 +66,9 @@ def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
             others = [old.nodes[slot] for old in olds]
             run.states[slot] = node.dealt(others, [old.states[slot] for old in olds], part, parts)
     lowest.states[first:shard_slot] = [None] * (shard_slot - first)
-    for old in olds:
-        old.close()
-    count(run.plan, plains[part % len(plains)]["counts"])
+    below = {id(counter) for counter in counters(run.nodes[shard_slot])}
+    for i, counter in enumerate(counters(run.plan)):  # all must go on alike where they read the same
+        _set_count(counter, counted[least if id(counter) in below else part % len(olds)][i])
     cursor = Cursor(run)
     rows = dealt_rows(rests, part, parts)
     if rows is not None:
@@ -67,12 +79,12 @@ def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
 
 def _shard(plan: Node) -> tuple[int, Node]:
     """The step that gives a part of its input, and its number."""
-    found = [(i, n) for i, n in enumerate(n for n in plan.walk() if not n.transparent) if n.shares]
+    found = [(i, n) for i, n in enumerate(n for n in plan.walk() if not n.transparent) if is_shard(n)]
     if len(found) != 1:
         what = "has no shard" if not found else f"has {len(found)} of them"
         raise FailedPreconditionError(
             "several states at once are what shards have left, to be shared out anew; for that the dataset needs one "
-            f"shard step, and this one {what}. With one worker, too, write shard(1, 0), directly over files or names"
+            f"shard step, and this one {what}. With one worker, too, write shard(1, 0)"
         )
     shard = found[0][1]
     for n in plan.walk():
@@ -113,6 +125,18 @@ def _as_part(plan: Node, part: int, parts: int) -> Node:
     return made.as_part(part, parts)
 
 
+def _check_order(shard: Node, run: Run) -> None:
+    """Shards share one sequence only if it is the same for all."""
+    for n in shard.inputs[0].walk() if shard.inputs else ():
+        given = getattr(n, "num_parallel_calls", None), getattr(n, "deterministic", None)
+        if given[0] is not None and not run.ordered(given[1]):
+            raise FailedPreconditionError(
+                f"{n.op} (step {n.position}) gives its elements in any order (deterministic=False), and the shard at "
+                f"step {shard.position} is above it: what others have had cannot be told; leave deterministic out, or "
+                "put the shard before it"
+            )
+
+
 def _check_seeds(shard: Node, plains: list[dict[str, Any]]) -> None:
     """Shards share one sequence only if all had the same seeds below."""
     seeds = sum(getattr(n, "generator", None) is not None for n in shard.walk())
@@ -124,10 +148,33 @@ def _check_seeds(shard: Node, plains: list[dict[str, Any]]) -> None:
             )
 
 
-def _start(olds: list[Run], slot: int) -> None:
-    """Where some iterators have begun to read, all have."""
-    for old in olds:
-        above = range(slot, len(old.nodes))
-        late = [i for i in above if old.states[i] is None and any(o.states[i] is not None for o in olds)]
-        if late:  # the highest starts those below it
-            old.input_at(late[-1]).start()
+def _prime(old: Run, shard_slot: int) -> None:
+    """Starts what stands above the shard and has put that off: then the states say where the shard stands."""
+    for slot in reversed(range(shard_slot + 1, len(old.nodes))):
+        node, state = old.nodes[slot], old.states[slot]
+        if state is not None and any(n is old.nodes[shard_slot] for n in node.walk()):
+            old.states[slot] = node.primed(state, old.input_at(slot).inputs)
+
+
+_COUNTED = ("count", "seed", "seed2")
+
+
+def _count(counter: Any) -> dict[str, Any]:
+    return {name: getattr(counter, name) for name in _COUNTED if hasattr(counter, name)}
+
+
+def _set_count(counter: Any, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(counter, name, value)
+
+
+@contextmanager
+def _counters_kept(plan: Node) -> Iterator[None]:
+    """What counts the iterations of the dataset stays as it was, where something is wrong with the states."""
+    before = [(counter, _count(counter)) for counter in counters(plan)]
+    try:
+        yield
+    except BaseException:
+        for counter, values in before:
+            _set_count(counter, values)
+        raise

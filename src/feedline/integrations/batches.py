@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from feedline.engine.checkpoint import counters
 from feedline.errors import FailedPreconditionError
-from feedline.integrations.shards import Reader, part_of
+from feedline.integrations.shards import Reader, divided, part_of
+from feedline.integrations.uneven import OnUneven, evened, known_length, of_length, on_uneven_argument, spread
 from feedline.ops.batch import Batch
 from feedline.ops.prefetch import Prefetch
 from feedline.ops.repeat import Repeat
@@ -27,8 +28,9 @@ class Batches:
 
     op: ClassVar[str] = ""
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Any, on_uneven: OnUneven | None = None) -> None:
         self.dataset = dataset
+        self.on_uneven = on_uneven_argument(on_uneven, self.op)
         self._pid = os.getpid()
         self._parts: dict[Reader, tuple[Any, list[int]]] = {}
         self._iterator: Any = None
@@ -51,9 +53,26 @@ class Batches:
         """An iterator over a part of the dataset, as the framework takes it."""
         raise TypeError(f"{type(self).__name__} makes no iterators")
 
+    def process(self) -> Reader:
+        """Which of how many processes this is; a process may have several readers."""
+        return Reader()
+
     def part(self, reader: Reader) -> Any:
-        """The dataset that a reader iterates."""
-        return part_of(self.dataset, reader, self.alone())
+        """The dataset that a reader iterates: its part, and as many elements as `on_uneven` says."""
+        process, alone = self.process(), self.alone()
+        readers = reader.readers // process.readers
+
+        def lengths(number: int) -> list[int | None]:
+            within = [Reader(readers, i).within(Reader(process.readers, number)) for i in range(readers)]
+            parts = [divided(self.dataset, each, alone, process, number, self.op) for each in within]
+            return [known_length(part._plan, self.on_uneven is not None) for part in parts]
+
+        total = evened(self.op, self.on_uneven, process.readers, process.number, lengths)
+        part = part_of(self.dataset, reader, alone, process, self.op)
+        if total is None:
+            return part
+        have, mine = [n or 0 for n in lengths(process.number)], reader.number // process.readers
+        return of_length(part, have[mine], spread(have, total)[mine])
 
     def _part(self, reader: Reader) -> tuple[Any, list[int]]:
         if reader not in self._parts:  # it stays the same, so that what it caches is found again

@@ -20,6 +20,7 @@ from feedline.integrations.leaves import Dtypes, apart, check, is_string, needed
 from feedline.integrations.locked import Driver, locked
 from feedline.integrations.shards import Reader
 from feedline.integrations.staged import Staged
+from feedline.integrations.uneven import OnUneven
 from feedline.kernels.memory import aligned
 from feedline.plan.arguments import integer
 from feedline.plan.face import Face
@@ -48,8 +49,10 @@ class JaxBatches(Batches):
 
     op: ClassVar[str] = OP
 
-    def __init__(self, dataset: Any, sharding: Any, prefetch: int, dtypes: Any) -> None:
-        super().__init__(dataset)
+    def __init__(
+        self, dataset: Any, sharding: Any, prefetch: int, dtypes: Any, on_uneven: OnUneven | None = None
+    ) -> None:
+        super().__init__(dataset, on_uneven)
         self.jax = needed("jax", "jax", OP)
         self.sharding, self.prefetch = sharding, prefetch
         self._put, self._dtypes = Put(self.jax, sharding), Dtypes(dtypes, OP)
@@ -68,10 +71,7 @@ class JaxBatches(Batches):
         """Processes make their datasets each for itself."""
         return self.jax.process_count() > 1  # type: ignore[no-any-return]
 
-    def part(self, reader: Reader) -> Any:
-        """All processes take part in each step, so where the number of batches is known all read equally many."""
-        part, whole = super().part(reader), int(self.dataset.cardinality())
-        return part.take(whole // reader.readers) if reader.readers > 1 and whole >= 0 else part
+    process = reader
 
     def copies(self) -> bool:
         """To a GPU. On the processor arrays may share the memory they are made from."""
@@ -268,9 +268,8 @@ class Put:
                 laid.append(None if leaf is None else put(leaf, sharding))
             except (ValueError, AssertionError, TypeError) as e:
                 raise InvalidArgumentError(
-                    f"{OP}: the leaf {path} of shape {leaf.shape} cannot be laid out over {sharding}: {e}; the number "
-                    "of rows must be a multiple of the parts, and the last batch is shorter than the others unless it "
-                    "is left out with batch(n, drop_remainder=True)"
+                    f"{OP}: the leaf {path} of shape {leaf.shape} cannot be laid out over {sharding}: {e}; "
+                    f"{remedy(leaf, sharding)}"
                 ) from e
         return tree.unflatten(laid)
 
@@ -288,6 +287,21 @@ class Put:
                 ) from None
             self._known = tree, found
         return self._known[1]
+
+
+def remedy(leaf: Any, sharding: Any) -> str:
+    """What to do about a leaf that does not go with a sharding."""
+    axes = len(getattr(sharding, "spec", None) or ())
+    if axes > leaf.ndim:
+        return (
+            f"the array has {leaf.ndim} {'axis' if leaf.ndim == 1 else 'axes'} and the sharding {axes}; give a "
+            "sharding for each leaf, in the structure of the elements, for instance "
+            "(NamedSharding(mesh, P('data', 'model')), NamedSharding(mesh, P('data')))"
+        )
+    return (
+        "the number of rows must be a multiple of the parts, and the last batch is shorter than the others unless it "
+        "is left out with batch(n, drop_remainder=True)"
+    )
 
 
 @functools.cache
@@ -342,7 +356,13 @@ def rounded(path: str, name: str) -> InvalidTypeError:
     )
 
 
-def to_jax(self: Face[Any], sharding: Any = None, prefetch: int = 2, dtypes: Any = None) -> JaxBatches:
+def to_jax(
+    self: Face[Any],
+    sharding: Any = None,
+    prefetch: int = 2,
+    dtypes: Any = None,
+    on_uneven: OnUneven | None = None,
+) -> JaxBatches:
     """The elements as JAX arrays, of which `prefetch` are put on their devices ahead of use. On the processor, where
     arrays share the memory of batches and are there as soon as they are made, none are, unless `sharding` is given.
 
@@ -352,7 +372,11 @@ def to_jax(self: Face[Any], sharding: Any = None, prefetch: int = 2, dtypes: Any
     [6.0, 8.0] [2, 3]
 
     `sharding` is a `jax.sharding.Sharding`, a device, or such in the structure of the elements. On several machines,
-    each process reads its own part of the dataset and its batches are its part of global arrays.
+    each process reads its own part of the dataset and its batches are its part of global arrays. A
+    `shard(jax.process_count(), jax.process_index())` in the dataset is taken for that division; any other shard is an
+    error then. All processes take part in each step, so all must give as many batches: `on_uneven` says what happens
+    where their numbers differ, "pad", "drop", "error" or "allow", as in `to_torch`. Left open it is "drop" where the
+    numbers are known.
 
     >>> import jax
     >>> mesh = jax.make_mesh((1,), ("data",))
@@ -380,4 +404,4 @@ def to_jax(self: Face[Any], sharding: Any = None, prefetch: int = 2, dtypes: Any
 
     if self._plan.spec_known:
         check(OP, self.element_spec, fits)
-    return JaxBatches(self, sharding, ahead, dtypes)
+    return JaxBatches(self, sharding, ahead, dtypes, on_uneven)

@@ -15,6 +15,7 @@ from feedline.integrations.jax import JaxBatches
 from feedline.integrations.leaves import check, is_string, needed, refused
 from feedline.integrations.shards import Reader
 from feedline.integrations.torch import TorchBatches
+from feedline.integrations.uneven import OnUneven
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import Face
 from feedline.structure.nest import flatten
@@ -38,8 +39,8 @@ class KerasBatches(Batches):
     has_partial_batch: ClassVar[bool] = False
     partial_batch_size: ClassVar[int | None] = None
 
-    def __init__(self, dataset: Any) -> None:
-        super().__init__(dataset)
+    def __init__(self, dataset: Any, on_uneven: OnUneven | None = None) -> None:
+        super().__init__(dataset, on_uneven)
         self._look: Again | None = None
 
     @property
@@ -56,6 +57,8 @@ class KerasBatches(Batches):
         if backend == "jax":
             return JaxBatches.here(needed("jax", "jax", OP))
         return TorchBatches.here(needed("torch", "torch", OP)) if backend == "torch" else Reader()
+
+    process = reader
 
     def alone(self) -> bool:
         """Processes make their datasets each for itself."""
@@ -221,7 +224,7 @@ def data_adapter() -> type[KerasBatches]:
     return type("KerasBatches", (KerasBatches, DataAdapter), {"__module__": __name__, "__doc__": KerasBatches.__doc__})
 
 
-def to_keras(self: Face[Any]) -> KerasBatches:
+def to_keras(self: Face[Any], on_uneven: OnUneven | None = None) -> KerasBatches:
     """The dataset for `fit`, `evaluate` and `predict` of a Keras 3 model, with the PyTorch and JAX backends.
 
     >>> import os
@@ -235,9 +238,13 @@ def to_keras(self: Face[Any]) -> KerasBatches:
     known. Where it is not, as after a `filter`, Keras warns at the end of the first epoch that the data ran out;
     `fl.experimental.assert_cardinality(n)` tells it the number. A dataset without end needs `steps_per_epoch`.
 
+    Where the backend runs in several processes, each reads its part of the dataset, and `on_uneven` says what happens
+    where their numbers of batches differ: "pad", "drop", "error" or "allow", as in `to_torch`. Left open it is "drop"
+    where the numbers are known, since all processes take part in each step.
+
     `fit(ds)` alone does not work: Keras takes data of a few known classes only.
     """
     kind = data_adapter()
     if self._plan.spec_known:
         check(OP, self.element_spec, _batched)
-    return kind(self)
+    return kind(self, on_uneven)

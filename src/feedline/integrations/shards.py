@@ -26,8 +26,10 @@ from feedline.ops.shuffle import Shuffle
 from feedline.ops.sources.files import Files
 from feedline.ops.sources.indexed import Indexed
 from feedline.ops.unbatch import Unbatch
+from feedline.ops.view import View
 from feedline.ops.with_options import WithOptions, merged_options
 from feedline.plan.cardinality import INFINITE
+from feedline.plan.dealing import is_shard
 from feedline.plan.face import dataset
 from feedline.plan.node import EMPTY, Node, Pull, RowWise, node
 from feedline.plan.rewrite import standing_for, with_inputs
@@ -50,6 +52,9 @@ class Reader(NamedTuple):
     def within(self, outer: Reader) -> Reader:
         """This one of those that share what `outer` reads. All of them in turn give what `outer` would."""
         return Reader(self.readers * outer.readers, outer.number + outer.readers * self.number)
+
+
+ALONE = Reader()
 
 
 class At(NamedTuple):
@@ -130,10 +135,21 @@ def _rows_of(part: Groups | Part, n: int) -> int:
     return rounds * part.size + min(max(rest - part.index * part.size, 0), part.size)
 
 
-def part_of(whole: Any, reader: Reader, alone: bool = False) -> Any:
+def part_of(whole: Any, reader: Reader, alone: bool = False, process: Reader = ALONE, op: str = "") -> Any:
     """The dataset that one reader iterates, as the option `auto_shard_policy` says. With `alone` the readers have made
-    their datasets each for itself, so that a shuffle without a seed has another order in each.
+    their datasets each for itself, so that a shuffle without a seed has another order in each. `process` says which of
+    the readers are in one process: a `shard` that divides the dataset among processes is taken for what it is.
     """
+    made = divided(whole, reader, alone, process, process.number, op)
+    if made is not whole:
+        for counter in counters(made._plan):
+            if isinstance(counter, Epochs):
+                counter.count = (counter.count % (1 << FAR_APART)) + (reader.number << FAR_APART)
+    return made
+
+
+def divided(whole: Any, reader: Reader, alone: bool, process: Reader, number: int, op: str) -> Any:
+    """The part of a reader in process `number`, as this process, which is `process`, would make it."""
     if reader.readers == 1:
         return whole
     options: Options | None = merged_options(whole._plan)
@@ -142,17 +158,56 @@ def part_of(whole: Any, reader: Reader, alone: bool = False) -> Any:
         return whole
     if policy == AutoShardPolicy.HINT:
         return dataset(_hinted(whole._plan, reader))
+    plan = whole._plan
+    if process.readers > 1 and _by_hand(plan, process, policy, op):
+        reader, alone = Reader(reader.readers // process.readers, reader.number // process.readers), False
+        if number != process.number:
+            plan = _as_process(plan, number)
+        if reader.readers == 1:
+            return whole if plan is whole._plan else dataset(plan)
     cut = Cut(reader, alone)
-    plan = cut.here(whole._plan, 1) if policy == AutoShardPolicy.DATA else cut.below(whole._plan, 1)
+    plan = cut.here(plan, 1) if policy == AutoShardPolicy.DATA else cut.below(plan, 1)
     if policy == AutoShardPolicy.FILE and not cut.by_files:
         raise InvalidArgumentError(
             f"auto_shard_policy FILE: the dataset cannot be divided among {reader.readers} readers by its files; it "
             "has fewer files than that or a step above them that needs all; use AutoShardPolicy.AUTO"
         )
-    for counter in counters(plan):
-        if isinstance(counter, Epochs):
-            counter.count = (counter.count % (1 << FAR_APART)) + (reader.number << FAR_APART)
     return dataset(plan)
+
+
+def _by_hand(plan: Node, process: Reader, policy: AutoShardPolicy, op: str) -> bool:
+    """True where a `shard` of the user's gives this process its part. Any other one is refused, since what it leaves
+    would be divided once more, unless the policy says that it should be.
+    """
+    found = [n for n in plan.walk() if is_shard(n) and _division(n).readers not in (1, SHARD_HINT)]
+    if any(_division(n) == process for n in found):
+        return True
+    if found and policy == AutoShardPolicy.AUTO:
+        n, given = found[-1], _division(found[-1])
+        raise InvalidArgumentError(
+            f"{op}: the dataset would be divided twice: shard({given.readers}, {given.number}) at step {n.position} "
+            f"keeps one of {given.readers} elements, and {op} divides what is left among the {process.readers} "
+            f"processes, of which this is number {process.number}. Remove the shard, and {op} divides the dataset; or, "
+            f"if the shard is meant to divide it among processes, write shard({process.readers}, {process.number}), or "
+            "switch the other division off: options.experimental_distribute.auto_shard_policy = AutoShardPolicy.OFF. "
+            "If the shard picks elements which the processes are to share, set AutoShardPolicy.DATA"
+        )
+    return False
+
+
+def _division(n: Node) -> Reader:
+    return Reader(*n.division([getattr(n, name) for name in sorted(n.shares)]))
+
+
+def _as_process(plan: Node, number: int) -> Node:
+    """The plan with the parts of another process in its shards."""
+    made = with_inputs(plan, tuple([_as_process(n, number) for n in plan.inputs])) if plan.inputs else plan
+    if isinstance(made, View) and is_shard(made):
+        count = Shard(made.source, made.by, number).cardinality()
+        return made.replace(start=number, count=count)  # type: ignore[no-any-return]
+    if isinstance(made, Shard) and made.num_shards > number:
+        return made.replace(index=number)  # type: ignore[no-any-return]
+    return made
 
 
 class Cut:

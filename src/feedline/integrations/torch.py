@@ -16,8 +16,9 @@ from feedline.integrations.batches import Batches
 from feedline.integrations.leaves import Dtypes, check, converter, is_string, needed, refused
 from feedline.integrations.locked import Copies, Driver, locked, readable
 from feedline.integrations.sent import marked
-from feedline.integrations.shards import Reader
+from feedline.integrations.shards import ALONE, Reader
 from feedline.integrations.staged import Staged
+from feedline.integrations.uneven import OnUneven
 from feedline.plan.face import Face
 from feedline.structure.block import Block
 from feedline.structure.memory import LARGE, address
@@ -25,7 +26,6 @@ from feedline.structure.nest import Tree, flatten
 
 MOST_WORKERS = 1024
 OP = "to_torch"
-ALONE = Reader()
 SHARED = "biufc"
 """The families of dtypes that PyTorch takes from NumPy."""
 AHEAD = 2
@@ -46,8 +46,16 @@ class TorchBatches(Batches):
 
     op: ClassVar[str] = OP
 
-    def __init__(self, dataset: Any, device: Any, pin_memory: bool, dtypes: Any, epochs: Any = None) -> None:
-        super().__init__(dataset)
+    def __init__(
+        self,
+        dataset: Any,
+        device: Any,
+        pin_memory: bool,
+        dtypes: Any,
+        on_uneven: OnUneven = "allow",
+        epochs: Any = None,
+    ) -> None:
+        super().__init__(dataset, on_uneven)
         self.torch = needed("torch", "torch", OP)
         self.device, self.pin_memory, self.dtypes = device, pin_memory, dtypes
         self._convert = Tensors(self.torch, Dtypes(dtypes, OP), lent=self.copies())
@@ -61,6 +69,10 @@ class TorchBatches(Batches):
         self._rank = self.here(self.torch, self._rank)
         info = self.torch.utils.data.get_worker_info()
         return self._rank if info is None else Reader(info.num_workers, info.id).within(self._rank)
+
+    def process(self) -> Reader:
+        """The rank."""
+        return self._rank
 
     def alone(self) -> bool:
         """Ranks make their datasets each for itself, workers get a copy of one."""
@@ -109,13 +121,14 @@ class TorchBatches(Batches):
 
         self._rank = self.here(self.torch, self._rank)
         plan = cloudpickle.dumps(self.dataset)  # functions of the program itself travel along
-        return _revived, (plan, self.device, self.pin_memory, self.dtypes, self._epochs, self._rank, self._resume)
+        arguments = self.device, self.pin_memory, self.dtypes, self.on_uneven, self._epochs
+        return _revived, (plan, arguments, self._rank, self._resume)
 
 
-def _revived(plan: bytes, device: Any, pin_memory: bool, dtypes: Any, epochs: Any, rank: Reader, resume: Any) -> Any:
+def _revived(plan: bytes, arguments: tuple[Any, ...], rank: Reader, resume: Any) -> Any:
     import pickle
 
-    made = iterable_dataset()(pickle.loads(plan), device, pin_memory, dtypes, epochs)
+    made = iterable_dataset()(pickle.loads(plan), *arguments)
     made._rank, made._resume = rank, resume
     return made
 
@@ -286,7 +299,13 @@ def driver(torch: Any) -> Driver:
     return Driver(lock, runtime.cudaHostUnregister)
 
 
-def to_torch(self: Face[Any], device: Any = None, pin_memory: bool | None = None, dtypes: Any = None) -> TorchBatches:
+def to_torch(
+    self: Face[Any],
+    device: Any = None,
+    pin_memory: bool | None = None,
+    dtypes: Any = None,
+    on_uneven: OnUneven = "allow",
+) -> TorchBatches:
     """The elements as PyTorch tensors. Batches share their memory with the tensors; nothing is copied.
 
     >>> import torch
@@ -305,8 +324,17 @@ def to_torch(self: Face[Any], device: Any = None, pin_memory: bool | None = None
 
     It is an `IterableDataset`, so `DataLoader(batches, batch_size=None, num_workers=4)` works, and its workers share
     the dataset: each element comes out of exactly one of them, and, where `torch.distributed` is initialized, in
-    exactly one of the processes. See `auto_shard_policy` in `fl.Options` for where it is divided. Worker processes run
-    one after another through the epochs of a shuffle.
+    exactly one of the processes. See `auto_shard_policy` in `fl.Options` for where it is divided. A
+    `shard(world_size, rank)` in the dataset is taken for that division; any other shard is an error then. Worker
+    processes run one after another through the epochs of a shuffle.
+
+    Where the processes have different numbers of elements, `on_uneven` says what happens at the end of an epoch: "pad"
+    gives the first elements once more where there are fewer, "drop" leaves the last ones out where there are more,
+    "error" raises before the first element, and "allow" gives what is there. All but the last need a number that is
+    known or can be counted.
+
+    >>> [b.tolist() for b in fl.Dataset.range(3).batch(2).to_torch(on_uneven="drop")]  # there is one process only
+    [[0, 1], [2]]
 
     Strings, ragged and sparse tensors have no tensor here; an error names the leaf and what to do.
     """
@@ -320,4 +348,4 @@ def to_torch(self: Face[Any], device: Any = None, pin_memory: bool | None = None
     pin = gpu if pin_memory is None else bool(pin_memory)
     if pin and not torch.cuda.is_available():
         raise InvalidArgumentError(f"{OP}: pin_memory needs a GPU, and PyTorch finds none here; leave it out")
-    return iterable_dataset()(self, None if place is None or place.type == "cpu" else place, pin, dtypes)
+    return iterable_dataset()(self, None if place is None or place.type == "cpu" else place, pin, dtypes, on_uneven)

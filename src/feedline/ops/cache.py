@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypedDict
 
 import numpy as np
@@ -15,6 +16,7 @@ from feedline.io.elements.reader import ElementsReader
 from feedline.io.files import exists
 from feedline.ops.sources.load import Load
 from feedline.ops.written import Written
+from feedline.plan.dealing import undealt
 from feedline.plan.face import F
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node, Pull, node
@@ -40,6 +42,9 @@ class Rows:
         self._bytes = 0
         for block in blocks or ():
             self.add(block)
+
+    def __bool__(self) -> bool:
+        return bool(self.chunks or self._small)
 
     def add(self, block: Block) -> None:
         """Appends rows."""
@@ -175,6 +180,12 @@ class Cache(Node):
             block = block.frozen()
             state.rows.add(block)
         return block, state
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Only where none has kept anything: what is kept is one part of the input, and the next one is another."""
+        if all(s is None or (s.at is None and not s.complete and not s.rows) for s in states):
+            return None if all(s is None for s in states) else Pass(Rows(), None, False)
+        raise undealt(self, len(states), parts)
 
     @property
     def quiet(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import CancelledError
@@ -57,6 +58,10 @@ class IgnoreErrors(Node):
                 _log.warning("ignore_errors at step %d left out an element: %s", self.position, text)
             return EMPTY, Ignored(text, times)
         return block, state if not state.times or block is None or not block.n else Ignored()
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Errors are counted anew."""
+        return None if all(s is None for s in states) else Ignored()
 
 
 def ignore_errors(self: F, log_warning: bool = False, name: str | None = None) -> F:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,6 +13,7 @@ from feedline.ops.batch import batched_spec, in_groups, stacked
 from feedline.ops.unbatch import check_batches, elements_for, leading, taken_apart, unbatched_spec
 from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.sharing import cached_property
@@ -158,6 +160,17 @@ class Rebatch(Node):
         else:
             specs, tree = flatten(self.input.element_spec)
         return Block.of_elements([tree.unflatten([_nothing(spec) for spec in specs])])
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows and elements that wait are dealt out."""
+        begun = begun_of(self, states)
+        if not begun:
+            return None
+        rest = dealt_rows([s.rest for s in begun], part, parts)
+        waiting = dealt_rows([s.waiting for s in begun], part, parts)
+        like = next((s.like for s in begun if s.like is not None), None)
+        at, size = begun[part % len(begun)].at, max(s.size for s in begun)
+        return Filling(rest, at, waiting=waiting, size=size, like=like)
 
     def after_error(self, state: Filling) -> Filling:
         """An error of our own concerned rows that are gone; any other takes the rows collected so far along."""

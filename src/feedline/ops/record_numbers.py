@@ -19,7 +19,7 @@ from feedline.errors import FailedPreconditionError, OpError
 from feedline.io.tfrecord.records import RecordFiles, changed_since
 from feedline.ops.parts import Left, dealt
 from feedline.ops.sources.tfrecord_dataset import TFRecords
-from feedline.plan.dealing import begun_of, dealt_rows, error_waits
+from feedline.plan.dealing import begun_of, dealt_rows, error_waits, is_shard
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pull import Shelf
 from feedline.structure.block import Array, Block, concat
@@ -143,7 +143,7 @@ class RecordNumbers(Node):
 
     def as_part(self, part: int, parts: int) -> Node:
         """The numbers of another shard, where it is part of the plan below."""
-        if not any(n.shares for n in self.input.walk()):
+        if not any(is_shard(n) for n in self.input.walk()):
             return self
         made: Node = self.replace(start=part, by=parts)
         return made
@@ -153,7 +153,7 @@ class RecordNumbers(Node):
         begun = [s for s in states if s is not None]
         if all(s.at == RECORDS for s in begun):
             return Numbering() if begun else None
-        if any(s.at == RECORDS for s in states) or len({s.mark for s in states}) > 1:
+        if any(s.at == RECORDS for s in begun) or len({s.mark for s in begun}) > 1:
             raise FailedPreconditionError(
                 "some of the states go by the index of the files and others do not, or the files differed; index the "
                 "files where all iterators find the index (fl.io.tfrecord_index), or nowhere"

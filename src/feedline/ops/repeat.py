@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.ops.shuffle import other_epochs
@@ -30,6 +31,8 @@ class Repeat(Node):
     restarts: ClassVar[bool] = True
     input: Node
     count: int = -1
+    frugal: bool = field(default=False, compare=False, repr=False)
+    """The input is not started once more after the last epoch: so TensorFlow does where it fuses it with a shuffle."""
 
     def cardinality(self) -> int:
         """A multiple of the input's."""
@@ -58,13 +61,16 @@ class Repeat(Node):
             return block, Epoch(done, gave or block.n > 0)
         if self.count < 0 and not gave:
             return None, Epoch(self.count, False)  # an epoch that gives nothing ends even an endless repeat
+        if self.frugal and done + 1 == self.count:
+            return None, Epoch(done + 1, False)
         pull.start()
         # Nothing yet: should the next epoch begin with an error, it is known by then that this one is over.
-        return EMPTY, Epoch(done + 1 if self.count > 0 else done, False)
+        return EMPTY, Epoch(done + 1, False)
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """All must be in one epoch."""
         begun = [s for s in states if s is not None]
+        begun = [s for s in begun if s.done >= 0] or begun  # one whose part is empty has ended for good
         if len({s.done for s in begun}) > 1:
             raise other_epochs(self, sorted(s.done + 1 for s in begun))
         return Epoch(begun[0].done, any(s.gave for s in begun)) if begun else None

@@ -130,6 +130,13 @@ class Shard(Node):
         return self.input.rows(index * self.num_shards + self.index)
 
 
+def under_whole_shard(plan: Node) -> Node:
+    """What a `shard(1, 0)` is over, which TensorFlow leaves out; any other plan itself."""
+    while isinstance(plan, Shard) and plan.num_shards == 1:
+        plan = plan.input
+    return plan
+
+
 def shard(self: F, num_shards: int, index: int, name: str | None = None) -> F:
     """Keeps one element out of `num_shards`, beginning with number `index`: the part of one worker among several.
 
@@ -147,5 +154,5 @@ def shard(self: F, num_shards: int, index: int, name: str | None = None) -> F:
         if not 0 <= i < n:
             raise InvalidArgumentError(f"shard: index must be between 0 and {n - 1} for {n} shards, got {i}")
         if isinstance(self._plan, Rows):  # it can leave the rows of other shards unread
-            return self._derive(View(self._plan, i, n, Shard(self._plan, n, i).cardinality()))  # type: ignore[no-any-return]
+            return self._derive(View(self._plan, i, n, Shard(self._plan, n, i).cardinality(), True))  # type: ignore[no-any-return]
     return self._derive(Shard(self._plan, n, i))  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgum
 from feedline.ops.rows import Pool, Still
 from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.dealing import dealt_rows
+from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pace import at_once, late
@@ -225,22 +225,29 @@ class Shuffle(Node):
         still = state.pool.still()
         return state if still is None else Held(state, state.ring.copy(), still)
 
+    def primed(self, state: Buffer, pull: Pull) -> Buffer:
+        """In its first epoch, of which it has read nothing."""
+        if not state.epoch and self.count:
+            self._begin_epoch(state, pull)
+        return state
+
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The rows of all buffers are dealt out, epoch by epoch. There may be more of them than a buffer holds: then
         nothing is read until enough have come out.
         """
-        begun = [s for s in states if s is not None]
+        begun = begun_of(self, states)
         if not begun:
             return None
+        begun = [s for s in begun if not s.stopped] or begun  # one whose part is empty has stopped for good
         epochs = {s.epoch for s in begun}
-        if len(epochs - {0}) > 1 or (0 in epochs and max(epochs) > 1):
+        if len(epochs) > 1:
             raise other_epochs(self, sorted(epochs))
         like = begun[part % len(begun)]
         made = Buffer(like.seeds)
-        made.drawn, made.epoch, made.taken = like.drawn, max(epochs), like.taken
+        made.drawn, made.epoch, made.taken = like.drawn, like.epoch, like.taken
         made.live, made.gave = any(s.live for s in begun), any(s.gave for s in begun)
         made.stopped = all(s.stopped for s in begun)
-        for age in reversed(range(max(len(s.slices) for s in begun))):
+        for age in reversed(range(max(1, *(len(s.slices) for s in begun)))):
             rows = dealt_rows([s.rows_of(age) for s in begun], part, parts)
             end = made.slices[-1][1] if made.slices else 0
             made.slices.append([end, end, age > 0 or not made.live])
@@ -311,11 +318,7 @@ class Shuffle(Node):
 
     def _fill(self, s: Buffer, pull: Pull, want: int, size: int | None) -> None:
         if not s.live:
-            end = s.slices[-1][1] if s.slices else 0
-            s.slices.append([end, end, False])
-            pull.start()
-            s.live = True
-            s.epoch += 1
+            self._begin_epoch(s, pull)
         room = PULL_ROWS if size is None else min(size - s.count + want - 1, PULL_ROWS)
         numbers = pull.shelve(room, s.pool)
         if numbers is not None:
@@ -329,6 +332,13 @@ class Shuffle(Node):
         elif block.n:
             s.gave = True
             s.put(s.pool.add(block), size)
+
+    def _begin_epoch(self, s: Buffer, pull: Pull) -> None:
+        end = s.slices[-1][1] if s.slices else 0
+        s.slices.append([end, end, False])
+        pull.start()
+        s.live = True
+        s.epoch += 1
 
     def _draw(self, s: Buffer, want: int, size: int | None) -> Array:
         """Draws from the oldest epoch. Before each draw but the first, TensorFlow would read one element; `pending`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.plan.arguments import integer
@@ -52,6 +53,12 @@ class Skip(Node):
         if block.n <= left:
             return EMPTY, Skipped(state.done + block.n)
         return block.slice(left, block.n), Skipped(self.count)
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Where all have left out what they had to, nothing more is left out."""
+        if all(s is not None and s.done == self.count for s in states):
+            return states[0]
+        return super().dealt(others, states, part, parts)
 
     def after_error(self, state: Skipped) -> Skipped:
         """TensorFlow begins to count again when an element among those to be skipped fails."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.plan.arguments import integer
@@ -51,6 +52,12 @@ class Take(Node):
             want = min(want, left)
         block = pull(want)
         return block, state if block is None else Taken(state.taken + block.n)
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Only where it takes everything: how many are left for each cannot be told otherwise."""
+        if self.count < 0 and any(s is not None for s in states):
+            return Taken()
+        return super().dealt(others, states, part, parts)
 
     @property
     def indexable(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from feedline.errors import InvalidArgumentError
 from feedline.ops.batch import Grouped
 from feedline.plan.cardinality import UNKNOWN
+from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.sharing import cached_property
@@ -65,6 +67,15 @@ class Unbatch(Node):
             size = max(1, rest.n // block.n)
         left = rest.slice(want, rest.n) if rest.n > want else None
         return rest.slice(0, want), Opened(left, error, waiting, size)
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows and elements that wait are dealt out."""
+        begun = begun_of(self, states)
+        if not begun:
+            return None
+        rest = dealt_rows([s.rest for s in begun], part, parts)
+        waiting = dealt_rows([s.waiting for s in begun], part, parts)
+        return Opened(rest, None, waiting, max(s.size for s in begun))
 
     def after_error(self, state: Opened) -> Opened:
         """The error has been told; what comes after it stays."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ class View(Indexed):
     start: int
     by: int
     count: int
+    divided: bool = field(default=False, compare=False, repr=False)
+    """Made of a shard, if perhaps among others."""
 
     def spec(self) -> Any:
         """The source's."""

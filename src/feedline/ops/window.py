@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
+from feedline.plan.dealing import begun_of, dealt_rows, error_waits, undealt
 from feedline.plan.face import F, dataset, in_memory
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, Column, Objects, concat, slice_column, spec_of_column, take_rows
@@ -129,6 +131,17 @@ class Window(Node):
             return EMPTY
         rows = rows.frozen()
         return Block([_datasets(c, places) for c in rows.columns], len(places), rows.tree)
+
+    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows of windows that are not full are dealt out, where no row is in two windows or between them."""
+        begun = begun_of(self, states)
+        if not begun:
+            return None
+        if any(s.bad for s in begun):
+            raise error_waits(self)
+        if any(s.rows is not None for s in begun) and not (self.stride == 1 and self.shift == self.size):
+            raise undealt(self, len(states), parts)
+        return Held(dealt_rows([s.rows for s in begun], part, parts))
 
     def after_error(self, state: Held) -> Held:
         """The error has been raised; its window is over."""

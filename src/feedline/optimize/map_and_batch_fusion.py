@@ -5,6 +5,7 @@ from __future__ import annotations
 from feedline.ops.batch import Batch
 from feedline.ops.chain import is_map
 from feedline.ops.map_and_batch import MapAndBatch
+from feedline.ops.shard import under_whole_shard
 from feedline.plan.node import Node
 from feedline.plan.rewrite import made_into
 
@@ -15,6 +16,6 @@ def map_and_batch_fusion(node: Node) -> Node | None:
     Other batches start anew after the failing element. The map stays a step of its own, so that the engine may still
     run it in several threads.
     """
-    if type(node) is Batch and node.num_parallel_calls is None and is_map(node.input):
+    if type(node) is Batch and node.num_parallel_calls is None and is_map(under_whole_shard(node.input)):
         return made_into(MapAndBatch, node)
     return None

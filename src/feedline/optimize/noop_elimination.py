@@ -9,10 +9,7 @@ from typing import Any
 
 from feedline.ops.map import Map
 from feedline.ops.repeat import Repeat
-from feedline.ops.shard import Shard
 from feedline.ops.skip import Skip
-from feedline.ops.sources.files import Files
-from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.take import Take
 from feedline.plan.node import Node
 
@@ -25,16 +22,19 @@ _LOADS = {
 
 
 def noop_elimination(node: Node) -> Node | None:
-    """Leaves out `take` of everything, `skip(0)`, `repeat(1)`, `shard(1, 0)` and a map of each element to itself.
+    """Leaves out `take` of everything, `skip(0)`, `repeat(1)` and a map of each element to itself.
+
+    `shard(1, 0)`, which TensorFlow leaves out as well, stays: what the only worker has left can be shared out among
+    several later. What is fused across it in TensorFlow is treated alike here.
 
     `prefetch(0)` stays, as in TensorFlow, where it keeps its neighbours from being fused.
     """
-    if isinstance(node, (Take, Skip, Repeat, Shard, Map)) and _does_nothing(node):
+    if isinstance(node, (Take, Skip, Repeat, Map)) and _does_nothing(node):
         return node.input
     return None
 
 
-def _does_nothing(node: Take | Skip | Repeat | Shard | Map) -> bool:
+def _does_nothing(node: Take | Skip | Repeat | Map) -> bool:
     match node:
         case Take():
             return node.count < 0
@@ -42,8 +42,6 @@ def _does_nothing(node: Take | Skip | Repeat | Shard | Map) -> bool:
             return node.count == 0
         case Repeat():
             return node.count == 1
-        case Shard():  # of files and their names it stays: what one has begun can be shared out among more later
-            return node.num_shards == 1 and not isinstance(node.input, (Files, Slices))
     below = node.input  # looked at only where that runs no function of the user's
     return below.spec_known and is_identity(node.function.seen, below.element_spec)
 

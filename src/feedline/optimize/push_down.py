@@ -23,8 +23,10 @@ def push_down(node: Node) -> Node | None:
     below = node.input
     if isinstance(below, View):
         source, start, by, count = below.source, below.start, below.by, below.count
+        divided = below.divided
     elif isinstance(below, (Range, Slices)):
         source, start, by, count = below, 0, 1, below.cardinality()
+        divided = False
     else:
         return None
     match node:
@@ -37,4 +39,5 @@ def push_down(node: Node) -> Node | None:
             if node.num_shards == SHARD_HINT:
                 return None
             start, count, by = start + node.index * by, node.cardinality(), by * node.num_shards
-    return standing_for(node, View(source, start, by, count))
+            divided = True
+    return standing_for(node, View(source, start, by, count, divided))

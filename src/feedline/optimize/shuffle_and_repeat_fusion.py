@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from feedline.errors import InvalidArgumentError
 from feedline.ops.repeat import Repeat
+from feedline.ops.shard import under_whole_shard
 from feedline.ops.shuffle import Shuffle
 from feedline.ops.shuffle_and_repeat import ShuffleAndRepeat
 from feedline.plan.node import Node
@@ -16,11 +17,16 @@ def shuffle_and_repeat_fusion(node: Node) -> Node | None:
     Within one pass the order is the same either way, but a pass takes one pair of seeds less, so that the next pass
     over the same dataset differs. TensorFlow refuses some counts here that it takes elsewhere.
     """
-    if not isinstance(node, Repeat) or type(node.input) is not Shuffle or node.input.count != 1:
+    if not isinstance(node, Repeat) or node.frugal:
+        return None
+    below = under_whole_shard(node.input)
+    if type(below) is not Shuffle or below.count != 1:
         return None
     if node.count == 0 or node.count < -1:
         raise InvalidArgumentError(
             f"repeat at step {node.position}: after a shuffle, count must be greater than zero or equal to -1, "
             f"got {node.count}; leave the repeat out, or put another step between the two"
         )
-    return standing_for(node, made_into(ShuffleAndRepeat, node.input, count=node.count))
+    if below is not node.input:  # the shard stays, and the seeds that are taken are those of one step
+        return node.replace(frugal=True)  # type: ignore[no-any-return]
+    return standing_for(node, made_into(ShuffleAndRepeat, below, count=node.count))

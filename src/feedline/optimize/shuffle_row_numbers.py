@@ -13,6 +13,7 @@ from feedline.ops.skip import Skip
 from feedline.ops.sources.range import Range
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.ops.take import Take
+from feedline.ops.view import View
 from feedline.ops.with_options import WithOptions
 from feedline.optimize.plain import plain
 from feedline.plan.node import Node
@@ -35,9 +36,22 @@ def shuffle_row_numbers(node: Node) -> Node | None:
         picked = node.input
         return standing_for(node, Pick(picked.source, node.replace(input=picked.index)))
     if isinstance(node, Shuffle) and plain(node.input) and not isinstance(node.input, Range):
-        numbers = Range(0, node.input.cardinality(), 1, _NUMBERS)
-        return standing_for(node, Pick(node.input, node.replace(input=numbers)))
+        source, numbers = _by_number(node.input)
+        return standing_for(node, Pick(source, node.replace(input=numbers)))
     return _record_numbers(node)
+
+
+def _by_number(plan: Node) -> tuple[Node, Node]:
+    """A source, and the numbers in it of the plan's rows. Of a part of a source they are those in the whole source, so
+    that they mean the same to whoever else has a part of it.
+    """
+    below = plan
+    while isinstance(below, (Prefetch, WithOptions)):
+        below = below.input
+    if isinstance(below, View):
+        whole = Range(0, below.source.cardinality(), 1, _NUMBERS)
+        return below.source, below.replace(source=whole)
+    return plan, Range(0, plan.cardinality(), 1, _NUMBERS)
 
 
 def _record_numbers(node: Node) -> Node | None:

@@ -23,6 +23,13 @@ def dealt_rows(blocks: Sequence[Block | None], part: int, parts: int) -> Block |
     return rows.take(np.arange(part, rows.n, parts))
 
 
+def is_shard(node: Node) -> bool:
+    """True for a step that gives each of several iterators its part. A part of a source may be none: it is made of
+    `take` and `skip`, too.
+    """
+    return bool(node.shares) and getattr(node, "divided", True)
+
+
 def untouched(node: Node, state: Any) -> bool:
     """True when a step has not begun with anything."""
     try:

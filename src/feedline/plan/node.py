@@ -36,9 +36,6 @@ class NoState(NamedTuple):
     """The state of a node that needs none."""
 
 
-_NO_STATE = NoState()
-
-
 @dataclass_transform(frozen_default=True, eq_default=False)
 def node(cls: type[C]) -> type[C]:
     """Makes a Node class a frozen dataclass. The methods are `Node`'s own: dataclasses would compile them anew for
@@ -231,6 +228,10 @@ class Node:
     def as_part(self, part: int, parts: int) -> Node:
         """The node as it is in a plan whose step with `shares` gives another part."""
         return self
+
+    def primed(self, state: Any, pull: Any) -> Any:
+        """The state with the input started, for a node that may put that off. Nothing is read."""
+        return state
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The state with which this node, in iterator `part` of `parts`, goes on when all these together go on where
