@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 
 from feedline.errors import InvalidArgumentError
+from feedline.ops.assert_cardinality import assert_cardinality
 from feedline.ops.shard import Shard
 from feedline.ops.sources.files import Files
 from feedline.plan.cardinality import INFINITE
@@ -144,4 +145,5 @@ def of_length(part: Any, have: int, count: int) -> Any:
     """The dataset with so many elements, where it has `have`."""
     if count > have:
         return dataset(Padded(part._plan, count, count - have))
-    return part.take(count) if count < have else part
+    made = part.take(count) if count < have else part
+    return made if made.cardinality() == count else made.apply(assert_cardinality(count))
