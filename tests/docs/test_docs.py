@@ -1,7 +1,8 @@
 """What the pages of docs show, works: the Python of each page runs from top to bottom, in an empty folder.
 
-Blocks marked `python` are run, and so are those marked `pycon`, whose results must be those shown. Only what needs
-TensorFlow is left out: it says so in its title.
+Blocks marked `python` are run, and so are those marked `pycon`, whose results must be those shown. One with the name
+of a file as its title is a program, which a block marked `console` runs. Only what needs TensorFlow is left out: it
+says so in its title.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md"))
 FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = {' title="TensorFlow"'}
+PROGRAM = re.compile(r' title="(\w+\.py)"')
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -33,15 +36,35 @@ def test_code_runs(
     request.addfinalizer(names.clear)  # iterators and their threads end with the page
     for block in FENCE.finditer(text):
         indent, language, title, code = block.groups()
-        if language not in ("python", "pycon") or title in NOT_RUN:
+        if language not in ("python", "pycon", "console") or title in NOT_RUN:
+            continue
+        code = "\n".join(line.removeprefix(indent) for line in code.split("\n"))
+        program = PROGRAM.fullmatch(title)
+        if program is not None:
+            Path(program[1]).write_text(code)
             continue
         assert not title, f"{page} has a block{title}, which is neither run nor known not to be"
-        code = "\n".join(line.removeprefix(indent) for line in code.split("\n"))
+        if language == "console":
+            _console(code)
+            continue
         first_line = text.count("\n", 0, block.start(4))
         if language == "pycon":
             _session(code, names, page, first_line)
         else:
             exec(compile("\n" * first_line + code, str(DOCS / page), "exec"), names)
+
+
+def _console(text: str) -> None:
+    """Runs the command in the first line, whose output follows it, with this Python first on the path."""
+    command, _, shown = text.partition("\n")
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = os.environ | {"PATH": path, "PORT": port, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1"}
+    bash = ["bash", "-c", command.removeprefix("$ ")]
+    done = subprocess.run(bash, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.stdout == shown, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
 def _session(code: str, names: dict[str, object], page: str, first_line: int) -> None:

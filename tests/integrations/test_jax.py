@@ -52,7 +52,7 @@ def test_elements_are_jax_arrays() -> None:
     (half,) = D.from_tensor_slices(np.ones((2, 2)).astype(fl.bfloat16.as_numpy_dtype)).batch(2).to_jax()
     assert half.dtype == jnp.bfloat16
     assert len(ds.to_jax()) == 3
-    assert list(inspect.signature(D.to_jax).parameters) == ["self", "sharding", "prefetch", "dtypes"]
+    assert list(inspect.signature(D.to_jax).parameters) == ["self", "sharding", "prefetch", "dtypes", "on_uneven"]
 
 
 def test_values_stay_though_memory_is_used_again() -> None:

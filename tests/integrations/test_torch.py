@@ -266,7 +266,7 @@ def test_it_is_an_iterable_dataset_with_a_length() -> None:
     with pytest.raises(TypeError, match="infinite"):
         len(D.range(3).repeat().to_torch())
     assert "to_torch of <fl.Dataset batch(3)" in repr(batches)
-    assert list(inspect.signature(D.to_torch).parameters) == ["self", "device", "pin_memory", "dtypes"]
+    assert list(inspect.signature(D.to_torch).parameters) == ["self", "device", "pin_memory", "dtypes", "on_uneven"]
 
 
 def test_it_pickles_with_its_functions() -> None:

@@ -122,7 +122,7 @@ def _with_names(plan: Node) -> Node | None:
     if not isinstance(plan, Files) or not isinstance(plan.input, Shard) or not plan.input.indexable:
         return None
     n = plan.input.cardinality()
-    return plan.replace(input=in_memory(plan.input.rows(np.arange(n)))) if n >= 0 else None  # type: ignore[no-any-return]
+    return plan.replace(input=in_memory(plan.input.rows(np.arange(n)))) if n >= 0 else None
 
 
 def spread(lengths: Sequence[int], total: int) -> list[int]:
