@@ -8,8 +8,8 @@ others have had. Steps above it say by `Node.dealt` how their states are shared 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from feedline.engine import checkpoint
@@ -26,7 +26,7 @@ def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
     plains = [checkpoint.checked(state) for state in states]
     if not plains:
         raise FailedPreconditionError("there is no state in the list; give the states of all shards")
-    with _counters_kept(run.plan), ExitStack() as opened:
+    with ExitStack() as opened:
         return _shared_out(plains, run, strict, opened)
 
 
@@ -166,15 +166,3 @@ def _count(counter: Any) -> dict[str, Any]:
 def _set_count(counter: Any, values: dict[str, Any]) -> None:
     for name, value in values.items():
         setattr(counter, name, value)
-
-
-@contextmanager
-def _counters_kept(plan: Node) -> Iterator[None]:
-    """What counts the iterations of the dataset stays as it was, where something is wrong with the states."""
-    before = [(counter, _count(counter)) for counter in counters(plan)]
-    try:
-        yield
-    except BaseException:
-        for counter, values in before:
-            _set_count(counter, values)
-        raise

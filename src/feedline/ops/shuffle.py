@@ -185,8 +185,8 @@ class Shuffle(Node):
     count: int = 1
 
     def loaded(self, state: Buffer) -> Buffer:
-        """It holds no more rows than it may."""
-        if state is not None and self.buffer_size > 0 and state.count > self.buffer_size:
+        """No more rows than the buffer has; of several epochs more, once those of other iterators were dealt out."""
+        if state is not None and 0 < self.buffer_size < state.count and len(state.slices) < 2:
             raise DataLossError(
                 f"the iterator state is damaged: shuffle({self.buffer_size}) (step {self.position}) holds {state.count}"
             )
@@ -251,8 +251,8 @@ class Shuffle(Node):
             rows = dealt_rows([s.rows_of(age) for s in begun], part, parts)
             end = made.slices[-1][1] if made.slices else 0
             made.slices.append([end, end, age > 0 or not made.live])
-            if rows is not None:
-                made.put(made.pool.add(rows), None)
+            if rows is not None:  # what is beyond the buffer waits; of an earlier epoch it cannot
+                made.put(made.pool.add(rows), None if age or self.buffer_size < 0 else max(self.buffer_size, end))
         return made
 
     def holds(self, state: Any) -> tuple[int, int] | None:

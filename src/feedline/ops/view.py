@@ -30,6 +30,7 @@ class View(Indexed):
     """`count` rows of `source`: row `start`, and each time the row `by` further on. Made by the optimizer."""
 
     State: ClassVar[Any] = Seen
+    keeps_rows: ClassVar[bool] = True
     shares: ClassVar[frozenset[str]] = frozenset({"start", "by", "count"})
     op: ClassVar[str] = "view"
     source: Indexed
