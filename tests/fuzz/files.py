@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import io
+import random
+import tarfile
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
+from tests.fuzz import mutate
 from tests.fuzz.outcomes import Target, outcome, rows
 from tests.io.arrow_tables import table
 
@@ -56,8 +61,95 @@ def _table(kind: Callable[..., Any], data: bytes, folder: Path) -> Any:
     ]
 
 
+# Archives, and records by number
+
+
+@functools.cache
+def _tars() -> list[bytes]:
+    made = []
+    for form in (tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=form) as tar:
+            for name in ("a", "folder/b", "ä", *(["n" * 120] if form != tarfile.USTAR_FORMAT else [])):
+                for extension, data in (("txt", name.encode()), ("cls", b"1"), ("bin", bytes(700))):
+                    member = tarfile.TarInfo(f"{name}.{extension}")
+                    member.size = len(data)
+                    tar.addfile(member, io.BytesIO(data))
+        made.append(out.getvalue().rstrip(b"\0") + bytes(1024))
+    return made
+
+
+def _tar_changed(rng: random.Random, data: bytes) -> bytes:
+    """Headers that are changed, mostly with right checksums; or any bytes."""
+    if rng.random() < 0.3:
+        return mutate.mutated(rng, data)
+    whole = bytearray(data)
+    headers = [at for at in range(0, len(data) - 511, 512) if data[at + 257 : at + 262] == b"ustar"]
+    for at in rng.sample(headers, min(len(headers), rng.choice((1, 1, 2)))):
+        fields = ((0, 100), (100, 8), (124, 12), (124, 12), (124, 12), (156, 1), (157, 100), (345, 155))
+        start, size = rng.choice(fields)
+        values = (b"0" * size, b"7" * (size - 1) + b"\0", b"\x80" + b"\xff" * (size - 1), rng.randbytes(size), b"-1")
+        whole[at + start : at + start + size] = rng.choice(values)[:size].ljust(size, b"\0")
+        whole[at + 148 : at + 156] = b" " * 8
+        whole[at + 148 : at + 156] = b"%06o\0 " % sum(whole[at : at + 512])
+    return bytes(whole) if rng.random() < 0.8 else mutate.mutated(rng, bytes(whole))
+
+
+def _tar(data: bytes, folder: Path) -> Any:
+    """As samples, and with the extensions given."""
+    path = folder / "samples.tar"
+    path.write_bytes(data)
+    return [
+        outcome(lambda: rows(fl.TarDataset(str(path)))),
+        outcome(lambda: rows(fl.TarDataset(str(path), ["txt", "cls"], missing=b""))),
+        outcome(lambda: rows(fl.TarDataset(str(path), ["txt"]).shuffle(3, seed=1))),
+    ]
+
+
+@functools.cache
+def _array_records() -> list[bytes]:
+    from array_record.python import array_record_module
+
+    made = []
+    with tempfile.TemporaryDirectory() as folder:
+        for i, options in enumerate(("group_size:1", "group_size:4,uncompressed", "group_size:3,zstd")):
+            path = f"{folder}/{i}"
+            writer = array_record_module.ArrayRecordWriter(path, options)
+            for j in range(10):
+                writer.write(b"record %d" % j * j)
+            writer.close()
+            made.append(Path(path).read_bytes())
+    return made
+
+
+def _array_record(data: bytes, folder: Path) -> Any:
+    """In order, and by number."""
+    path = folder / "records.array_record"
+    path.write_bytes(data)
+    return [
+        outcome(lambda: rows(fl.ArrayRecordDataset(str(path)))),
+        outcome(lambda: fl.experimental.at(fl.ArrayRecordDataset(str(path)), 3)),
+    ]
+
+
+def _csv_table(data: bytes, folder: Path) -> Any:
+    """With names and types as the file has them."""
+    path = folder / "table.csv"
+    path.write_bytes(data)
+    make = fl.experimental.make_csv_dataset
+    return [
+        outcome(lambda: rows(make(str(path), 2, num_epochs=1, shuffle=False))),
+        outcome(lambda: rows(make(str(path), 2, column_names=["a", "b", "c"], header=False, num_epochs=1))),
+    ]
+
+
+CSV = [b"a,b,c\n1,2.5,text\n-3,1e9,\n,,\n", b'x,"y z",w\n1,2,"quoted, with ""quotes"""\n2,3,x\n']
+
 FILES: dict[str, Target] = {
     "Arrow file": Target(lambda folder: _arrow("file"), functools.partial(_table, fl.ArrowDataset), twin=False),
     "Arrow stream": Target(lambda folder: _arrow("stream"), functools.partial(_table, fl.ArrowDataset), twin=False),
     "Parquet": Target(lambda folder: _parquet(), functools.partial(_table, fl.ParquetDataset), twin=False),
+    "tar": Target(lambda folder: _tars(), _tar, _tar_changed, twin=False),
+    "ArrayRecord": Target(lambda folder: _array_records(), _array_record, twin=False),
+    "make_csv_dataset": Target(lambda folder: CSV, _csv_table, twin=False),
 }

@@ -215,3 +215,11 @@ def test_a_gif_file_of_pixels_that_compress_well_is_read() -> None:
     assert len(out.getvalue()) < 2000
     found = fl.io.decode_gif(out.getvalue())
     assert found.shape == (1, 400, 400, 3) and not found.any()
+
+
+def test_a_jpeg_header_that_asks_for_too_much() -> None:
+    data = bytearray(fl.io.encode_jpeg(np.zeros((8, 8, 3), np.uint8)))
+    at = data.index(b"\xff\xc0")
+    data[at + 5 : at + 9] = b"\xfd\xe8" * 2
+    with pytest.raises(fl.errors.InvalidArgumentError, match="cannot hold the 65000 x 65000 pixels"):
+        fl.io.decode_jpeg(bytes(data))

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, ResourceExhaustedError
 from feedline.io.image.extra import needed
 
 Array = np.ndarray[Any, Any]
 
 MAGIC = b"\xff\xd8\xff"
+
+MOST_PIXELS = 4096
+"""No byte of a file stands for more pixels: each block of 64 takes a bit at least."""
 
 _METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
 _ADOBE = b"\xff\xee\x00\x0eAdobe"
@@ -26,6 +29,10 @@ def decode(
     if channels not in (0, 1, 3):
         raise InvalidArgumentError(f"a JPEG file has 1 or 3 channels, or give 0 for what is there; got {channels}")
     height, width, space = _header(data)
+    if height * width > len(data) * MOST_PIXELS and not recover:
+        raise InvalidArgumentError(
+            f"this is no valid JPEG file: {len(data)} bytes cannot hold the {height} x {width} pixels that it says"
+        )
     four = space in ("CMYK", "YCCK")
     if four and channels == 1:
         raise InvalidArgumentError("a JPEG file of four colours cannot become gray; decode it with 3 channels")
@@ -33,7 +40,12 @@ def decode(
     options: dict[str, Any] = {"fastdct": dct != "INTEGER_ACCURATE", "fastupsample": not fancy}
     if ratio > 1:
         options |= {"min_factor": ratio, "min_height": -(-height // ratio), "min_width": -(-width // ratio)}
-    pixels = _pixels(data, target, recover, options)
+    try:
+        pixels = _pixels(data, target, recover, options)
+    except MemoryError:
+        raise ResourceExhaustedError(
+            f"a JPEG file of {len(data)} bytes has {height} x {width} pixels, for which there is no memory"
+        ) from None
     return _from_four(pixels, _ADOBE in data) if four else pixels
 
 
