@@ -15,12 +15,12 @@ from feedline.errors import InvalidTypeError
 from feedline.plan.captured import Captured, Sent
 from feedline.plan.columnar import columnar
 from feedline.plan.elementwise import elementwise
-from feedline.plan.keeping import VALUES, kept, owner
+from feedline.plan.keeping import VALUES, is_refusal, is_shared, kept, own_leaf, owner, writes
 from feedline.plan.node import RowFailed
 from feedline.plan.pace import late
 from feedline.plan.whole import whole_function
 from feedline.random.element import Epochs
-from feedline.random.seeds import function_scope
+from feedline.random.seeds import FunctionScope, function_scope
 from feedline.sharing import Guard
 from feedline.structure.block import (
     Array,
@@ -33,7 +33,7 @@ from feedline.structure.block import (
     spec_of_column,
     take_rows,
 )
-from feedline.structure.nest import LEAF, Tree, flatten
+from feedline.structure.nest import LEAF, Tree, flatten, map_structure
 from feedline.structure.spec import TensorSpec, TypeSpec, type_spec_from_value
 from feedline.structure.types import as_dtype
 
@@ -70,7 +70,7 @@ class Function:
     captured.py), unless it is `late`; `sent` are some of them that come from another process.
     """
 
-    __slots__ = ("_captured", "_columnar", "_columns_ok", "_signature", "_whole", "epochs")
+    __slots__ = ("_captured", "_columnar", "_columns_ok", "_signature", "_whole", "_writes", "epochs")
 
     def __init__(
         self,
@@ -85,6 +85,7 @@ class Function:
         self._columnar = None if self._whole is not None else columnar(self.seen)
         self._columns_ok = elementwise(self.seen)
         self._signature = signature
+        self._writes = writes(_innermost(call))
 
     @property
     def given(self) -> Call:
@@ -158,19 +159,40 @@ class Function:
 
     def on_row(self, row: Any, index: int | None = None) -> Any:
         """The function's result for one element, which is row `index` of the block at hand."""
-        with function_scope(None if index is None else range(index)):
-            call = self.call
+        with function_scope(None if index is None else range(index)) as scope:
+            call = self.call if index is None else self._on_own(flatten(row)[0], scope)
             return call(*row) if type(row) is tuple else call(row)
+
+    def _on_own(self, columns: Sequence[Any], scope: FunctionScope) -> Call:
+        """The function to be called with rows of these columns. It gets copies of those that others hold, once it has
+        been seen to write into what it is given.
+        """
+        call = self.call
+        if not any(map(is_shared, columns)):
+            return call
+
+        def on_own(*row: Any) -> Any:
+            if not self._writes:
+                try:
+                    return call(*row)
+                except ValueError as e:
+                    if not is_refusal(e):
+                        raise
+                self._writes = True
+                scope.restart()
+            return call(*[map_structure(own_leaf, part) for part in row])
+
+        return on_own
 
     def on_rows(self, block: Block, until: float = inf) -> tuple[list[Any], Exception | None]:
         """The results for the rows of a block, up to the first that raises, and what it raised. Those that have not
         been begun by `until` are left out, but not the first.
         """
         results: list[Any] = []
-        add, call = results.append, self.call
-        unpack = block.tree.kind is tuple
+        add, unpack = results.append, block.tree.kind is tuple
         own = set() if block.n == 1 else {id(owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
         with function_scope(results) as scope:
+            call = self._on_own(block.columns, scope)
             try:
                 for row in block.rows():
                     result = call(*row) if unpack else call(row)
@@ -189,10 +211,11 @@ class Function:
         be known already.
         """
         assert self._signature is not None
-        tree, call, unpack = self._signature[0], self.call, block.tree.kind is tuple
+        tree, unpack = self._signature[0], block.tree.kind is tuple
         results: list[Any] = []  # their leaves, as long as all are like the first
         alike, error = True, None
         with function_scope(results) as scope, place:
+            call = self._on_own(block.columns, scope)
             try:
                 for i, row in enumerate(block.rows()):
                     place.begin(i)
@@ -384,7 +407,7 @@ class Function:
 
 def _advice(error: BaseException) -> str:
     """What to do, where NumPy does not say it."""
-    if isinstance(error, ValueError) and str(error).endswith("read-only"):
+    if is_refusal(error):
         return "; an element may be shared with others: change a copy of it, x.copy()"
     return ""
 

@@ -1,17 +1,54 @@
-"""Results of a function that are kept while it is called again: it may write into an array that it has returned."""
+"""Arrays that a function and others hold: what it is given and may write into, and results that are kept while it is
+called again, since it may write into an array that it has returned.
+"""
 
 from __future__ import annotations
 
+import dis
+import functools
 import sys
+import types
 from typing import Any
 
 import numpy as np
 
-from feedline.structure.block import Array
+from feedline.structure.block import Array, Objects
 from feedline.structure.nest import flatten, is_structure
 
 # Results that cannot change any more once they are returned.
 VALUES = frozenset((int, float, bool, str, bytes, type(None), *np.sctypeDict.values()))
+
+
+def writes(function: Any) -> bool:
+    """True for a function whose own code writes into something: `image -= mean`, `image[0] = 0`."""
+    return isinstance(function, types.FunctionType) and _writes(function.__code__)
+
+
+@functools.lru_cache(maxsize=1024)
+def _writes(code: types.CodeType) -> bool:
+    for op in dis.get_instructions(code):
+        if op.opname in ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"):
+            return True
+        if op.opname == "BINARY_OP" and op.argrepr.endswith("="):
+            return True
+    return any(_writes(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
+def is_refusal(error: BaseException) -> bool:
+    """True for what NumPy says of an attempt to write into memory that others hold."""
+    return isinstance(error, ValueError) and str(error).endswith("read-only")
+
+
+def is_shared(column: Any) -> bool:
+    """True for a column, or a leaf, with rows that a function cannot write into."""
+    if isinstance(column, Objects):
+        return any(isinstance(item, np.ndarray) and not item.flags.writeable for item in column.items)
+    return isinstance(column, np.ndarray) and column.ndim > 0 and not column.flags.writeable
+
+
+def own_leaf(leaf: Any) -> Any:
+    """The leaf, or a copy of an array that cannot be written into."""
+    return leaf.copy() if isinstance(leaf, np.ndarray) and not leaf.flags.writeable else leaf
 
 
 def kept(result: Any, own: set[int]) -> Any:

@@ -65,7 +65,7 @@ def test_memory_mapped_arrays_stay_on_disk(tmp_path: Path) -> None:
     assert next(iter(ds.shuffle(10, seed=1).batch(4))).shape == (4, 2)
 
 
-def test_elements_are_read_only_and_batches_are_not() -> None:
+def test_elements_are_read_only_and_batches_and_arguments_of_functions_are_not() -> None:
     source = np.zeros((4, 2))
     ds = fl.Dataset.from_tensor_slices(source)
 
@@ -74,7 +74,13 @@ def test_elements_are_read_only_and_batches_are_not() -> None:
         return x
 
     with pytest.raises(ValueError, match="read-only"):
-        next(iter(ds.map(spoil)))
+        spoil(next(iter(ds)))
+    check(ds.map(spoil), [np.ones(2)] * 4)
+    check(ds.map(lambda x: spoil(x)), [np.ones(2)] * 4)  # in a function that it calls
+    check(ds.map(lambda x: np.add(x, 1, out=x)), [np.ones(2)] * 4)
+    check(fl.Dataset.zip(ds, {"x": ds}).map(lambda x, y: spoil(y["x"]) + x), [np.ones(2)] * 4)
+    check(fl.Dataset.from_tensors(source).repeat(2).map(spoil), [np.ones((4, 2))] * 2)
+    assert not source.any()
     batch = next(iter(ds.batch(2)))
     batch += 1
     assert not next(iter(ds.batch(2))).any()

@@ -73,8 +73,8 @@ def from_tensor_slices(tensors: Any, name: str | None = None) -> Any:
     [3. 4.] 1
 
     Arrays of a megabyte or more, memory-mapped ones among them, are used where they are and must not be changed while
-    the dataset is in use; smaller ones are copied. Elements are read-only views, so a function that writes into one
-    gets an error instead of damaging the source.
+    the dataset is in use; smaller ones are copied. Elements are read-only views, so that nobody damages the source; a
+    function that writes into one, as `image -= mean` does, is given a copy.
     """
     leaves, tree = flatten(tensors)
     return dataset(Slices(slices_of(leaves, tree)))
