@@ -98,10 +98,30 @@ def test_in_a_pipeline() -> None:
 
 @pytest.mark.parametrize("kind", ["GZIP", "ZLIB", "ZSTD"])
 def test_a_string_that_stands_for_too_much(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-
-
     pack = {"GZIP": gzip.compress, "ZLIB": zlib.compress, "ZSTD": zstandard.compress}[kind]
     monkeypatch.setattr("feedline.io.codecs.MOST_INFLATED", 1 << 20)
     assert len(fl.io.decode_compressed(pack(bytes(1 << 20)), kind)) == 1 << 20
     with pytest.raises(fl.errors.ResourceExhaustedError, match=rf"decode_compressed: string 1: \d+ bytes of {kind}"):
         fl.io.decode_compressed([pack(b"small"), pack(bytes((1 << 20) + 1))], kind)
+
+
+@pytest.mark.parametrize("empty", [[], (), [[]], np.zeros((0, 3), object), np.zeros(0, np.int32)], ids=repr)
+def test_no_strings_give_an_empty_result(empty: Any) -> None:
+    shape = np.shape(empty)
+    calls = [
+        fl.io.encode_base64,
+        fl.io.decode_base64,
+        fl.io.decode_json_example,
+        *(lambda v, kind=kind: fl.io.decode_compressed(v, kind) for kind in ("", *PACKED)),
+        lambda v: fl.io.decode_csv(v, [[1], [""]])[1],
+    ]
+    for call in calls:
+        got = call(empty)
+        assert (got.shape, got.dtype) == (shape, object)
+    numbers = fl.io.decode_csv(empty, [[1], [""]])[0]
+    assert (numbers.shape, numbers.dtype) == (shape, np.int32)
+    for fixed, width in ((None, 0), (8, 2)):
+        raw = fl.io.decode_raw(empty, fl.int32, fixed_length=fixed)
+        assert (raw.shape, raw.dtype) == ((*shape, width), np.int32)
+    looked_at = fl.io.is_jpeg(empty)
+    assert (looked_at.shape, looked_at.dtype) == (shape, bool)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from isal import isal_zlib
 
-from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError, ResourceExhaustedError
-from feedline.structure.dense import dense
+from feedline.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError
+from feedline.structure.dense import strings_of
 
 _NO_ZLIB: Any = isal_zlib.error  # a class, which its stub calls an instance
 _WINDOW = {"ZLIB": 15, "GZIP": 31}
@@ -67,9 +67,7 @@ def decode_base64(input: Any, name: str | None = None) -> Any:
 
 def _each(strings: Any, op: str, change: Callable[[Any], Any]) -> Any:
     """Strings of any shape, each of them changed."""
-    array = dense(strings)
-    if array.dtype != object:
-        raise InvalidTypeError(f"{op} takes strings, got {array.dtype}")
+    array = strings_of(strings, f"{op} takes strings")
     out = np.empty(array.size, object)
     for i, string in enumerate(array.ravel().tolist()):
         try:

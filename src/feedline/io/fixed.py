@@ -10,7 +10,7 @@ from feedline.errors import DataLossError, InternalError, InvalidArgumentError
 from feedline.io.files import shown
 from feedline.io.reader import END, Place, Read, Reader
 from feedline.structure.block import Block, Bytes
-from feedline.structure.dense import dense
+from feedline.structure.dense import strings_of
 from feedline.structure.nest import LEAF
 from feedline.structure.types import as_dtype
 
@@ -110,9 +110,7 @@ def decode_raw(
     dtype = as_dtype(out_type).dtype
     if dtype.kind == "O":
         raise InvalidArgumentError("decode_raw: out_type must be a number type or bool, got string")
-    array = dense(input_bytes)
-    if array.dtype != object:
-        raise InvalidArgumentError(f"decode_raw takes strings, got {array.dtype}")
+    array = strings_of(input_bytes, "decode_raw takes strings")
     strings = array.ravel().tolist()
     if fixed_length is not None:
         if fixed_length <= 0 or fixed_length % dtype.itemsize:

@@ -43,6 +43,20 @@ def dense(value: Any, dtype: Any = None) -> Array:
     return _cast(array, family, array.dtype.newbyteorder("=") if want is None else want)
 
 
+def strings_of(value: Any, needed: str) -> Array:
+    """An array of strings, where an error begins with `needed`. An array without values is one, of any dtype, as in
+    TensorFlow; so is an empty list.
+
+    >>> from feedline.structure.dense import strings_of
+    >>> strings_of([], "records must be strings").dtype, strings_of("a", "records must be strings")
+    (dtype('O'), array(b'a', dtype=object))
+    """
+    array = dense(value)
+    if array.dtype.kind != "O" and array.size:
+        raise InvalidTypeError(f"{needed}, got {array.dtype}")
+    return array.astype(object, copy=False)
+
+
 def same(a: Array, b: Array) -> bool:
     """True for arrays with the same dtype, shape and values; a NaN is the same as a NaN."""
     return a.dtype == b.dtype and a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())

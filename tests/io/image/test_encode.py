@@ -77,3 +77,14 @@ def test_jpeg_density_and_metadata() -> None:
 def test_errors_say_what_is_wrong(call: Any, said: str) -> None:
     with pytest.raises(fl.errors.InvalidArgumentError, match=said):
         call()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("shape", [(0, 2, 3, 3), (0, 0, 0, 1), (3, 0, 2, 2, 4), (0, 5, 0, 2)])
+def test_png_of_no_images(dtype: Any, shape: tuple[int, ...]) -> None:
+    got = fl.io.encode_png(np.zeros(shape, dtype))
+    assert (got.shape, got.dtype) == (shape[:-3], object)
+    with pytest.raises(fl.errors.InvalidArgumentError, match="1 to 4 channels"):
+        fl.io.encode_png(np.zeros((*shape[:-1], 5), dtype))
+    with pytest.raises(fl.errors.InvalidArgumentError, match="no pixels"):
+        fl.io.encode_png(np.zeros((2, 0, 3, 3), dtype))

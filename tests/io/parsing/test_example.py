@@ -83,9 +83,38 @@ def test_errors_name_the_example_and_the_key(data: bytes, match: str) -> None:
         io.parse_example([example(a=[1]), data], features)
 
 
-def test_names_of_examples_are_in_the_error() -> None:
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"example 0 \(first\), feature 'a'"):
-        io.parse_example([example(a=[1.5])], {"a": io.VarLenFeature(fl.int64)}, example_names=["first"])
+@pytest.mark.parametrize(
+    ("bad", "asked"),
+    [
+        (example(a=[1.5]), io.VarLenFeature(fl.int64)),
+        (example(a=[1.5]), io.FixedLenFeature([1], fl.int64)),
+        (example(), io.FixedLenFeature([1], fl.int64)),
+        (example(a=[1, 2]), io.FixedLenFeature([1], fl.int64)),
+        (example(a=[1, 2, 3]), io.FixedLenSequenceFeature([2], fl.int64, allow_missing=True)),
+        (example(a=[1, 2], b=[3]), io.RaggedFeature(fl.int64, "a", [io.RaggedFeature.RowLengths("b")])),
+        (example(a=[1, 2, 3]), io.RaggedFeature(fl.int64, "a", [io.RaggedFeature.UniformRowLength(2)])),
+        (example(a=[1, 2], b=[3]), io.SparseFeature("b", "a", fl.int64, 9)),
+        (b"\xff\xff", io.VarLenFeature(fl.int64)),
+    ],
+)
+def test_names_of_examples_are_in_every_error(bad: bytes, asked: Any) -> None:
+    features = {"a": asked}
+    good = io.parse_single_example(example(a=[1]), features) if isinstance(asked, io.FixedLenFeature) else None
+    first = b"" if good is None else example(a=[1])
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"^parse_example: example 1 \(second\)[ ,:]"):
+        io.parse_example([first, bad], features, example_names=["first", "second"])
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"^parse_single_example: example 0 \(only\)[ ,:]"):
+        io.parse_single_example(bad, features, example_names="only")
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"^parse_example: example 1[ ,:] ?[^(]"):
+        io.parse_example([first, bad], features, example_names=[])
+
+
+def test_names_are_as_many_as_examples() -> None:
+    features = {"a": io.VarLenFeature(fl.int64)}
+    with pytest.raises(fl.errors.InvalidArgumentError, match="a name for each example, or none; got 1 for 2"):
+        io.parse_example([b"", b""], features, example_names=["first"])
+    with pytest.raises(TypeError, match="example_names must be strings, got int32"):
+        io.parse_example([b"", b""], features, example_names=[1, 2])
 
 
 def test_an_empty_list_is_no_missing_feature() -> None:
@@ -270,7 +299,7 @@ MIXED = {
 
 def slowly(parser: ExampleParser, strings: list[bytes], batch: bool) -> dict[str, Any]:
     """What the parser gives without the kernel."""
-    raw = assembled(parser.wanted, parser.columns(strings, batch), batch, parser.op)
+    raw = assembled(parser.wanted, parser.columns(strings, batch), batch)
     return composed(parser.features, raw)
 
 

@@ -111,3 +111,13 @@ def test_more_rows_than_fit_in_memory(row: int) -> None:
         io.parse_single_example(bad, features)
     with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'r' cannot be cut"):
         io.parse_example([bad], features)
+
+
+def test_values_that_are_no_whole_number_of_rows() -> None:
+    values = fl.train.Feature(int64_list=fl.train.Int64List(value=[1, 2, 3]))
+    data = fl.train.Example(features=fl.train.Features(feature={"a": values})).SerializeToString()
+    features = {"r": fl.io.RaggedFeature(fl.int64, "a", [fl.io.RaggedFeature.UniformRowLength(2)])}
+    with pytest.raises(fl.errors.InvalidArgumentError, match="3 values are no whole number of rows of 2"):
+        fl.io.parse_single_example(data, features)
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"example 1: .*3 values are no whole number of rows of 2"):
+        fl.io.parse_example([b"", data], features)

@@ -226,3 +226,33 @@ def test_many_at_once_are_what_each_is_by_itself(tmp_path: Path) -> None:
             assert [plain(row) for row in rows] == [plain(one) for one in singles[:done]]
             stopped += 0 < done < len(batch)
     assert stopped > 20
+
+
+SPLIT = fl.io.RaggedFeature(fl.int64, "a", [fl.io.RaggedFeature.RowSplits("b")])
+
+
+@pytest.mark.parametrize(
+    ("bad", "context", "sequences"),
+    [
+        (example({"a": [1.5]}, {}), {"a": fl.io.VarLenFeature(fl.int64)}, None),
+        (example({}, {}), {"a": fl.io.FixedLenFeature([], fl.int64)}, None),
+        (example({}, {"a": [[1.5]]}), None, {"a": fl.io.VarLenFeature(fl.int64)}),
+        (example({}, {}), None, {"a": fl.io.FixedLenSequenceFeature([], fl.int64)}),
+        (example({}, {"a": [[1, 2]]}), None, {"a": fl.io.FixedLenSequenceFeature([], fl.int64)}),
+        (example({}, {"a": [[1, 2]], "b": [[0, 2], [0, 2]]}), None, {"a": SPLIT}),
+        (example({}, {"a": [[1, 2]], "b": [[0, 3]]}), None, {"a": SPLIT}),
+        (b"\xff\xff", None, {"a": fl.io.VarLenFeature(fl.int64)}),
+    ],
+)
+def test_names_of_examples_are_in_every_error(bad: bytes, context: Any, sequences: Any) -> None:
+    good = example({"a": [1]}, {"a": [[1]], "b": [[0, 1]]})
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"^parse_sequence_example: example 1 \(second\)[ ,:]"):
+        fl.io.parse_sequence_example([good, bad], context, sequences, ["first", "second"])
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"_sequence_example: example 0 \(only\)[ ,:]"):
+        fl.io.parse_single_sequence_example(bad, context, sequences, "only")
+
+
+def test_row_splits_of_other_steps_than_the_values() -> None:
+    data = example({}, {"a": [[1, 2]], "b": [[0, 2], [0, 2]]})
+    with pytest.raises(fl.errors.InvalidArgumentError, match="other steps than what cuts it: 1, and 2 in 'b'"):
+        fl.io.parse_single_sequence_example(data, None, {"a": SPLIT})

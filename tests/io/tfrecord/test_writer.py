@@ -265,3 +265,18 @@ def test_what_is_refused(tmp_path: Path) -> None:
     for bad in ("SNAPPY", 3, ["GZIP"]):
         with pytest.raises(ValueError, match='compression_type must be "GZIP", "ZLIB", "ZSTD" or ""'):
             fl.io.TFRecordOptions(bad)
+
+
+def test_options_of_options(tmp_path: Path) -> None:
+    """As in TensorFlow, what options hold of others is the kind of compression alone."""
+    inner = fl.io.TFRecordOptions("GZIP", compression_level=0)
+    outer = fl.io.TFRecordOptions(fl.io.TFRecordOptions(inner), compression_level=9)
+    assert fl.io.TFRecordOptions.get_compression_type_string(outer) == "GZIP"
+    assert (outer.compression_level, fl.io.TFRecordOptions(inner).compression_level) == (9, None)
+    path = str(tmp_path / "file")
+    with fl.io.TFRecordWriter(path, outer) as writer:
+        writer.write(b"a" * 1000)
+    assert list(fl.TFRecordDataset(path, "GZIP")) == [b"a" * 1000]
+    assert os.path.getsize(path) < 100
+    with pytest.raises(fl.errors.InvalidArgumentError, match="compression_level must be from -1 to 9"):
+        fl.io.TFRecordOptions(inner, compression_level=10)

@@ -11,7 +11,7 @@ from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.csv.columns import Column, Table, columns_of, problem, table
 from feedline.io.parsing.culprit import about
-from feedline.structure.dense import dense
+from feedline.structure.dense import strings_of
 
 OP = "decode_csv"
 MOST_FORMS = 256
@@ -49,9 +49,7 @@ def decode_csv(
     columns, fields = form
     if type(records) is bytes:
         return [array[0] for array in _decoded([records], columns, fields)]
-    strings = dense(records)
-    if strings.dtype.kind != "O":
-        raise InvalidArgumentError(f"{OP}: records must be strings, got {strings.dtype}")
+    strings = strings_of(records, f"{OP}: records must be strings")
     arrays = _decoded(strings.ravel().tolist(), columns, fields)
     return [array.reshape(strings.shape)[()] for array in arrays]
 

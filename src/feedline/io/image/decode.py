@@ -10,7 +10,7 @@ from feedline.errors import InvalidArgumentError
 from feedline.io.image import bmp, gif, jpeg, png, webp
 from feedline.io.image.dtype import convert_image_dtype
 from feedline.structure import types
-from feedline.structure.dense import dense
+from feedline.structure.dense import dense, strings_of
 from feedline.structure.types import as_dtype
 
 Array = np.ndarray[Any, Any]
@@ -155,9 +155,7 @@ def is_jpeg(contents: Any, name: str | None = None) -> Any:
     >>> fl.io.is_jpeg(b"\\xff\\xd8\\xff\\xe0"), fl.io.is_jpeg(b"GIF89a")
     (np.True_, np.False_)
     """
-    strings = dense(contents)
-    if strings.dtype != object:
-        raise InvalidArgumentError(f"is_jpeg takes strings, got {strings.dtype}")
+    strings = strings_of(contents, "is_jpeg takes strings")
     found = np.array([s[:3] == jpeg.MAGIC for s in strings.ravel().tolist()], bool)
     return found.reshape(strings.shape)[()]
 

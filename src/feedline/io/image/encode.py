@@ -74,11 +74,10 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> An
         raise InvalidArgumentError(f"encode_png: compression must be from -1 to 9, got {compression}")
     if pixels.ndim == 3:
         return png.encode(pixels, compression)
-    flat = pixels.reshape(-1, *pixels.shape[-3:])
-    out = np.empty(len(flat), object)
-    for i, one in enumerate(flat):
-        out[i] = png.encode(one, compression)
-    return out.reshape(pixels.shape[:-3])
+    out = np.empty(pixels.shape[:-3], object)
+    for at in np.ndindex(out.shape):
+        out[at] = png.encode(pixels[at], compression)
+    return out
 
 
 def _pixels(image: Any, op: str, dtypes: tuple[type[Any], ...], more: bool = False) -> Array:
@@ -88,6 +87,6 @@ def _pixels(image: Any, op: str, dtypes: tuple[type[Any], ...], more: bool = Fal
         raise InvalidArgumentError(f"{op}: the image must be {names}, got {pixels.dtype}; see convert_image_dtype")
     if pixels.ndim < 3 or (pixels.ndim > 3 and not more):
         raise InvalidArgumentError(f"{op}: the image must be [height, width, channels], got shape {list(pixels.shape)}")
-    if not pixels.size:
+    if 0 in pixels.shape[-3:] and 0 not in pixels.shape[:-3]:  # a batch of no images asks for none
         raise InvalidArgumentError(f"{op}: the image has no pixels: shape {list(pixels.shape)}")
     return pixels

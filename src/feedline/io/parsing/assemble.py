@@ -22,13 +22,11 @@ Found = list[tuple[Array, Any]]
 """What the kernel gives: for each key all values, and how many each example has where that differs."""
 
 
-def assembled(
-    want: Wanted, rows: dict[str, list[Any]], batch: bool, op: str, first: int = 0
-) -> dict[str, Any]:
+def assembled(want: Wanted, rows: dict[str, list[Any]], batch: bool, first: int = 0) -> dict[str, Any]:
     """The arrays and tensors of each key, from the values of each example; messages count them from `first`."""
     out: dict[str, Any] = {}
     for key, d in want.dense.items():
-        array = (sequence if d.sequence else fixed)(key, d, rows[key], op, first)
+        array = (sequence if d.sequence else fixed)(key, d, rows[key], first)
         out[key] = array if batch else array[0]
     for key, kind in want.sparse.items():
         out[key] = sparse(joined(kind, rows[key]), lengths_of(rows[key]), batch)
@@ -68,37 +66,37 @@ def composed(features: Mapping[str, Any], raw: dict[str, Any]) -> dict[str, Any]
     return out
 
 
-def fixed(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Array:
+def fixed(key: str, d: Dense, rows: list[Any], first: int = 0) -> Array:
     """An array of a fixed number of values per example."""
     size = int(np.prod(d.shape, dtype=np.int64))
     if size == 0:
-        raise InvalidArgumentError(f"{op}: the feature {key!r} has the shape {list(d.shape)}, which holds no values")
+        raise InvalidArgumentError(f"the feature {key!r} has the shape {list(d.shape)}, which holds no values")
     filled = []
     for i, row in enumerate(rows, first):
         if row is None:
             if d.default is None:
                 raise BadExample(
-                    i, f"{op}: example {i} has no feature {key!r}, which is needed; give it a default_value, or add it"
+                    i, f" has no feature {key!r}, which is needed; give it a default_value, or add it"
                 )
             row = d.default.ravel()
         elif len(row) != size:
             raise BadExample(
                 i,
-                f"{op}: example {i} has {len(row)} values in the feature {key!r}, and {size} are asked for, "
+                f" has {len(row)} values in the feature {key!r}, and {size} are asked for, "
                 f"of shape {list(d.shape)}",
             )
         filled.append(row)
     return joined(d.dtype, filled).reshape(len(rows), *d.shape)
 
 
-def sequence(key: str, d: Dense, rows: list[Any], op: str, first: int = 0) -> Array:
+def sequence(key: str, d: Dense, rows: list[Any], first: int = 0) -> Array:
     """An array with as many steps as the longest example has; the others are filled up."""
     size = math.prod(d.shape)
     for i, row in enumerate(rows, first):
         if row is not None and (size == 0 or len(row) % size):
             raise BadExample(
                 i,
-                f"{op}: example {i} has {len(row)} values in the feature {key!r}, which is no multiple of {size}, "
+                f" has {len(row)} values in the feature {key!r}, which is no multiple of {size}, "
                 f"the values of a step of shape {list(d.shape)}",
             )
     return padded(d, joined(d.dtype, rows), lengths_of(rows))

@@ -9,15 +9,17 @@ from typing import Any
 
 from feedline.errors import InvalidArgumentError
 
-Parse = Callable[[Any, bool, Any], Any]
-"""Reads examples, all at once as a batch or as one alone, with the names that the user has for them."""
+Parse = Callable[[Any, bool], Any]
+"""Reads examples, all at once as a batch or as one alone."""
 
 
 class BadExample(InvalidArgumentError):
-    """Something is wrong with the example `number`. It becomes a plain `InvalidArgumentError` before it is seen."""
+    """Something is wrong with the example `number`. It becomes a plain `InvalidArgumentError` before it is seen, with
+    the number and the name of the example before `what`.
+    """
 
-    def __init__(self, number: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, number: int, what: str) -> None:
+        super().__init__(what)
         self.number = number
 
 
@@ -30,27 +32,34 @@ def about(message: str, strings: Sequence[bytes], number: int) -> InvalidArgumen
 
 @contextmanager
 def numbered(number: int) -> Iterator[None]:
-    """Within it, errors are about the example `number`."""
+    """Within it, errors are about the example `number`, and go on after that."""
     try:
         yield
     except InvalidArgumentError as e:
         raise BadExample(number, str(e)) from None
 
 
-def blamed(error: InvalidArgumentError, parse: Parse, examples: Sequence[bytes]) -> InvalidArgumentError:
+def blamed(
+    error: InvalidArgumentError, parse: Parse, examples: Sequence[bytes], op: str, names: Sequence[bytes]
+) -> InvalidArgumentError:
     """What `parse` has raised, as an error about one of the examples. Where they do not fit together, that is the first
-    which cannot be read by itself, unless it is nothing about the examples that is wrong.
+    which cannot be read by itself, unless it is nothing about the examples that is wrong. `names` are those that the
+    user has for them, if any.
     """
+
+    def example(i: int) -> str:
+        return f"{op}: example {i}" + (f" ({names[i].decode(errors='replace')})" if names else "")
+
     if isinstance(error, BadExample):
-        return about(str(error), examples, error.number)
+        return about(f"{example(error.number)}{error}", examples, error.number)
     singles = enumerate(examples) if _good(parse, [], True) else ()
     bad = next((i for i, one in singles if not _good(parse, [one], False)), None)
-    return error if bad is None else about(str(error), examples, bad)
+    return InvalidArgumentError(f"{op}: {error}") if bad is None else about(f"{example(bad)}: {error}", examples, bad)
 
 
 def _good(parse: Parse, examples: Sequence[bytes], batch: bool) -> bool:
     try:
-        parse(examples, batch, None)
+        parse(examples, batch)
     except InvalidArgumentError:
         return False
     return True

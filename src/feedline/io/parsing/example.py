@@ -31,7 +31,7 @@ from feedline.kernels.entries import entries, kind_of, values
 from feedline.kernels.threads import allowed
 from feedline.structure import types
 from feedline.structure.block import Bytes, Column, pack, rows_of
-from feedline.structure.dense import dense
+from feedline.structure.dense import strings_of
 from feedline.structure.spec import SparseTensorSpec, TensorSpec
 from feedline.structure.types import DType
 from feedline.structure.whole import register_whole
@@ -162,7 +162,7 @@ class ExampleParser:
         """The features of one string, or of a batch of them."""
         return read_with(self._parsed, serialized, self.op, names)  # type: ignore[no-any-return]
 
-    def _parsed(self, examples: Any, batch: bool, names: Any = None) -> dict[str, Any]:
+    def _parsed(self, examples: Any, batch: bool) -> dict[str, Any]:
         request = self._requests[batch]
         if request is not None:
             done, found = _read(examples, request)
@@ -172,12 +172,12 @@ class ExampleParser:
                 if self._fixed is None:
                     return composed(self.features, in_tensors(self.wanted, found, batch))
                 return in_shape(self._fixed, found) if batch else _of_one(self._fixed, found)
-            self._slow([examples[done]], batch, names, done)  # says what is wrong with the first that is bad
-        return self._slow(list(examples), batch, names)
+            self._slow([examples[done]], batch, done)  # says what is wrong with the first that is bad
+        return self._slow(list(examples), batch)
 
-    def _slow(self, examples: list[bytes], batch: bool, names: Any, first: int = 0) -> dict[str, Any]:
-        rows = self.columns(examples, batch, names, first)
-        return composed(self.features, assembled(self.wanted, rows, batch, self.op, first))
+    def _slow(self, examples: list[bytes], batch: bool, first: int = 0) -> dict[str, Any]:
+        rows = self.columns(examples, batch, first)
+        return composed(self.features, assembled(self.wanted, rows, batch, first))
 
     def _whole_steps(self, found: Found) -> int:
         """How many examples have whole steps in each sequence, before the first that has not."""
@@ -251,29 +251,29 @@ class ExampleParser:
         """The specs of what is given for strings of the shape `batch`, which has one dimension or none."""
         return feature_specs(self.features, self.wanted, batch, in_function)
 
-    def columns(self, strings: list[bytes], batch: bool, names: Any = None, first: int = 0) -> dict[str, list[Any]]:
+    def columns(self, strings: list[bytes], batch: bool, first: int = 0) -> dict[str, list[Any]]:
         """For each key the values of each example, None where it has none. The first has the number `first`."""
         out: dict[str, list[Any]] = {key.decode(): [] for key in self.kinds}
         for i, data in enumerate(strings, first):
             with numbered(i):
-                one = self.one(data, batch, named(self.op, i, names))
+                one = self.one(data, batch)
             for key, found in one.items():
                 out[key.decode()].append(found)
         return out
 
-    def one(self, data: bytes, batch: bool, where: str) -> dict[bytes, Any]:
+    def one(self, data: bytes, batch: bool) -> dict[bytes, Any]:
         """The values of each wanted key of one example."""
         found: dict[bytes, Any] = dict.fromkeys(self.kinds)
         try:
             spans = entries(data)
         except WireError as e:
-            raise InvalidArgumentError(f"{where} is no serialized Example: {e}") from None
+            raise InvalidArgumentError(f" is no serialized Example: {e}") from None
         seen = set()
         for key, span in reversed(spans):
             kind = self.kinds.get(key)
             if kind is None or key in seen:
                 continue
-            at = f"{where}, feature {key.decode(errors='replace')!r}"
+            at = f", feature {key.decode(errors='replace')!r}"
             found[key] = read_feature(data, span, kind, at)
             # Of several entries with one key the last counts. One with no list does not count, except that TensorFlow
             # lets it when it reads a batch, for what does not become an array.
@@ -382,12 +382,6 @@ def _parser(features: Any, op: str) -> ExampleParser:
     return prepared(ExampleParser, op, features)
 
 
-def named(op: str, i: int, names: Any) -> str:
-    """How messages speak of example i; `names` are those the user gave, if any."""
-    given = [] if names is None else dense(names).ravel().tolist()
-    return f"{op}: example {i}" + (f" ({given[i].decode(errors='replace')})" if i < len(given) else "")
-
-
 def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str, strict: bool = False) -> Any:
     """The values of one Feature message, None where it holds no list; `strict` is that of `kernels.entries.values`."""
     try:
@@ -425,17 +419,17 @@ def read_with(parse: Parse, serialized: Any, op: str, names: Any) -> Any:
         if strings.ndim > 1:
             raise InvalidArgumentError(f"{op}: takes a string or a list of them, got shape {list(strings.shape)}")
         examples, batch = strings.ravel(), strings.ndim > 0
+    given = [] if names is None else strings_of(names, f"{op}: example_names must be strings").ravel().tolist()
+    if given and len(given) != len(examples):
+        raise InvalidArgumentError(
+            f"{op}: example_names must have a name for each example, or none; got {len(given)} for {len(examples)}"
+        )
     try:
-        return parse(examples, batch, names)
+        return parse(examples, batch)
     except InvalidArgumentError as e:
-        raise blamed(e, parse, examples) from None
+        raise blamed(e, parse, examples, op, given) from None
 
 
 def as_strings(serialized: Any, op: str) -> Array:
     """Serialized messages as an array of bytes."""
-    strings = dense(serialized)
-    if not strings.size and strings.dtype.kind != "O":
-        strings = strings.astype(object)
-    if strings.dtype.kind != "O":
-        raise InvalidArgumentError(f"{op}: takes serialized messages, which are strings, got {strings.dtype}")
-    return strings
+    return strings_of(serialized, f"{op}: takes serialized messages, which are strings")

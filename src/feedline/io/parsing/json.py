@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from feedline import wire
-from feedline.errors import InvalidArgumentError, InvalidTypeError
-from feedline.structure.dense import dense
+from feedline.errors import InvalidArgumentError
+from feedline.structure.dense import strings_of
 
 _FLOAT_MAX = float(np.finfo(np.float32).max)
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?\Z")
@@ -31,9 +31,7 @@ def decode_json_example(json_examples: Any, name: str | None = None) -> Any:
 
     Names may be written as `int64List` or `int64_list`, strings are base64, and numbers may stand in quotes.
     """
-    array = dense(json_examples)
-    if array.dtype != object:
-        raise InvalidTypeError(f"decode_json_example takes strings, got {array.dtype}")
+    array = strings_of(json_examples, "decode_json_example takes strings")
     out = np.empty(array.size, object)
     for i, text in enumerate(array.ravel().tolist()):
         try:

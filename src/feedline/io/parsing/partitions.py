@@ -95,6 +95,8 @@ def _cut_batch(batch: Any, partition: Any, raw: dict[str, Any]) -> Any:
     if isinstance(partition, RowLengths):
         return RaggedTensor.from_row_splits(RaggedTensor.from_row_lengths(batch.values, numbers), splits)
     if isinstance(partition, (RowSplits, RowLimits, RowStarts)):
+        if len(by) != len(batch):
+            raise ValueError(f"it has other steps than what cuts it: {len(batch)}, and {len(by)} in {partition.key!r}")
         shifted = numbers + np.repeat(batch.row_splits[:-1], counts)
         if isinstance(partition, RowStarts):
             return RaggedTensor.from_row_splits(RaggedTensor.from_row_starts(batch.values, shifted), splits)
@@ -112,6 +114,8 @@ def _cut_batch(batch: Any, partition: Any, raw: dict[str, Any]) -> Any:
 
 
 def _uniform(value: Any, length: int, dtype: Any) -> Any:
+    if len(value) % length:
+        raise ValueError(f"{len(value)} values are no whole number of rows of {length}")
     if isinstance(value, RaggedTensor):
         return RaggedTensor.from_row_splits(value, np.arange(0, len(value) + 1, length, dtype=dtype))
     return value.reshape(-1, length, *value.shape[1:])

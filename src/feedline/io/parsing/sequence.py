@@ -25,7 +25,6 @@ from feedline.io.parsing.example import (
     in_columns,
     in_shape,
     is_strings,
-    named,
     numbers_of,
     one_by_one,
     read_feature,
@@ -194,17 +193,15 @@ class SequenceParser:
         """The features of the context, the sequences, and the lengths of those that are arrays."""
         return read_with(self._parsed, serialized, self.op, names)  # type: ignore[no-any-return]
 
-    def _parsed(
-        self, examples: Any, batch: bool, names: Any
-    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
+    def _parsed(self, examples: Any, batch: bool) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
         if self._request is not None:
             done, context, lists = kernels.parse_sequences(*(examples, *self._request, allowed(THREADS)))
             if done == len(examples):
                 whole = composed(self.context, in_tensors(self.in_context, context, batch))
                 return whole, *self._sequences(lists, batch)
         # What is wrong may be with any of the examples: all are read before their values are counted.
-        contexts, rows = self._values(list(examples), names)
-        whole = composed(self.context, assembled(self.in_context, contexts, batch, self.op))
+        contexts, rows = self._values(list(examples))
+        whole = composed(self.context, assembled(self.in_context, contexts, batch))
         return whole, *self._sequences(self._columns(rows), batch)
 
     def _sequences(self, columns: Lists, batch: bool) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -293,23 +290,22 @@ class SequenceParser:
 
     # One example after another, for what the kernel does not take: this says what is wrong with it.
 
-    def _values(self, examples: list[bytes], names: Any) -> tuple[dict[str, list[Any]], dict[str, list[Steps | None]]]:
+    def _values(self, examples: list[bytes]) -> tuple[dict[str, list[Any]], dict[str, list[Steps | None]]]:
         """For each key the values of each example, or of each of its steps; None where it has none."""
         context_kinds, list_kinds = self.in_context.kinds(), self.in_lists.kinds()
         contexts: dict[str, list[Any]] = {key.decode(): [] for key in context_kinds}
         lists: dict[str, list[Steps | None]] = {key.decode(): [] for key in list_kinds}
         for i, data in enumerate(examples):
             with numbered(i):
-                where = named(self.op, i, names)
-                context, steps = parts(data, where)
+                context, steps = parts(data, "")
                 for key, kind in context_kinds.items():
-                    at = f"{where}, context feature {key.decode()!r}"
+                    at = f", context feature {key.decode()!r}"
                     found = read_feature(data, context[key], kind, at, strict=True) if key in context else None
                     if found is None and key in context and key.decode() in self.in_context.dense:
                         raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
                     contexts[key.decode()].append(found)
                 for key, kind in list_kinds.items():
-                    at = f"{where}, feature list {key.decode()!r}"
+                    at = f", feature list {key.decode()!r}"
                     lists[key.decode()].append(_steps(data, steps[key], kind, at) if key in steps else None)
         return contexts, lists
 
@@ -334,8 +330,7 @@ class SequenceParser:
             if not self.sequences[key].allow_missing:
                 raise BadExample(
                     i,
-                    f"{self.op}: example {i} has no feature list {key!r}, which is needed; add it, or say "
-                    "allow_missing=True",
+                    f" has no feature list {key!r}, which is needed; add it, or say allow_missing=True",
                 )
             return []
         size = int(np.prod(d.shape, dtype=np.int64))
@@ -344,7 +339,7 @@ class SequenceParser:
             if have != size:
                 raise BadExample(
                     i,
-                    f"{self.op}: example {i} has {have} values in step {number} of the feature list {key!r}, and "
+                    f" has {have} values in step {number} of the feature list {key!r}, and "
                     f"{size} are asked for, of shape {list(d.shape)}",
                 )
         return steps

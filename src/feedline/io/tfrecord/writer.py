@@ -76,7 +76,7 @@ class TFRecordOptions:
         >>> fl.io.TFRecordOptions.get_compression_type_string(fl.io.TFRecordOptions("ZLIB"))
         'ZLIB'
         """
-        if isinstance(options, TFRecordOptions):
+        while isinstance(options, TFRecordOptions):
             options = options.compression_type
         if not isinstance(options, (str, int, type(None))) or options not in _TYPES:
             raise InvalidArgumentError(
