@@ -152,3 +152,13 @@ def test_all_iterators_are_restored_or_none(tmp_path: Path) -> None:
     with pytest.raises(FailedPreconditionError, match=r"state, 'b': "):
         fl.train.Checkpoint(a=other, b=differs).read(path)
     assert next(other) == 0 and next(differs) == 0
+
+
+def test_a_url_is_refused(tmp_path: Path) -> None:
+    with iter(fl.Dataset.range(3)) as it:
+        checkpoint = fl.train.Checkpoint(it=it)
+        for use in (checkpoint.write, checkpoint.read):
+            with pytest.raises(fl.errors.UnimplementedError, match=r"s3://bucket/state is not on this machine"):
+                use("s3://bucket/state")
+        checkpoint.read(checkpoint.write(f"file://{tmp_path}/state"))
+        assert [p.name for p in tmp_path.iterdir()] == ["state"]

@@ -15,6 +15,7 @@ from feedline.errors import (
     NotFoundError,
     OpError,
     ResourceExhaustedError,
+    UnimplementedError,
     op_class,
 )
 
@@ -52,7 +53,7 @@ class Checkpoint:
 
     def write(self, file_prefix: str | os.PathLike[str]) -> str:
         """Saves everything to the file with exactly this name, which is returned."""
-        path = os.fspath(file_prefix)
+        path = _here(file_prefix)
         saved = {name: json.loads(thing.save()) for name, thing in self._objects.items()}
         text = json.dumps({"feedline_checkpoint": VERSION, "objects": saved, "checksum": _checksum(saved)})
         try:
@@ -69,7 +70,7 @@ class Checkpoint:
 
     def read(self, save_path: str | os.PathLike[str]) -> None:
         """Puts everything where the file says it was."""
-        path = os.fspath(save_path)
+        path = _here(save_path)
         try:
             with open(path, "rb") as f:
                 found = json.loads(f.read())
@@ -111,6 +112,18 @@ class Checkpoint:
                 raise
 
     restore = read
+
+
+def _here(name: str | os.PathLike[str]) -> str:
+    """A name as a path of the system's, which `file://` may stand before."""
+    path = os.fspath(name)
+    if path.startswith("file://"):
+        return path[len("file://") :]
+    if "://" in path:
+        raise UnimplementedError(
+            f"Checkpoint: {path} is not on this machine; write the file here and copy it there with fl.io.gfile.copy"
+        )
+    return path
 
 
 def _checksum(objects: Any) -> str:
