@@ -64,7 +64,7 @@ def test_stop_iteration_does_not_end_a_loop() -> None:
     def stop(x: Any) -> Any:
         raise StopIteration
 
-    with pytest.raises(errors.UnknownError):
+    with pytest.raises(errors.InvalidArgumentError):
         list(fl.Dataset.range(3).map(stop))
 
 

@@ -236,7 +236,14 @@ def op_class(exception: type[BaseException]) -> type[OpError]:
     return UnknownError
 
 
-def in_function(error: Exception, message: str) -> Exception:
+_END: dict[str, type[OpError]] = {
+    **dict.fromkeys(("map", "scan", "rejection_resample"), InvalidArgumentError),
+    "from_generator": UnknownError,
+}
+"""What stands for a StopIteration that a function of these steps has raised; in others it is an `InternalError`."""
+
+
+def in_function(error: Exception, message: str, op: str = "") -> Exception:
     """Gives `error`, raised by a user's function, with `message`, which says where it happened.
 
     The result is an instance of the original class, so `except KeyError` still works, and of its TensorFlow class, so
@@ -245,7 +252,12 @@ def in_function(error: Exception, message: str) -> Exception:
     >>> e = fl.errors.in_function(KeyError("label"), "map at step 2 failed: 'label'")
     >>> isinstance(e, KeyError), isinstance(e, fl.errors.UnknownError), str(e)
     (True, True, "map at step 2 failed: 'label'")
+
+    What would end the loop around the dataset, StopIteration or `OutOfRangeError`, becomes another error, which depends
+    on the step as in TensorFlow.
     """
+    if isinstance(error, (StopIteration, StopAsyncIteration, OutOfRangeError)):
+        return _END.get(op, InternalError)(message)
     original = type(error)
     base = op_class(original)
     try:

@@ -7,6 +7,7 @@ void register_csv(nanobind::module_& m);
 void register_example(nanobind::module_& m);
 void register_example_write(nanobind::module_& m);
 void register_gather(nanobind::module_& m);
+void register_interrupts(nanobind::module_& m);
 void register_landing(nanobind::module_& m);
 void register_lines(nanobind::module_& m);
 void register_gif(nanobind::module_& m);
@@ -29,6 +30,7 @@ NB_MODULE(_native, m) {
   feedline::register_example(m);
   feedline::register_example_write(m);
   feedline::register_gather(m);
+  feedline::register_interrupts(m);
   feedline::register_landing(m);
   feedline::register_lines(m);
   feedline::register_gif(m);

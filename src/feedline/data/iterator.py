@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from operator import length_hint
 from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
 
@@ -12,9 +13,11 @@ from feedline.engine import checkpoint, elastic, journal
 from feedline.engine import report as reports
 from feedline.engine.crew import Closing, Crew
 from feedline.engine.forms import told_as_damage
+from feedline.engine.input import due
 from feedline.engine.report import Report
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, OutOfRangeError
+from feedline.kernels import interrupts
 from feedline.kernels.threads import most as kernel_threads
 from feedline.plan.face import Face
 from feedline.structure.block import Objects
@@ -50,6 +53,8 @@ class Iterator(Generic[T]):
         self._closed = self._freed = False
         self._waited = 0.0
         self._rows: Any = iter(())
+        self._due: BaseException | None = None  # raised before anything else is handed out
+        interrupts.guard()
         run.start()
         self._cursor = Cursor(run)
         self._rows = self._handed_out()
@@ -61,31 +66,74 @@ class Iterator(Generic[T]):
 
     def _next_of_many(self) -> T:
         """The next element, whichever thread asks for it."""
-        self._crew.check()  # before the lock: in a child process nobody may be there to release it
         with self._lock:
-            while True:
-                self._must_be_open()
-                for row in self._rows:  # another thread may have got the next block meanwhile
+            while self._filled():
+                for row in self._rows:
                     return row  # type: ignore[no-any-return]
-                if not self._refill():
-                    self._must_be_open()
-                    raise StopIteration
+            raise StopIteration
 
     if WITH_GIL:
 
         def __next__(self) -> T:
-            for row in self._rows:  # what Python's own iterators give, they give once
-                return row  # type: ignore[no-any-return]
-            return self._next_of_many()
+            while True:
+                for row in self._rows:  # what Python's own iterators give, they give once
+                    return row  # type: ignore[no-any-return]
+                if not self._filled():
+                    raise StopIteration
     else:
         __next__ = _next_of_many
 
+    def _filled(self) -> bool:
+        """Sees to it that there are rows to hand out; False at the end. Interrupts come up before or after that, and
+        nothing is lost by them: what has failed meanwhile is told when the iterator is asked again.
+        """
+        self._crew.check()  # before the lock: in a child process nobody may be there to release it
+        held, failed, found = interrupts.hold(), None, False
+        try:
+            self._lock_it()
+            try:
+                found = self._refill()
+                due.come_up()
+            finally:
+                self._lock.release()
+        except BaseException as e:
+            failed = e
+        try:
+            interrupts.release(held)
+        except BaseException:
+            self._due = failed if isinstance(failed, Exception) else None
+            raise
+        if failed is not None:
+            try:
+                raise failed
+            finally:
+                del failed  # it holds this frame
+        return found
+
+    def _lock_it(self) -> None:
+        """Takes the lock; an interrupt ends the waiting for it."""
+        if self._lock.acquire(blocking=False):
+            return
+        got: list[bool] = []
+        try:
+            interrupts.call_into(got, self._lock.acquire)
+        except BaseException:
+            if got:
+                self._lock.release()
+            raise
+
     def _refill(self) -> bool:
+        self._must_be_open()
+        if self._due is not None:
+            error, self._due = self._due, None
+            raise error
+        if length_hint(self._cursor.rows):  # another thread has got the next block meanwhile
+            return True
         began = perf_counter()
         limit = self._crew.settings.kernel_threads
         token = None if limit is None else kernel_threads.set(limit)
         try:
-            return self._cursor.refill()
+            return self._cursor.refill() or self._ended()
         except Closing:
             self._must_be_open()
             raise SystemExit from None  # the program ends; this ends a thread of the user's without a word
@@ -309,6 +357,10 @@ class Iterator(Generic[T]):
     def _handed_out(self) -> Any:
         """The rows of the cursor's block, as users get them."""
         return self._cursor.rows
+
+    def _ended(self) -> bool:
+        self._must_be_open()
+        return False
 
     def _must_be_open(self) -> None:
         if self._closed:

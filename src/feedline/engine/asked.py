@@ -9,6 +9,7 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
 from feedline.engine.crew import PATIENCE, Closing, Crew, Share
+from feedline.kernels.interrupts import paused
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class Asked:
 
     __slots__ = (
         "_begun", "_block", "_closed", "_crew", "_done", "_error", "_news", "_orphan", "_run", "_share", "_want",
-        "finished", "stood",
+        "finished", "stood", "taken",
     )
 
     def __init__(
@@ -33,6 +34,7 @@ class Asked:
         self._closed = threading.Lock()
         self._done.acquire()
         self.finished = False  # whether the block is there
+        self.taken = False  # whether somebody has got it, or the error in its stead
         self._block: Block | None = None
         self._error: BaseException | None = None
         self._orphan: Run | None = None
@@ -62,10 +64,12 @@ class Asked:
         began = perf_counter()
         self.run_it()
         while not self.finished:
-            if self._done.acquire(timeout=PATIENCE):
-                self._done.release()
-            elif self._crew.closing:
+            with paused():
+                if self._done.acquire(timeout=PATIENCE):
+                    self._done.release()
+            if self._crew.closing and not self.finished:
                 raise Closing
+        self.taken = True
         self._share.free()
         self._crew.asking.told(self._run.seconds, perf_counter() - began)
         if self._error is not None:
@@ -75,7 +79,7 @@ class Asked:
     def wait_for_any(self, asked: list[Asked | None], news: SimpleQueue[None]) -> None:
         """Returns when one of these is finished, all of which tell the same news."""
         while not any(one is not None and one.finished for one in asked):
-            with suppress(Empty):
+            with suppress(Empty), paused():
                 news.get(timeout=PATIENCE)
             if self._crew.closing:
                 raise Closing

@@ -6,15 +6,19 @@ the list, from `first` up to its own `slot`.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from feedline.engine.crew import Closing
 from feedline.engine.forms import damaged
 from feedline.engine.report import HOLDS, Stage
+from feedline.errors import ResourceExhaustedError
+from feedline.kernels.interrupts import check
 from feedline.plan.calls import called_by
 from feedline.plan.laps import laps
-from feedline.plan.node import Node
+from feedline.plan.node import Interrupted, Node
 from feedline.plan.pull import Shelf
 from feedline.structure.block import Array, Block
 
@@ -29,6 +33,23 @@ SELDOM = 8
 
 MOVING = object()
 """Stands for a state that something in the background may be changing while the states are copied."""
+
+
+class Due(threading.local):
+    """What has interrupted a step of this thread that had rows to hand on first: raised when it is asked again, or by
+    the iterator when it has got those rows.
+    """
+
+    interrupt: BaseException | None = None
+
+    def come_up(self) -> None:
+        """Raises it, if there is anything."""
+        if self.interrupt is not None:
+            interrupt, self.interrupt = self.interrupt, None
+            raise interrupt
+
+
+due = Due()
 
 
 class blocks:
@@ -82,14 +103,41 @@ class Input:
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""
         states, slot = self.states, self.slot
+        if self.inputs is None:
+            check()  # a safe point: every loop of steps comes by a source, or a thread
         try:
             block, states[slot] = self.step(states[slot], self.inputs, want)
         except Exception as e:
             if states[slot] is None:
                 raise damaged(f"step {self.node.position}, {self.node.op}: it was not started") from e
             states[slot] = self.node.after_error(states[slot])
+            if isinstance(e, MemoryError):
+                raise self._without_memory(e) from e
             raise
+        except Interrupted as e:
+            return self._interrupted(e)
         return block
+
+    def _interrupted(self, e: Interrupted) -> Block | None:
+        """The step was interrupted and can go on: what it has made comes first."""
+        self.states[self.slot] = e.state
+        if e.rows is None or not e.rows.n or isinstance(e.error, Closing):
+            raise e.error from None
+        due.interrupt, self.step = e.error, self._come_up
+        return e.rows
+
+    def _come_up(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
+        """The step after an interrupt, in its place."""
+        self.step = self.node.step
+        due.come_up()
+        return self.step(state, pull, want)
+
+    def _without_memory(self, e: MemoryError) -> MemoryError:
+        """The error of the step that asked for memory, and its name."""
+        if isinstance(e, ResourceExhaustedError):
+            return e
+        text = f"{self.node.op} at step {self.node.position}: there is not enough memory: {e}"
+        return ResourceExhaustedError(f"{text}; make its elements smaller or fewer")
 
     def shelve(self, want: int, shelf: Shelf) -> Array | None:
         """As `Pull` says; done by those nodes that have a method for it."""
@@ -238,9 +286,13 @@ class WorkingInput(Input):
         began = perf_counter()
         try:
             block, states[slot] = self.step(states[slot], timed, want)
-        except Exception:
+        except Exception as e:
             states[slot] = self.node.after_error(states[slot])
+            if isinstance(e, MemoryError):
+                raise self._without_memory(e) from e
             raise
+        except Interrupted as e:
+            return self._interrupted(e)
         finally:
             seconds = perf_counter() - began - timed.seconds
             spent, laps.spent = laps.spent, outer

@@ -15,6 +15,7 @@ import numpy as np
 
 from feedline.kernels.memory import Rows
 from feedline.plan.node import RowWise
+from feedline.random.element import drawing
 from feedline.structure.block import Array, Block, concat_columns
 from feedline.structure.memory import keeper
 
@@ -193,6 +194,6 @@ class Writer:
 def made_in_place(node: RowWise, block: Block, number: int, draws: Any, place: Place) -> tuple[Block, bool]:
     """As `node.applied`, with the rows in their place if they fit in there, and whether they do."""
     writer = Writer(place)
-    with node.drawing(number, draws):
+    with drawing(number, draws, node.epochs):
         made, lands = node.apply_into(block, writer)
     return made, lands and writer.fits

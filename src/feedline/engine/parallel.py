@@ -20,9 +20,10 @@ from feedline.engine.input import MOVING, blocks
 from feedline.engine.landing import Place
 from feedline.engine.report import Stage
 from feedline.errors import DeadlineExceededError
+from feedline.kernels.interrupts import check, paused
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.calls import called_by
-from feedline.plan.node import EMPTY, RowFailed, RowWiseState
+from feedline.plan.node import EMPTY, Interrupted, RowFailed, RowWiseState
 from feedline.structure.block import Block
 
 
@@ -37,6 +38,7 @@ class Calls(Handing):
         """The next finished rows."""
         if blocks.cap is not None:
             want = min(want, blocks.cap)
+        check()
         if not self.active:
             return self._alone(want)
         while True:
@@ -113,6 +115,8 @@ class Calls(Handing):
         except Exception:
             self.states[self.slot] = self.node.after_error(state)
             raise
+        except Interrupted as e:
+            return self._interrupted(e)
         after = self.states[self.slot]
         rows = after.seen - state.seen
         if rows:
@@ -171,11 +175,12 @@ class Calls(Handing):
     def _wait_for_one(self, head: Call) -> None:
         """Returns when something has happened, or it is time to look for calls that take too long."""
         limit = self.crew.settings.timeout
-        if not self.ordered:
-            with suppress(Empty):
-                self.finished.get(timeout=limit and limit / 4)
-        elif head.done.acquire(timeout=-1 if limit is None else limit / 4):
-            head.release()
+        with paused():
+            if not self.ordered:
+                with suppress(Empty):
+                    self.finished.get(timeout=limit and limit / 4)
+            elif head.done.acquire(timeout=-1 if limit is None else limit / 4):
+                head.release()
 
     def _overdue(self, call: Call) -> Call:
         """Gives up on a call that takes too long. Its worker is left to itself."""
@@ -215,9 +220,13 @@ class Calls(Handing):
             if self.landing is not None:
                 self.landing.learn(rows)
             return
+        if isinstance(failed, RowFailed) and not isinstance(failed.error, Exception):
+            failed = failed.error  # from outside: no thread was left, and the consumer has made the call
         if not isinstance(failed, RowFailed):
             if self._in_processes() and self._after_death(call, failed):
                 return
+            if not isinstance(failed, Exception):
+                self._again(call, 0)
             raise failed
         self.out = failed.done if failed.done is not None and failed.done.n else None
         self.origin = self.landed = None

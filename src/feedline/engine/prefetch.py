@@ -25,6 +25,7 @@ from feedline.engine.input import MOVING, Input, blocks
 from feedline.engine.item import Item
 from feedline.engine.producer import current, produce
 from feedline.engine.report import Stage
+from feedline.kernels.interrupts import check, wait_for_word
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
 from feedline.random import seeds
@@ -107,6 +108,7 @@ class Ahead(Input):
         """What is ready, up to `want` rows; waits for it if nothing is."""
         if blocks.cap is not None:
             want = min(want, blocks.cap)
+        check()
         item = self.front
         if item is None:
             if not self.running:
@@ -141,7 +143,7 @@ class Ahead(Input):
                 if self.items:
                     return True
                 self.peeking = True
-            self.ready.get()
+            wait_for_word(self.ready)
         return True
 
     def _inline(self, want: int) -> Block | None:
@@ -154,8 +156,7 @@ class Ahead(Input):
         seconds = self.left - began
         if block is None or not block.n:
             return block
-        self.blocks += 1
-        self.worked += seconds
+        self.blocks, self.worked = self.blocks + 1, self.worked + seconds
         if self._worth_a_thread(block, seconds, away) and self.states[self.slot] == self.node.State():
             if self.free:  # what was asked for at once so far may be made at once in the background
                 self.rows = max(1, min(block.n, LARGEST_ROWS, self.largest * block.n // max(1, block.nbytes)))
@@ -202,7 +203,7 @@ class Ahead(Input):
             self.crew.check()
             began = perf_counter()
             while item is None:
-                self.ready.get()
+                wait_for_word(self.ready)
                 item = self._ready_item()
             self.waited += perf_counter() - began
             self._starved()
@@ -335,8 +336,7 @@ class Ahead(Input):
         if block is not None:
             if not block.n:
                 return None
-            self.blocks += 1
-            self.worked += seconds
+            self.blocks, self.worked = self.blocks + 1, self.worked + seconds
             self.cheap = self.cheap + 1 if seconds < NOT_WORTH_IT and not self.eager else 0
             self._change_rows(block, seconds)
         return Item(block, None, self.began)
@@ -428,7 +428,7 @@ class Ahead(Input):
             if self.holding:
                 self.demand.put(None)
         while self.alive and not self.standing:
-            self.parked.get()
+            wait_for_word(self.parked)
         return False
 
     def resume(self) -> None:

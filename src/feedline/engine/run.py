@@ -25,9 +25,10 @@ from feedline.engine.crew import Closing, Crew, Share, forced
 from feedline.engine.input import MOVING, CappedInput, HoldingInput, Input, WorkingInput, blocks, close_state
 from feedline.engine.parallel import Calls
 from feedline.engine.prefetch import Ahead
+from feedline.kernels import interrupts
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.face import register_sampler
-from feedline.plan.node import Node, RowWise
+from feedline.plan.node import Exited, Node, RowWise
 from feedline.plan.pace import SOON
 from feedline.random.element import uncounted
 from feedline.sharing import cached_property
@@ -389,8 +390,10 @@ class Cursor:
     def _pulled(self, want: int) -> Block | None:
         try:
             return self.run.pull(want)
-        except Exception:
+        except Exception as e:
             self.run.tell_failed()
+            if isinstance(e, Exited):
+                raise e.error from None
             raise
 
 
@@ -399,6 +402,7 @@ def sample(plan: Node, count: int) -> list[Block]:
     run = Run(plan)
     found: list[Block] = []
     failed: list[Exception] = []
+    locked = interrupts.lock()  # a step that wants to know a spec may have rows at hand
     try:
         with uncounted:
             run.start()
@@ -413,9 +417,10 @@ def sample(plan: Node, count: int) -> list[Block]:
             if block.n:
                 found.append(block)
     finally:
+        interrupts.unlock(locked)
         run.close()
     if failed and not found:
-        raise failed[0]
+        raise failed[0].error if isinstance(failed[0], Exited) else failed[0]
     return found
 
 

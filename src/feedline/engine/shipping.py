@@ -12,6 +12,7 @@ import itertools
 import mmap
 import os
 import pickle
+import signal
 import struct
 import sys
 import tempfile
@@ -248,6 +249,9 @@ def watch(parent: int) -> None:
     from loky import process_executor
 
     process_executor._MAX_MEMORY_LEAK_SIZE = float("inf")
+    # Ctrl-C reaches all processes of a terminal; what it means is for the parent to say. (Ignored signals would be
+    # ignored by programs that a function starts, too.)
+    signal.signal(signal.SIGINT, lambda *_: None)
 
     def look() -> None:
         while os.getppid() == parent:
@@ -257,7 +261,7 @@ def watch(parent: int) -> None:
     threading.Thread(target=look, name="feedline-watch", daemon=True).start()
 
 
-def portable(error: Exception) -> Exception:
+def portable(error: BaseException) -> BaseException:
     """The error as it is, if it survives the journey; else one that says the same."""
     try:
         pickle.loads(pickle.dumps(error))

@@ -13,7 +13,7 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
 from feedline.structure.block import Array, Block, Members, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
@@ -61,7 +61,12 @@ class Grouped(Node):
         parts = [] if rest is None else [rest]
         have = 0 if rest is None else rest.n
         while have < size and not ended:
-            block = pull(want * size - have)
+            try:
+                block = pull(want * size - have)
+            except BaseException as e:
+                if isinstance(e, Exception) and not isinstance(e, Exited):
+                    raise
+                raise Interrupted(e, Partial(concat(parts) if parts else None)) from None
             if block is None:
                 ended = True
             elif block.n:

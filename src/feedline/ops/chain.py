@@ -133,7 +133,7 @@ class Chain(RowWise):
                     return False, None
             except RowFailed as e:
                 raise FailedAt(link, index, e) from None
-            except Exception as e:
+            except BaseException as e:
                 raise FailedAt(link, index, RowFailed(index, None, e)) from None
         return True, row
 

@@ -13,7 +13,7 @@ from feedline.ops.sources.random import Random
 from feedline.plan.arguments import boolean, plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import dataset
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
@@ -118,10 +118,13 @@ class Choose(Node):
         have = size = 0
         until = at_once()
         while not (enough(have, size, want, until) or s.over or s.error):
-            if s.choices is None:
-                s = self._with_choices(s, pull[0], want - have)
-                continue
-            rows, s = self._followed(s, pull[1:], want - have)
+            try:
+                if s.choices is None:
+                    s = self._with_choices(s, pull[0], want - have)
+                    continue
+                rows, s = self._followed(s, pull[1:], want - have)
+            except Interrupted as e:
+                raise Interrupted(e.error, e.state, concat(parts) if parts else None) from None
             if rows is not None:
                 parts.append(rows)
                 have += rows.n
@@ -152,6 +155,8 @@ class Choose(Node):
             except Exception as e:
                 failed = e
                 break
+            except BaseException as e:
+                raise Interrupted(e, s._replace(choices=np.concatenate(parts) if parts else None)) from None
         if not parts:
             return s._replace(error=failed, over=failed is None)
         return s._replace(choices=np.concatenate(parts), late=failed, reach=min(4 * s.reach, CHOICES_AHEAD))
@@ -176,10 +181,15 @@ class Choose(Node):
             return self._run_of_one(s, choices, pulls)
         reads = {int(j): _Read(np.flatnonzero(choices == j)) for j in np.unique(choices)}
         rests, errors, ended = list(s.rests), list(s.errors), list(s.ended)
-        for j, read in reads.items():
-            if not ended[j]:
-                read.fill(rests[j], errors[j], pulls[j])
-                rests[j] = errors[j] = None
+        try:
+            for j, read in reads.items():
+                if not ended[j]:
+                    read.fill(rests[j], errors[j], pulls[j])
+                    rests[j] = errors[j] = None
+        except Interrupted as e:
+            rests = [reads[j].rows if j in reads and reads[j].rows is not None else r for j, r in enumerate(rests)]
+            errors = [(reads[j].error if j in reads else None) or error for j, error in enumerate(errors)]
+            raise Interrupted(e.error, s._replace(rests=tuple(rests), errors=tuple(errors))) from None
         # The first choice that fails, or finds an empty input where that is the end, is the last one to be followed.
         # One whose row has not come yet waits for it.
         stop = len(choices)
@@ -210,7 +220,10 @@ class Choose(Node):
         if s.ended[j]:
             return None, _used(s, n)
         read = _Read(np.arange(n))
-        read.fill(s.rests[j], s.errors[j], pulls[j])
+        try:
+            read.fill(s.rests[j], s.errors[j], pulls[j])
+        except Interrupted as e:
+            raise Interrupted(e.error, s._replace(rests=_with(s.rests, j, read.rows))) from None
         over = read.ended and (self.stop_on_empty_dataset or self._all_over(_with(s.ended, j, True)))
         used = n
         if read.error is not None or read.short:
@@ -303,6 +316,9 @@ class _Read:
             except Exception as e:
                 self.error = e
                 break
+            except BaseException as e:
+                self.rows = concat(parts) if parts else None
+                raise Interrupted(e, None) from None
             if block is None:
                 self.ended = True
             elif block.n:

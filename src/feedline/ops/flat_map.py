@@ -10,22 +10,23 @@ from feedline.plan import arguments
 from feedline.plan.dealing import begun_of
 from feedline.plan.face import F
 from feedline.plan.function import Function
-from feedline.plan.node import Node, Pull, node
+from feedline.plan.node import Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once
 from feedline.structure.block import Block, concat
 
 
 class Flattening:
     """The state: the nested dataset that runs, others that were begun elsewhere and come after it, how many elements
-    have been taken, and an error that is due next.
+    have been taken, the one that the next dataset is to be made from, if it is at hand, and an error that is due next.
     """
 
-    __slots__ = ("begun", "error", "nested", "taken")
+    __slots__ = ("begun", "error", "key", "nested", "taken")
 
     def __init__(self) -> None:
         self.nested: Nested | None = None
         self.begun: list[Nested] = []
         self.taken = 0
+        self.key: Block | None = None
         self.error: Exception | None = None
 
     def close(self) -> None:
@@ -47,6 +48,7 @@ class Flattening:
         begun: list[list[Any]]
         taken: int
         error: Exception | None
+        key: Block | None
 
     def save(self) -> dict[str, Any]:
         """As plain values."""
@@ -59,7 +61,7 @@ class Flattening:
         return None if lost else self._plain(nested, [])
 
     def _plain(self, nested: Any, begun: list[Any]) -> dict[str, Any]:
-        return {"nested": nested, "begun": begun, "taken": self.taken, "error": self.error}
+        return {"nested": nested, "begun": begun, "taken": self.taken, "error": self.error, "key": self.key}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Flattening:
@@ -67,7 +69,7 @@ class Flattening:
         self = cls()
         self.nested = Nested.load(saved["nested"]) if saved["nested"] is not None else None
         self.begun = [Nested.load(nested) for nested in saved["begun"]]
-        self.taken, self.error = saved["taken"], saved["error"]
+        self.taken, self.error, self.key = saved["taken"], saved["error"], saved["key"]
         return self
 
 
@@ -82,6 +84,18 @@ class FlatMap(Flattened):
         """Passes on what the nested dataset gives. An error waits until the rows before it have been given."""
         s = state
         parts: list[Block] = []
+        try:
+            self._gather(s, pull, want, parts)
+        except BaseException as e:  # from outside: errors of the input and of datasets wait
+            raise Interrupted(e, s, concat(parts) if parts else None) from None
+        if parts:
+            return concat(parts), s
+        if s.error is not None:
+            error, s.error = s.error, None
+            raise error
+        return None, s
+
+    def _gather(self, s: Flattening, pull: Pull, want: int, parts: list[Block]) -> None:
         have = size = 0
         until = at_once()
         while s.error is None and not enough(have, size, want, until):
@@ -99,12 +113,6 @@ class FlatMap(Flattened):
                 s.error, nested.error = nested.error, None
             elif nested.over:
                 s.nested = None
-        if parts:
-            return concat(parts), s
-        if s.error is not None:
-            error, s.error = s.error, None
-            raise error
-        return None, s
 
     def _open_next(self, s: Flattening, pull: Pull) -> bool:
         """Makes a dataset from the next element; False where there is none."""
@@ -112,12 +120,14 @@ class FlatMap(Flattened):
             s.nested = s.begun.pop(0)
             return True
         try:
-            key = pull(1)
+            key = s.key if s.key is not None else pull(1)
             if key is not None and key.n:
-                s.taken += 1
-                plan = self.opened(key, s.taken - 1)
+                s.key = key
+                plan = self.opened(key, s.taken)
                 s.nested = Nested(pull.open(plan, key), plan)
+                s.taken, s.key = s.taken + 1, None
         except Exception as e:
+            s.taken, s.key = s.taken + (s.key is not None), None
             s.error = e
             return True
         return key is not None

@@ -164,15 +164,23 @@ class GroupByReducer(Node):
                 except Exception:
                     s.rest = block.slice(i + 1, block.n) if i + 1 < block.n else None
                     raise
+                except BaseException:
+                    s.rest, s.read = block.slice(i, block.n), s.read - 1
+                    raise
         if not s.order:
             return None, s
-        result = s.states.pop(s.order.pop())
+        key = s.order.pop()
+        result = s.states.pop(key)
         try:
             return self.finalize_func.block_of([self._final(result)]), s
         except RowFailed as e:
             raise self._blamed(self.finalize_func, None, e.error) from e.error
         except Exception as e:
             raise self._blamed(self.finalize_func, None, e) from e
+        except BaseException:
+            s.order.append(key)
+            s.states[key] = result
+            raise
 
     def _final(self, state: Any) -> Any:
         return self.finalize_func.on_row(state)
@@ -189,7 +197,7 @@ class GroupByReducer(Node):
         except Exception as e:
             raise self._blamed(function, s.read - 1, e) from e
 
-    def _blamed(self, function: Function, number: int | None, error: Exception) -> Exception:
+    def _blamed(self, function: Function, number: int | None, error: BaseException) -> Exception:
         return function.blame(self.op, self.position, number, RowFailed(0, None, error))
 
 

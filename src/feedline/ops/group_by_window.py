@@ -29,10 +29,10 @@ class Groups:
     """The state: rows by key that wait for their window to be full, the window sizes seen, and the window that is
     running.
 
-    `rest` are rows that have been read but have no key yet.
+    `rest` are rows that have been read but have no key yet, `full` is the key of a window that is to be run next.
     """
 
-    __slots__ = ("child", "counts", "ended", "reach", "rest", "rows", "sizes", "taken")
+    __slots__ = ("child", "counts", "ended", "full", "reach", "rest", "rows", "sizes", "taken")
 
     def __init__(self) -> None:
         self.rows: dict[int, list[Block]] = {}
@@ -40,6 +40,7 @@ class Groups:
         self.sizes: dict[int, int] = {}
         self.child: Any = None
         self.rest: Block | None = None
+        self.full: int | None = None
         self.taken = 0
         self.reach = 1
         self.ended = False
@@ -71,7 +72,7 @@ class Groups:
     def save(self) -> dict[str, Any]:
         """As plain values."""
         rows = {key: concat(parts) for key, parts in self.rows.items()}
-        at = [self.taken, self.ended]
+        at = [self.taken, self.ended, self.full]
         return {"rows": rows, "sizes": self.sizes, "child": self.child, "rest": self.rest, "at": at}
 
     @classmethod
@@ -81,7 +82,7 @@ class Groups:
         for key, block in saved["rows"].items():
             self.add(key, block)
         self.sizes, self.child, self.rest = saved["sizes"], saved["child"], saved["rest"]
-        self.taken, self.ended = saved["at"]
+        self.taken, self.ended, self.full = saved["at"]
         return self
 
 
@@ -136,12 +137,14 @@ class GroupByWindow(Node):
                 if block is not None:
                     return block, s
                 s.close()
+            elif s.full is not None:
+                self._start_full(s, s.full, pull)
             elif not s.ended:
                 if s.rest is None:
                     s.rest = pull(max(self._missing(s), s.reach))
                     s.ended = s.rest is None
                 if s.rest is not None and s.rest.n:
-                    self._sort_in(s, s.rest, pull)
+                    self._sort_in(s, s.rest)
                 elif s.rest is not None:
                     s.rest = None
                     return EMPTY, s
@@ -149,7 +152,13 @@ class GroupByWindow(Node):
                 key = min(s.rows)
                 rows = concat(s.rows[key])
                 s.remove(key)
-                self._start(s, key, rows, pull)
+                try:
+                    self._start(s, key, rows, pull)
+                except Exception:
+                    raise
+                except BaseException:  # from outside: the window is run later
+                    s.add(key, rows)
+                    raise
             else:
                 return None, s
 
@@ -164,7 +173,16 @@ class GroupByWindow(Node):
             return 1
         return min([self.smallest, *(s.sizes[key] - n for key, n in s.counts.items() if s.sizes[key] > n)])
 
-    def _sort_in(self, s: Groups, rows: Block, pull: Pull) -> None:
+    def _start_full(self, s: Groups, key: int, pull: Pull) -> None:
+        try:
+            self._start(s, key, concat(s.rows[key]), pull)
+        except Exception:
+            s.full = None
+            raise
+        s.full = None
+        s.remove(key)
+
+    def _sort_in(self, s: Groups, rows: Block) -> None:
         """Puts rows under their keys, up to one that fails or fills a window; the rows after it wait."""
         if self._foreseen and s.reach < AHEAD_ROWS and rows.nbytes < AHEAD_BYTES // 4:
             s.reach *= 4
@@ -195,9 +213,7 @@ class GroupByWindow(Node):
         s.rest = rows.slice(used, rows.n) if used < rows.n else None
         if error is not None:
             raise error
-        if full is not None:
-            self._start(s, full, concat(s.rows[full]), pull)
-            s.remove(full)
+        s.full = full
 
     def _keys(self, s: Groups, rows: Block) -> tuple[list[int], Exception | None]:
         """The keys of all rows where that has no effects, else of those before the next window can be full."""
@@ -205,6 +221,8 @@ class GroupByWindow(Node):
         if isinstance(columns, np.ndarray) and columns.shape == (rows.n,) and columns.dtype == np.int64:
             return columns.tolist(), None
         results, error = self.key_func.on_rows(rows.slice(0, self._missing(s)))
+        if error is not None and not isinstance(error, Exception):
+            raise error
         keys: list[int] = []
         for result in results:
             try:

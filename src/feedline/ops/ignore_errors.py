@@ -10,7 +10,7 @@ from feedline.errors import CancelledError
 from feedline.plan.arguments import boolean
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import F
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import EMPTY, Exited, Node, Pull, node
 from feedline.structure.block import Block
 
 PATIENCE = 10_000
@@ -46,7 +46,7 @@ class IgnoreErrors(Node):
         """
         try:
             block = pull(want)
-        except CancelledError:  # somebody stopped it: no error of an element
+        except (CancelledError, Exited):  # somebody stopped it: no error of an element
             raise
         except Exception as e:
             text = f"{type(e).__name__}: {e}"

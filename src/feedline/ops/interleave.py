@@ -15,7 +15,7 @@ from feedline.plan.cardinality import INFINITE
 from feedline.plan.dealing import begun_of
 from feedline.plan.face import F
 from feedline.plan.function import Function
-from feedline.plan.node import Node, Pull, node
+from feedline.plan.node import Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.structure.block import Block, concat
 from feedline.structure.turns import in_turns
@@ -32,7 +32,7 @@ class Cycle:
     out. `filled` says whether they have been filled at the start, for those who do that.
     """
 
-    __slots__ = ("at", "calls", "ended", "error", "filled", "given", "mixed", "news", "sloppy", "slots", "taken")
+    __slots__ = ("at", "calls", "ended", "error", "filled", "given", "key", "mixed", "news", "sloppy", "slots", "taken")
 
     def __init__(self, slots: list[Nested | None]) -> None:
         self.slots = slots
@@ -41,6 +41,7 @@ class Cycle:
         self.taken = 0
         self.ended = self.filled = False
         self.error: Exception | None = None
+        self.key: Block | None = None  # the element that the next dataset is to be made from, if it is at hand
         self.calls = 0  # how many slots may be read at once in the background
         self.sloppy = False  # whether a slot that is not ready may be passed over
         self.news: SimpleQueue[None] = SimpleQueue()  # something has been read, where that is so
@@ -102,6 +103,7 @@ class Cycle:
         numbers: list[int]
         flags: list[bool]
         error: Exception | None
+        key: Block | None
 
     def save(self) -> dict[str, Any]:
         """As plain values."""
@@ -122,7 +124,7 @@ class Cycle:
 
     def _plain(self, slots: list[Any]) -> dict[str, Any]:
         numbers, flags = [self.at, self.given, self.taken], [self.ended, self.filled]
-        return {"slots": slots, "numbers": numbers, "flags": flags, "error": self.error}
+        return {"slots": slots, "numbers": numbers, "flags": flags, "error": self.error, "key": self.key}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Cycle:
@@ -132,7 +134,7 @@ class Cycle:
         if not 0 <= self.at < max(1, len(self.slots)) or self.given < 0 or self.taken < 0:
             raise ValueError(f"an interleave of {len(self.slots)} datasets stands at {saved['numbers']}")
         self.ended, self.filled = saved["flags"]
-        self.error = saved["error"]
+        self.error, self.key = saved["error"], saved["key"]
         return self
 
 
@@ -178,7 +180,10 @@ class Interleave(Flattened):
         while s.error is None and s.slots:
             if enough(have, size, want, until) and (late(until) or not self._few(s, have, want)):
                 break
-            rows = self._turn(s, pull, want - have)
+            try:
+                rows = self._turn(s, pull, want - have)
+            except BaseException as e:  # from outside: errors of the input and of datasets wait
+                raise Interrupted(e, s, concat(parts) if parts else None) from None
             if rows is not None:
                 parts.append(rows)
                 have += rows.n
@@ -271,17 +276,19 @@ class Interleave(Flattened):
     def _fill(self, s: Cycle, pull: Pull) -> None:
         """Puts the next nested dataset into the slot whose turn it is."""
         try:
-            key = pull(1)
+            key = s.key if s.key is not None else pull(1)
             if key is None:
                 s.end()
             elif key.n:
-                s.taken += 1
-                plan = self.opened(key, s.taken - 1)
+                s.key = key
+                plan = self.opened(key, s.taken)
                 child = pull.open(plan, key)
+                s.taken, s.key = s.taken + 1, None
                 s.calls = child.calls(self.num_parallel_calls, self.cycle_length)
                 s.sloppy = s.calls > 0 and not child.ordered(self.deterministic)
                 s.enter(Nested(child, plan))
         except Exception as e:
+            s.taken, s.key = s.taken + (s.key is not None), None
             if self._errors_count:
                 s.enter(Nested(None, None, e))
             else:

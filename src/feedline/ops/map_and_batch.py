@@ -10,7 +10,7 @@ from feedline.ops.batch import Batch
 from feedline.ops.map import map_
 from feedline.plan import arguments
 from feedline.plan.face import F
-from feedline.plan.node import EMPTY, Pull, node
+from feedline.plan.node import EMPTY, Exited, Interrupted, Pull, node
 from feedline.structure.block import Block, concat
 
 
@@ -55,8 +55,10 @@ class MapAndBatch(Batch):
         while have < size and not ended:
             try:
                 block = pull(want * size - have)
-            except Exception as e:
-                return EMPTY, Slots(failed=e, left=size - have - 1 if self.keeps_places else 0)
+            except BaseException as e:
+                if isinstance(e, Exception) and not isinstance(e, Exited):
+                    return EMPTY, Slots(failed=e, left=size - have - 1 if self.keeps_places else 0)
+                raise Interrupted(e, Slots(concat(parts) if parts else None)) from None
             if block is None:
                 ended = True
             elif block.n:
@@ -87,8 +89,12 @@ def _passed_over(failed: Exception, left: int, pull: Pull) -> Slots:
     while left and not ended:
         try:
             block = pull(left)
+        except Exited as e:
+            raise Interrupted(e, Slots(failed=failed, left=left - 1)) from None
         except Exception:
             left -= 1
+        except BaseException as e:
+            raise Interrupted(e, Slots(failed=failed, left=left)) from None
         else:
             ended = block is None
             left -= 0 if block is None else block.n

@@ -161,7 +161,7 @@ class Nested:
             self.error = e
             return None
         finally:
-            if asked.finished:  # else the waiting was interrupted, and what is being read still counts
+            if asked.taken:  # else the waiting was interrupted, and what is being read still counts
                 self.asked = None
 
     @property

@@ -15,7 +15,7 @@ from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, concat
 from feedline.structure.nest import flatten
@@ -96,7 +96,13 @@ class Rebatch(Node):
         failed, waiting, size = s.failed, s.waiting, s.size
         while have < need and failed is None:
             if waiting is None:
-                block = pull(elements_for(need * want - have, self._leading, self.input, size))
+                try:
+                    block = pull(elements_for(need * want - have, self._leading, self.input, size))
+                except BaseException as e:
+                    if isinstance(e, Exception) and not isinstance(e, Exited):
+                        raise
+                    rest = concat(parts) if parts else None
+                    raise Interrupted(e, s._replace(rest=rest, waiting=None, size=size)) from None
             else:
                 block = waiting
             if block is None:

@@ -17,7 +17,7 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import F
 from feedline.plan.function import Function
-from feedline.plan.node import EMPTY, Node, Pull, RowFailed, RowWise, node
+from feedline.plan.node import EMPTY, Interrupted, Node, Pull, RowFailed, RowWise, node
 from feedline.random.sampling import log_weights, uniform
 from feedline.random.seeds import SeedGenerator, function_scope, get_seed
 from feedline.sharing import cached_property
@@ -74,10 +74,13 @@ def _side_by_side(classes: Block, rows: Block) -> Block:
 
 
 class Counted(NamedTuple):
-    """How often each class has been seen, and rows of the estimate that are still to come."""
+    """How often each class has been seen, rows of the estimate that are still to come, and classes that are not counted
+    yet.
+    """
 
     seen: Array | None = None
     rest: Block | None = None
+    labels: tuple[int, ...] = ()
 
 
 @node
@@ -101,11 +104,16 @@ class Estimate(Node):
 
     def step(self, state: Counted, pull: Pull, want: int) -> tuple[Block | None, Counted]:
         """Counts the next classes."""
-        seen, rest = state
+        seen, rest, _ = state
         if rest is None:
-            labels: list[int] = []
+            labels: list[int] = list(state.labels)
             while len(labels) < ESTIMATED_AFTER:
-                block = pull(ESTIMATED_AFTER - len(labels))
+                try:
+                    block = pull(ESTIMATED_AFTER - len(labels))
+                except Exception:
+                    raise
+                except BaseException as e:
+                    raise Interrupted(e, state._replace(labels=tuple(labels))) from None
                 if block is None:
                     break
                 labels += block.columns[0].tolist()
@@ -140,7 +148,8 @@ class Mixing(RowWise):
 
 class Passed(NamedTuple):
     """How many rows have been looked at; the random numbers at hand and how many were used before them; estimates that
-    were read for rows to come; rows still to be looked at; and an error that is due next.
+    were read for rows to come; rows still to be looked at; an error that is due next; and by how many rows the second
+    pass over the estimates is behind.
     """
 
     read: int = 0
@@ -149,6 +158,7 @@ class Passed(NamedTuple):
     shares: Block | None = None
     rest: Block | None = None
     error: Exception | None = None
+    behind: int = 0
 
 
 @node
@@ -195,8 +205,10 @@ class Accept(Node):
             shares = pull[0](want if self._apart else 1)
             if shares is None:
                 return None, s
-            _same_number(pull[1], shares.n)
-            return EMPTY, s._replace(shares=shares if shares.n else None)
+            return EMPTY, s._replace(shares=shares if shares.n else None, behind=shares.n)
+        if s.behind:
+            block = pull[1](s.behind)
+            return EMPTY, s._replace(behind=0 if block is None else s.behind - block.n)
         rows = s.rest if s.rest is not None else pull[-1](want if shares is None else min(want, shares.n))
         if rows is None:
             return None, s
@@ -244,15 +256,6 @@ def _classes(rows: Block) -> Array:
     if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind not in "iu":
         return np.full(rows.n, -1)
     return column.astype(np.int64)
-
-
-def _same_number(pull: Pull, n: int) -> None:
-    """Reads as many rows as another pass did, to stay in step with it."""
-    while n:
-        block = pull(n)
-        if block is None:
-            return
-        n -= block.n
 
 
 def acceptance(initial: Array, target: Array) -> tuple[Array, Array]:

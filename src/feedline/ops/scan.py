@@ -11,7 +11,7 @@ from feedline.plan import arguments
 from feedline.plan.face import F, sample
 from feedline.plan.function import Function
 from feedline.plan.inference import infer
-from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
+from feedline.plan.node import EMPTY, Interrupted, Node, Pull, RowFailed, node
 from feedline.plan.pace import late, soon
 from feedline.sharing import cached_property
 from feedline.structure.block import Block
@@ -75,7 +75,7 @@ class Scan(Node):
         for i, row in enumerate(source.slice(0, want).rows()):
             try:
                 current, output = self._call(states[i], row)
-            except Exception as e:
+            except BaseException as e:
                 failed = RowFailed(i, None, e)
                 break
             states.append(current)
@@ -87,10 +87,15 @@ class Scan(Node):
         except RowFailed as e:
             failed, made = e, e.done if e.done is not None else EMPTY
         good = len(outputs) if failed is None else failed.index
-        used = good + (failed is not None)
+        own = failed is not None and isinstance(failed.error, Exception)
+        used = good + own
         left = source.slice(used, source.n) if used < source.n else None
-        blamed = None if failed is None else self.function.blame(self.op, self.position, seen + good, failed)
-        return made, Scanned(packed(states[good]), seen + used, left, blamed)
+        state = Scanned(packed(states[good]), seen + used, left)
+        if failed is None:
+            return made, state
+        if not own:
+            raise Interrupted(failed.error, state, made)
+        return made, state._replace(error=self.function.blame(self.op, self.position, seen + good, failed))
 
     def _call(self, current: Any, row: Any) -> tuple[Any, Any]:
         result = self.function.on_row((current, row))

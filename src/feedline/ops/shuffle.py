@@ -15,7 +15,7 @@ from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
@@ -281,6 +281,8 @@ class Shuffle(Node):
             except Exception as e:
                 s.error = e
                 break
+            except BaseException as e:
+                raise Interrupted(e, s, s.pool.remove(np.concatenate(parts))) from None
             if more is None:
                 break
             parts.append(more)

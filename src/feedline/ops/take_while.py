@@ -12,7 +12,7 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import F
 from feedline.plan.function import Function
-from feedline.plan.node import Node, Pull, RowFailed, node
+from feedline.plan.node import Interrupted, Node, Pull, RowFailed, node
 from feedline.plan.pace import late, soon
 from feedline.structure.block import Block
 
@@ -47,9 +47,9 @@ class TakeWhile(Node):
 
     def step(self, state: Taking, pull: Pull, want: int) -> tuple[Block | None, Taking]:
         """Passes rows on up to the first False. Where making rows has effects, those after it must not be made."""
-        seen, ended, rest, error = state
-        if error is not None:
-            raise error
+        seen, ended, rest, due = state
+        if due is not None:
+            raise due
         if ended:
             return None, state
         source = rest if rest is not None else pull(want if self.input.quiet else 1)
@@ -57,6 +57,8 @@ class TakeWhile(Node):
             return None, state
         block = source.slice(0, want)
         good, error, over = self._leading(block)
+        if error is not None and not isinstance(error, Exception):
+            raise Interrupted(error, Taking(seen + good, False, _after(source, good)), block.slice(0, good))
         if error is not None:
             blamed = self.predicate.blame(self.op, self.position, seen + good, RowFailed(good, None, error))
             return block.slice(0, good), Taking(seen + good + 1, False, _after(source, good + 1), blamed)
@@ -64,7 +66,7 @@ class TakeWhile(Node):
             return block.slice(0, good), Taking(seen + good + 1, True)
         return block.slice(0, good), Taking(seen + good, False, _after(source, good))
 
-    def _leading(self, block: Block) -> tuple[int, Exception | None, bool]:
+    def _leading(self, block: Block) -> tuple[int, BaseException | None, bool]:
         """How many rows come before the first that is False or fails, or that there is no time for; the failure; and
         whether it is False.
         """
@@ -80,7 +82,7 @@ class TakeWhile(Node):
             try:
                 if not answer(self.predicate.on_row(row)):
                     return i, None, True
-            except Exception as e:
+            except BaseException as e:
                 return i, e, False
         return block.n, None, False
 

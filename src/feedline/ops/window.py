@@ -11,7 +11,7 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.dealing import begun_of, dealt_rows, error_waits, undealt
 from feedline.plan.face import F, dataset, in_memory
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
 from feedline.structure.block import Array, Block, Column, Objects, concat, slice_column, spec_of_column, take_rows
 from feedline.structure.nest import LEAF, map_structure
 from feedline.structure.spec import DatasetSpec
@@ -21,13 +21,15 @@ Bad = tuple[tuple[int, Exception], ...]
 
 class Held(NamedTuple):
     """What has been read for the next windows: rows, and among them places where the input failed, by position; whether
-    the input has ended; and an error that is due next.
+    the input has ended; an error that is due next; and how many rows after those, which no window holds, have been
+    passed over already.
     """
 
     rows: Block | None = None
     bad: Bad = ()
     ended: bool = False
     error: Exception | None = None
+    passed: int = 0
 
 
 @node
@@ -65,6 +67,7 @@ class Window(Node):
         if state.error is not None:
             raise state.error
         rows, bad, ended = self._filled(state, pull, want)
+        state = Held(rows, bad, ended, passed=state.passed)
         have = (rows.n if rows is not None else 0) + len(bad)
         reach = self._reach
         if have >= reach:
@@ -78,18 +81,18 @@ class Window(Node):
             for start in range(0, count * self.shift, self.shift)
         ]
         if not bad:
-            return self._windows(rows, places), self._moved(rows, bad, have, count, ended, pull)
+            return self._windows(rows, places), self._moved(state, have, count, pull)
         good = next((i for i, window in enumerate(places) if _failure(bad, window) is not None), count)
         if good:
             index = np.zeros(have, np.int64)
             index[np.setdiff1d(np.arange(have), [at for at, _ in bad])] = np.arange(have - len(bad))
             windows = self._windows(rows, [index[window] for window in places[:good]])
-            return windows, self._moved(rows, bad, have, good, ended, pull)
-        after = self._moved(rows, bad, have, 1, ended, pull)
+            return windows, self._moved(state, have, good, pull)
+        after = self._moved(state, have, 1, pull)
         return EMPTY, after._replace(error=_failure(bad, places[0]))
 
     def _filled(self, state: Held, pull: Pull, want: int) -> tuple[Block | None, Bad, bool]:
-        rows, bad, ended, _ = state
+        rows, bad, ended, *_ = state
         parts = [] if rows is None else [rows]
         have = (rows.n if rows is not None else 0) + len(bad)
         goal = self._reach + (want - 1) * self.shift
@@ -100,6 +103,8 @@ class Window(Node):
                 bad = (*bad, (have, e))
                 have += 1
                 continue
+            except BaseException as e:
+                raise Interrupted(e, Held(concat(parts) if parts else None, bad)) from None
             if block is None:
                 ended = True
             elif block.n:
@@ -107,24 +112,29 @@ class Window(Node):
                 have += block.n
         return concat(parts) if parts else None, bad, ended
 
-    def _moved(self, rows: Block | None, bad: Bad, have: int, count: int, ended: bool, pull: Pull) -> Held:
+    def _moved(self, state: Held, have: int, count: int, pull: Pull) -> Held:
         """The state `count` windows further on. Elements between two windows are read at once and left out, whatever
         they are, as TensorFlow does.
         """
+        rows, bad, ended, _, passed = state
         start = count * self.shift
-        gap = start - have
-        while gap > 0 and not ended:
+        while have + passed < start and not ended:
             try:
-                block = pull(gap)
+                block = pull(start - have - passed)
+            except Exited as e:
+                raise Interrupted(e, state._replace(passed=passed + 1)) from None
             except Exception:
-                gap -= 1
+                passed += 1
+            except BaseException as e:
+                raise Interrupted(e, state._replace(passed=passed)) from None
             else:
                 ended = block is None
-                gap -= 0 if block is None else block.n
+                passed += 0 if block is None else block.n
+        left = passed if have > start else 0
         kept = tuple((at - start, e) for at, e in bad if at >= start)
-        passed = start - (len(bad) - len(kept))
-        rest = rows.slice(passed, rows.n) if rows is not None and passed < rows.n else None
-        return Held(rest, kept, ended)
+        gone = start - (len(bad) - len(kept))
+        rest = rows.slice(gone, rows.n) if rows is not None and gone < rows.n else None
+        return Held(rest, kept, ended, passed=left)
 
     def _windows(self, rows: Block | None, places: list[Array]) -> Block:
         if rows is None:

@@ -171,7 +171,13 @@ class Written(Node):
             block = pulled.frozen()  # rows wait to be written, so nobody may change them
         if not block.n:
             return EMPTY
-        n, error = self._kept(state, lambda: self.write(state.sink, block, state.given))
+        try:
+            n, error = self._kept(state, lambda: self.write(state.sink, block, state.given))
+        except Exception:
+            raise
+        except BaseException:  # from outside: nothing has been written
+            state.rest = block if state.rest is None else concat([block, state.rest])
+            raise
         state.given += n
         if error is not None:
             state.due, state.given = error, state.given + 1

@@ -9,7 +9,7 @@ from feedline.errors import DataLossError, InvalidArgumentError
 from feedline.ops.nested import apart
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import Face, dataset
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import Tree, flatten
@@ -74,7 +74,11 @@ class Zip(Node):
         sides, n = list(state.sides), want if self._apart else 1
         for i, p in enumerate(pull):
             if sides[i] is None:
-                sides[i] = _next(p, n if self.datasets[i].quiet else min(n, self._sure(i, sides, state.used)))
+                sure = n if self.datasets[i].quiet else min(n, self._sure(i, sides, state.used))
+                try:
+                    sides[i] = _next(p, sure)
+                except BaseException as e:
+                    raise Interrupted(e, Sides(tuple(sides), state.used)) from None
             if sides[i] is None:
                 return EMPTY, Sides(tuple(sides), state.used)
             n = min(n, sides[i].n) if isinstance(sides[i], Block) else 1

@@ -6,6 +6,7 @@ from feedline.ops.batch import Batch
 from feedline.ops.chain import is_map
 from feedline.ops.map_and_batch import MapAndBatch
 from feedline.ops.shard import under_whole_shard
+from feedline.optimize.noop_elimination import seen_through
 from feedline.plan.node import Node
 from feedline.plan.rewrite import made_into
 
@@ -16,6 +17,7 @@ def map_and_batch_fusion(node: Node) -> Node | None:
     Other batches start anew after the failing element. The map stays a step of its own, so that the engine may still
     run it in several threads.
     """
-    if type(node) is Batch and node.num_parallel_calls is None and is_map(under_whole_shard(node.input)):
+    below = seen_through(under_whole_shard(node.input)) if type(node) is Batch else node
+    if type(node) is Batch and node.num_parallel_calls is None and is_map(below):
         return made_into(MapAndBatch, node)
     return None

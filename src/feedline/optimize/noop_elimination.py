@@ -46,6 +46,21 @@ def _does_nothing(node: Take | Skip | Repeat | Map) -> bool:
     return below.spec_known and is_identity(node.function.seen, below.element_spec)
 
 
+def seen_through(node: Node) -> Node:
+    """The step that another one is next to. A map of each element to itself goes only where it is known that this is
+    what it does: to an element in a tuple of its own it does something else. But who looks for neighbours need not
+    know: TensorFlow, which knows all specs, would not see it.
+    """
+    while isinstance(node, Map) and _returns_arguments(node.function.call):
+        node = node.input
+    return node
+
+
+def _returns_arguments(function: Any) -> bool:
+    plain = isinstance(function, types.FunctionType) and not function.__defaults__
+    return plain and _returned_arguments(function.__code__) not in (None, 1)
+
+
 def is_identity(function: Any, spec: Any) -> bool:
     """True when the code of `function` does nothing but return an element of this spec."""
     if not isinstance(function, types.FunctionType) or function.__defaults__:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline.plan.interrupted import Exited
 from feedline.random.element import Draws
 from feedline.structure.block import Array, Block, rows_of
 
@@ -30,7 +31,7 @@ class RowFailed(Exception):
     `place` where the row comes from, in words, if it was read from a file; for a batch, the one in it that is to blame.
     """
 
-    def __init__(self, index: int, done: Block | None, error: Exception, path: str = "") -> None:
+    def __init__(self, index: int, done: Block | None, error: BaseException, path: str = "") -> None:
         super().__init__(index, error)
         self.index, self.done, self.error, self.path = index, done, error, path
         self.place = ""
@@ -56,7 +57,12 @@ def applied_at(step: Any, index: Array) -> Block:
         return step.apply(elements)  # type: ignore[no-any-return]
     except RowFailed as failed:
         failed.locate(elements)
-        raise step.blame(failed, int(index[failed.index])) from failed.error
+        if not isinstance(failed.error, Exception):
+            raise failed.error from None
+        blamed = step.blame(failed, int(index[failed.index]))
+        if isinstance(blamed, Exited):
+            raise blamed.error from None
+        raise blamed from failed.error
 
 
 def _to_blame(block: Block, row: int, culprit: tuple[int, int] | None) -> int | None:

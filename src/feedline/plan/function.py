@@ -12,9 +12,11 @@ import numpy as np
 
 from feedline import errors
 from feedline.errors import InvalidTypeError
+from feedline.kernels.interrupts import pause, resume
 from feedline.plan.captured import Captured, Sent
 from feedline.plan.columnar import columnar
 from feedline.plan.elementwise import elementwise
+from feedline.plan.interrupted import Exited, judged
 from feedline.plan.keeping import VALUES, is_refusal, is_shared, kept, own_leaf, owner, writes
 from feedline.plan.node import RowFailed
 from feedline.plan.pace import late
@@ -161,7 +163,15 @@ class Function:
         """The function's result for one element, which is row `index` of the block at hand."""
         with function_scope(None if index is None else range(index)) as scope:
             call = self.call if index is None else self._on_own(flatten(row)[0], scope)
-            return call(*row) if type(row) is tuple else call(row)
+            held = pause()
+            try:
+                return call(*row) if type(row) is tuple else call(row)
+            except Exception:
+                raise
+            except BaseException as e:
+                raise judged(e) from None
+            finally:
+                resume(held)
 
     def _on_own(self, columns: Sequence[Any], scope: FunctionScope) -> Call:
         """The function to be called with rows of these columns. It gets copies of those that others hold, once it has
@@ -184,25 +194,31 @@ class Function:
 
         return on_own
 
-    def on_rows(self, block: Block, until: float = inf) -> tuple[list[Any], Exception | None]:
-        """The results for the rows of a block, up to the first that raises, and what it raised. Those that have not
-        been begun by `until` are left out, but not the first.
+    def on_rows(self, block: Block, until: float = inf) -> tuple[list[Any], BaseException | None]:
+        """The results for the rows of a block, up to the first that raises, and what it raised: where that is no
+        `Exception` the row is to be made again. Those that have not been begun by `until` are left out, but not the
+        first.
         """
         results: list[Any] = []
         add, unpack = results.append, block.tree.kind is tuple
         own = set() if block.n == 1 else {id(owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
+        rows = block.rows()
         with function_scope(results) as scope:
             call = self._on_own(block.columns, scope)
             try:
-                for row in block.rows():
-                    result = call(*row) if unpack else call(row)
-                    add(result if type(result) in VALUES else kept(result, own))
-                    if scope.used:
-                        scope.restart()
-                    if late(until):
-                        break
-            except Exception as e:
-                return results, e
+                held = pause()
+                try:
+                    for row in rows:
+                        result = call(*row) if unpack else call(row)
+                        add(result if type(result) in VALUES else kept(result, own))
+                        if scope.used:
+                            scope.restart()
+                        if late(until):
+                            break
+                finally:
+                    resume(held)
+            except BaseException as e:
+                return results, judged(e)
         return results, None
 
     def on_rows_into(self, block: Block, place: Destination) -> tuple[Block, bool]:
@@ -213,9 +229,11 @@ class Function:
         assert self._signature is not None
         tree, unpack = self._signature[0], block.tree.kind is tuple
         results: list[Any] = []  # their leaves, as long as all are like the first
-        alike, error = True, None
+        alike = True
+        error: BaseException | None = None
         with function_scope(results) as scope, place:
             call = self._on_own(block.columns, scope)
+            held = pause()
             try:
                 for i, row in enumerate(block.rows()):
                     place.begin(i)
@@ -232,8 +250,10 @@ class Function:
                         results.append(result if type(result) in VALUES else kept(result, set()))
                     if scope.used:
                         scope.restart()
-            except Exception as e:
-                error = e
+            except BaseException as e:
+                error = judged(e)
+            finally:
+                resume(held)
         done, lands = self._in_place(results, tree, place) if alike and results else (None, False)
         if done is None and results:
             done = self.block_of([tree.unflatten(r) for r in results] if alike else results)
@@ -379,12 +399,15 @@ class Function:
 
     def blame(self, op: str, position: int, number: int | None, failed: RowFailed) -> Exception:
         """The exception for a failed call: `map at step 3 (train.py:41 'decode') failed on element 7: …`."""
+        if isinstance(failed.error, Exited):
+            return failed.error
+        assert isinstance(failed.error, Exception)
         place = f" ({self.where} {self.name!r})" if self.where else f" ({self.name!r})"
         path = f" ({failed.path})" if failed.path else ""
         error = failed.error
         kind = "" if isinstance(error, errors.OpError) else f"{type(error).__name__}: "
         text = f"{op} at step {position}{place} failed{failed.on(number)}{path}: {kind}{error}{_advice(error)}"
-        blamed = errors.in_function(error, text)
+        blamed = errors.in_function(error, text, op)
         blamed.__cause__ = error
         return blamed
 

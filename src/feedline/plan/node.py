@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from math import inf
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
@@ -19,17 +18,21 @@ from feedline.plan.calls import Parallel as Parallel
 from feedline.plan.calls import RowFailed as RowFailed
 from feedline.plan.calls import RowWiseState as RowWiseState
 from feedline.plan.dealing import dealt_rows, error_waits, undealt, untouched
+from feedline.plan.interrupted import Exited as Exited
+from feedline.plan.interrupted import Interrupted as Interrupted
+from feedline.plan.interrupted import unpacked
 from feedline.plan.likeness import brief, same
 from feedline.plan.pace import soon
 from feedline.plan.pull import Child as Child
 from feedline.plan.pull import Pull as Pull
 from feedline.plan.tally import Tally
-from feedline.random.element import Draws, Epochs, place
+from feedline.random.element import Draws, Epochs, drawing
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 
 C = TypeVar("C")
+_NOTHING: tuple[tuple[Exception, ...], BaseException | None] = (), None
 
 
 class NoState(NamedTuple):
@@ -263,7 +266,7 @@ class Node:
     @cached_property
     def element_spec(self) -> Any:
         """The spec of the elements, worked out once."""
-        return self.spec()
+        return unpacked(self.spec)
 
     @property
     def spec_known(self) -> bool:
@@ -386,7 +389,7 @@ class RowWise(Node):
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
         """The exception users see for a failed row; `number` counts from the start of the iteration."""
-        return failed.error
+        return failed.error  # type: ignore[return-value]
 
     def begin(self, pull: Pull) -> RowWiseState:
         """Nothing has come in."""
@@ -419,21 +422,11 @@ class RowWise(Node):
         try:
             if draws is None:
                 return self.remade(block), block.n
-            with self.drawing(number, draws):
+            with drawing(number, draws, self.epochs):
                 return self.apply_some(block, until)
         except RowFailed as failed:
             failed.locate(block)
             raise
-
-    @contextmanager
-    def drawing(self, number: int, draws: Draws | None) -> Iterator[None]:
-        """Within it, functions draw the random numbers of rows from the iteration's row `number` on."""
-        outer = place.draws, place.first, place.epochs  # of a function in which this dataset is iterated
-        place.draws, place.first, place.epochs = draws, number, self.epochs
-        try:
-            yield
-        finally:
-            place.draws, place.first, place.epochs = outer
 
     def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
         """As `apply`, with large rows written to their place in a batch; and whether they are."""
@@ -456,21 +449,29 @@ class RowWise(Node):
         elif late is not None:
             raise late
         else:
-            got = pull(want)
-            if got is None:
+            if (got := pull(want)) is None:
                 return None, state
             block = got
         until = inf if block.n == 1 else soon()
         try:
             finished, used = self.applied(block, seen, draws, until)
-            told: tuple[Exception, ...] = ()
+            told, interrupt = _NOTHING
         except RowFailed as failed:
-            finished, used = failed.done if failed.done is not None else EMPTY, failed.index + 1
-            told = (self.blame(failed, seen + failed.index),)
+            own = isinstance(failed.error, Exception)  # else it came from outside, and the row is to be made again
+            finished, used = failed.done if failed.done is not None else EMPTY, failed.index + own
+            told = (self.blame(failed, seen + failed.index),) if own else ()
+            interrupt = None if own else failed.error
+        except BaseException as e:
+            if isinstance(e, Exception):
+                raise
+            finished, used, told, interrupt = EMPTY, 0, (), e
         if used < block.n:
             after = block.slice(used, block.n)
             rest = after if rest is None else concat([after, rest])
-        return finished, RowWiseState(seen + used, rest, told, draws=draws, late=late)
+        state = RowWiseState(seen + used, rest, told, draws=draws, late=late)
+        if interrupt is None:
+            return finished, state
+        raise Interrupted(interrupt, state, finished)
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Rows that wait are dealt out; random numbers are drawn from what one of the iterators has drawn from."""

@@ -54,8 +54,9 @@ class Child(Protocol):
 
     def ask(self, want: int, news: SimpleQueue[None] | None = None, size: float | None = None) -> Any:
         """Lets the next `want` rows be read in the background, where that pays and there is room for `size` bytes; else
-        gives None. What it gives has `finished`, `wait()` for the block, and `drop(child)`, which closes the child when
-        it is done. With `news` it does so whether that pays or not, and puts something there when they have been read.
+        gives None. What it gives has `finished`, `wait()` for the block, `taken` after that, and `drop(child)`, which
+        closes the child when it is done. With `news` it does so whether that pays or not, and puts something there when
+        they have been read.
         """
 
     def calls(self, wanted: int | None, most: int) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -64,6 +66,17 @@ class Place(threading.local):
 
 
 place = Place()
+
+
+@contextmanager
+def drawing(number: int, draws: Draws | None, epochs: Epochs | None) -> Iterator[None]:
+    """Within it, functions draw the random numbers of rows from the iteration's row `number` on."""
+    outer = place.draws, place.first, place.epochs  # of a function in which this dataset is iterated
+    place.draws, place.first, place.epochs = draws, number, epochs
+    try:
+        yield
+    finally:
+        place.draws, place.first, place.epochs = outer
 
 
 def element_rng(seed: int | None = None) -> np.random.Generator:

@@ -21,7 +21,7 @@ from feedline.plan.arguments import AUTOTUNE, integer
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dealing import begun_of
 from feedline.plan.face import Face, in_memory
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.plan.reach import OpensFiles
 from feedline.structure.block import Block, object_array
 from feedline.structure.nest import LEAF
@@ -119,6 +119,8 @@ class Files(Node, OpensFiles):
                     named = pull(1)
                 except Exception as e:
                     return EMPTY, Reading(tuple(slots), turn, named_all, e, begun)
+                except BaseException as e:
+                    raise Interrupted(e, Reading(tuple(slots), turn, named_all, None, begun)) from None
                 if named is not None and not named.n:
                     return EMPTY, Reading(tuple(slots), turn, named_all, None, begun)
                 named_all = named is None

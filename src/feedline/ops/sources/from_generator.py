@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
+from feedline.kernels.interrupts import pause, resume
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import dataset
 from feedline.plan.function import Function
-from feedline.plan.node import EMPTY, Node, RowFailed, node
+from feedline.plan.interrupted import judged
+from feedline.plan.node import EMPTY, Interrupted, Node, RowFailed, node
 from feedline.plan.pace import at_once, late
 from feedline.structure.block import Array, Block, Column, Objects, object_array, pack
 from feedline.structure.nest import Tree, flat, flatten
@@ -28,13 +31,18 @@ SAYS = (("state_dict", "load_state_dict"), ("get_state", "set_state"))
 
 
 class Live:
-    """A running generator; `next` gives its next value and raises StopIteration at the end."""
+    """A running generator."""
 
-    __slots__ = ("_values", "next")
+    __slots__ = ("_values",)
 
     def __init__(self, values: Iterator[Any]) -> None:
         self._values = values
-        self.next: Callable[[], Any] = values.__next__
+
+    def next_into(self, fresh: list[Any]) -> bool:
+        """Adds its next value to a list, where no interrupt can come between the two; False at the end."""
+        had = len(fresh)
+        fresh.extend(islice(self._values, 1))
+        return len(fresh) > had
 
     def told(self) -> dict[str, Any] | None:
         """Where the generator says that it is, as a value that can be saved; None where it cannot."""
@@ -54,6 +62,11 @@ class Live:
     def _says(self) -> tuple[str, str] | None:
         found = (names for names in SAYS if all(callable(getattr(self._values, name, None)) for name in names))
         return next(found, None)
+
+    @property
+    def goes_on(self) -> bool:
+        """False for a generator that has raised, which is its end."""
+        return getattr(self._values, "gi_frame", self) is not None
 
     def close(self) -> None:
         """Lets a generator run its `finally`."""
@@ -109,32 +122,63 @@ class Generator(Node):
             return None, state
         leaves, tree = self._leaves
         rows: list[Any] = []
+        fresh: list[Any] = []
         fit = _fitting(leaves, tree)
+        interrupt: BaseException | None = None
         try:
-            if live is None:
-                live = self._started(asked, said)
-            advance, add = live.next, rows.append
-            until = at_once()
-            for _ in range(want):
-                asked += 1
-                add(fit(advance()))
-                if late(until):
-                    break
-        except StopIteration:
-            ended = True
-        except Exception as e:
-            number = asked - 1 if live else None
-            error = self.generator_func.blame(self.op, self.position, number, RowFailed(0, None, e))
-            ended = live is None
+            held = pause()
+            try:
+                if live is None:
+                    live = self._started(asked, said)
+                take, add, until = live.next_into, rows.append, at_once()
+                while len(fresh) < want:
+                    if not take(fresh):
+                        ended = True
+                        break
+                    add(fit(fresh[-1]))
+                    fresh[-1] = None
+                    if late(until):
+                        break
+            finally:
+                resume(held)
+        except BaseException as raised:
+            e = judged(raised)
+            if isinstance(e, Exception):
+                failed: Exception | None = e
+            elif live is None:
+                raise Interrupted(e, state) from None
+            else:  # from outside: the value that came just before it counts
+                interrupt, failed = e, self._caught_up(fresh, fit, rows)
+            number = asked + len(fresh) - (len(fresh) > len(rows)) if live else None
+            if failed is not None:
+                error = self.generator_func.blame(self.op, self.position, number, RowFailed(0, None, failed))
+                ended = live is None
+        asked += max(len(fresh), len(rows) + (ended or error is not None))
+        if interrupt is not None and live is not None and not live.goes_on:
+            live = None  # that was its end: another one goes on from there
         if ended and live is not None:
             live.close()
             live = None
         state = Yielded(live, asked, ended, error)
+        block: Block | None = None
         if rows:
             columns = [rows] if tree.is_leaf else zip(*rows, strict=True)
             made = [leaf.column(column) for leaf, column in zip(leaves, columns, strict=True)]
-            return Block(made, len(rows), tree), state
+            block = Block(made, len(rows), tree)
+        if interrupt is not None:
+            raise Interrupted(interrupt, state, block)
+        if block is not None:
+            return block, state
         return (None if ended and error is None else EMPTY), state
+
+    @staticmethod
+    def _caught_up(fresh: list[Any], fit: Callable[[Any], Any], rows: list[Any]) -> Exception | None:
+        """Adds the value that came just before an interrupt, if there is one; its error where it does not fit."""
+        try:
+            rows += map(fit, fresh[len(rows) :])
+        except Exception as e:
+            return e
+        return None
 
     def _started(self, asked: int, said: Any) -> Live:
         """The generator where it said that it was, or after it has been asked for so many values."""
@@ -144,14 +188,14 @@ class Generator(Node):
             return live
         for i in range(asked):
             try:
-                live.next()
-            except StopIteration:
+                goes_on = live.next_into([])
+            except Exception:  # told when it happened first
+                continue
+            if not goes_on:
                 raise FailedPreconditionError(
                     f"the generator gave {asked} values before the state was saved, and now it ends after {i}; it must "
                     "give the same values each time, or say where it is (state_dict and load_state_dict)"
-                ) from None
-            except Exception:  # told when it happened first
-                continue
+                )
         return live
 
     @property

@@ -1,0 +1,298 @@
+"""After Ctrl-C, or what else is no error of an element, an iterator goes on with the very next element."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.engine.storms import PIPELINES, Storm, collected, points
+from tests.engine.watch import leftovers
+
+import feedline as fl
+from feedline.engine.crew import forced
+from feedline.engine.run import blocks
+
+COUNT = 40
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> Iterator[None]:
+    yield
+    assert not leftovers()
+
+
+def ints(values: Any) -> list[int]:
+    return [int(x) for x in values]
+
+
+# At any line.
+
+
+@pytest.mark.usefixtures("_interruptible")
+@pytest.mark.parametrize("name", PIPELINES)
+def test_at_any_line(name: str) -> None:
+    make = PIPELINES[name]
+    for cap, mode, anew in ((None, None, False), (2, None, True), (None, "thread", False)):
+        with blocks(cap), forced(mode):
+            calm = Storm()
+            expect = collected(make, calm)
+            for at in points(calm.seen, f"{name} {cap} {mode}", 2):
+                storm = Storm(at)
+                assert collected(make, storm, anew) == expect, f"{at} {storm.where}"
+
+
+# At any time.
+
+
+def slow(x: Any) -> Any:
+    time.sleep(0.001)
+    return np.int64(int(x))
+
+
+SLOW: dict[str, Callable[[], Any]] = {
+    "alone": lambda: fl.Dataset.range(COUNT).map(slow).batch(3),
+    "threads": lambda: fl.Dataset.range(COUNT).map(slow, num_parallel_calls=3).shuffle(5, seed=1).batch(3).prefetch(2),
+    "loose": lambda: fl.Dataset.range(COUNT).map(slow, num_parallel_calls=3, deterministic=False).batch(3),
+    "processes": lambda: fl.Dataset.range(COUNT).map(slow, num_parallel_calls=2, workers="process").batch(3),
+    "interleave": lambda: fl.Dataset.range(4).interleave(
+        lambda i: fl.Dataset.range(10 * i, 10 * i + 10).map(slow), cycle_length=2, num_parallel_calls=2
+    ),
+}
+
+
+@pytest.mark.usefixtures("_interruptible")
+@pytest.mark.parametrize("name", SLOW)
+def test_at_any_time(name: str) -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    expect = [i for x in SLOW[name]() for i in np.ravel(x).tolist()]
+    rng = np.random.default_rng(7)
+    for _ in range(2):
+        over = threading.Event()
+
+        def interrupt(over: threading.Event = over) -> None:
+            while not over.wait(rng.uniform(0.001, 0.02)):
+                signal.pthread_kill(main, signal.SIGINT)
+
+        made: list[Any] = []
+        storm = threading.Thread(target=interrupt)
+        with iter(SLOW[name]()) as it:
+            storm.start()
+            try:
+                for _ in range(10_000):
+                    try:
+                        for x in it:
+                            made.append(x)
+                        over.set()
+                        break
+                    except KeyboardInterrupt:
+                        continue
+            finally:
+                _finished(over, storm)
+        got = [i for x in made for i in np.ravel(x).tolist()]
+        assert sorted(got) == sorted(expect) if name == "loose" else got == expect
+
+
+def _finished(over: threading.Event, storm: threading.Thread) -> None:
+    while True:
+        try:
+            over.set()
+            storm.join()
+            return
+        except KeyboardInterrupt:
+            continue
+
+
+def test_ctrl_c_in_a_terminal_reaches_workers_too() -> None:
+    """It goes to all processes of the group; those of the pool leave it to the program."""
+    program = textwrap.dedent(
+        """
+        import os, signal, sys, threading, time
+        import numpy as np
+        import feedline as fl
+
+        def slow(x):
+            time.sleep(0.002)
+            return np.int64(int(x))
+
+        it = iter(fl.Dataset.range(60).map(slow, num_parallel_calls=2, workers="process").batch(4))
+        got, interrupts = next(it).tolist(), 0
+        threading.Timer(0.02, os.killpg, (os.getpgrp(), signal.SIGINT)).start()
+        while True:
+            try:
+                for x in it:
+                    got.extend(x.tolist())
+                if interrupts:
+                    break
+                time.sleep(1)
+            except KeyboardInterrupt:
+                interrupts += 1
+        it.close()
+        print(got == list(range(60)), interrupts)
+        """
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, start_new_session=True
+    )
+    assert run.stdout.split() == ["True", "1"], run.stderr
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_a_step_without_functions_can_be_interrupted() -> None:
+    """It would go on for ever, and no function of the user's is called."""
+    it = iter(fl.Dataset.range(10**15).filter(lambda x: x < 0).batch(2))
+    threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,)).start()
+    with it, pytest.raises(KeyboardInterrupt):
+        next(it)
+
+
+# What functions raise.
+
+
+def fails_on(bad: int, how: Callable[[], BaseException]) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        if int(x) == bad:
+            raise how()
+        return np.int64(int(x))
+
+    return function
+
+
+class Odd(BaseException):
+    """Neither an error nor the end of the program."""
+
+
+def going_on(it: Any, kind: type[BaseException]) -> tuple[list[int], int]:
+    got: list[int] = []
+    times = 0
+    for _ in range(3 * COUNT):
+        try:
+            got += np.ravel(next(it)).tolist()
+        except StopIteration:
+            break
+        except kind as e:
+            assert type(e) is kind
+            times += 1
+    return got, times
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, Odd])
+@pytest.mark.parametrize("how", [{}, {"num_parallel_calls": 2}, {"num_parallel_calls": 2, "workers": "process"}])
+def test_a_function_that_leaves_takes_one_element_along(kind: type[BaseException], how: dict[str, Any]) -> None:
+    ds = fl.Dataset.range(COUNT).map(fails_on(7, kind), **how)
+    expect = [i for i in range(COUNT) if i != 7]
+    for pipeline in (ds, ds.batch(3), ds.prefetch(2), ds.ignore_errors(), ds.shuffle(4, seed=1)):
+        with iter(pipeline) as it:
+            got, times = going_on(it, kind)
+        assert (sorted(got), times) == (expect, 1)
+
+
+@pytest.mark.parametrize("mode", [None, "thread"])
+def test_functions_of_other_steps_that_leave(mode: str | None) -> None:
+    function = fails_on(7, SystemExit)
+    source = fl.Dataset.range(COUNT)
+
+    def leaves() -> Any:
+        yield from range(7)
+        raise SystemExit
+
+    pipelines = [
+        source.filter(lambda x: function(x) >= 0),
+        source.flat_map(lambda x: fl.Dataset.from_tensors(function(x))),
+        source.interleave(lambda x: fl.Dataset.from_tensors(function(x)), cycle_length=1),
+        source.scan(np.int64(0), lambda s, x: (s, function(x))),
+        source.take_while(lambda x: function(x) >= 0),
+        fl.Dataset.zip((source.map(function), source)).map(lambda a, b: b),
+        source.group_by_window(function, lambda key, rows: rows, window_size=1),
+        source.map(function).map(function).filter(lambda x: True),
+    ]
+    with forced(mode):
+        for ds in pipelines:
+            with iter(ds) as it:
+                assert going_on(it, SystemExit) == ([i for i in range(COUNT) if i != 7], 1)
+        with iter(fl.Dataset.from_generator(leaves, output_signature=fl.TensorSpec((), fl.int64))) as it:
+            assert going_on(it, SystemExit) == (list(range(7)), 1)
+
+
+def test_a_handler_that_ends_the_program_loses_no_element() -> None:
+    """A job that is told to stop saves where it is in a `finally`; the element that was being made comes again."""
+
+    def stop(*_: object) -> None:
+        raise SystemExit(3)
+
+    told: list[int] = []
+
+    def function(x: Any) -> Any:
+        if x == 7 and not told:
+            told.append(7)
+            signal.raise_signal(signal.SIGTERM)
+        return np.int64(int(x))
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        make = fl.Dataset.range(20).map(function).batch(3)
+        with iter(make) as it:
+            got = [next(it), next(it)]
+            with pytest.raises(SystemExit):
+                next(it)
+            state = it.save()
+        with iter(make) as other:
+            other.restore(state)
+            got += other
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert np.concatenate(got).tolist() == list(range(20))
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_an_error_that_comes_with_an_interrupt_is_told_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    it = iter(fl.Dataset.range(5).map(fails_on(1, ValueError)))
+    assert next(it) == 0
+    refill = it._cursor.refill
+
+    def interrupted() -> bool:
+        monkeypatch.undo()
+        signal.raise_signal(signal.SIGINT)
+        return refill()
+
+    monkeypatch.setattr(it._cursor, "refill", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(it)
+    with pytest.raises(ValueError, match="failed on element 1"):
+        next(it)
+    assert ints(it) == [2, 3, 4]
+
+
+def test_an_exception_of_the_consumer_loses_nothing() -> None:
+    with iter(fl.Dataset.range(20).map(slow, num_parallel_calls=2).batch(3).prefetch(2)) as it:
+        got: list[int] = []
+        for stop in range(3):
+            with pytest.raises(ValueError, match="stop"):
+                for x in it:
+                    got += x.tolist()
+                    if len(got) > 6 * stop:
+                        raise ValueError("stop")
+        for x in it:
+            got += x.tolist()
+    assert got == list(range(20))
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_handlers_stay_what_they_are() -> None:
+    """The program sees its own handlers, and a second signal does not wait for ever."""
+    with iter(fl.Dataset.range(3).map(slow)) as it:
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        next(it)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        assert ints(it) == [1, 2]
