@@ -7,7 +7,9 @@ from typing import Any
 
 from feedline.errors import DataLossError, UnimplementedError
 from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.places import File
 from feedline.io.reader import END, CountedReader, Place, Read, strings
+from feedline.io.stream import LocalFile
 from feedline.structure.block import Array, Block
 
 # Reading ahead is for one who reads on; here every call says what it wants.
@@ -27,10 +29,10 @@ class ArrayRecordReader(CountedReader):
                 "it here first, with fl.io.gfile.copy"
             )
         try:
-            with open(here, "rb") as file:  # the library would not say what kind of error it was
-                file.read(0)
+            self._raw = LocalFile(here)  # the library would not say what kind of error it was
         except OSError as e:
             raise as_op_error(e, name) from None
+        self.file = File((), name, *self._raw.identity)
         self._file = library.ArrayRecordReader(shown(here), OPTIONS)
         if not self._file.ok():
             try:
@@ -52,6 +54,10 @@ class ArrayRecordReader(CountedReader):
         start = place.number
         stop = min(start + want, self._count)
         if start >= stop:
+            try:
+                self._raw.must_be_whole()
+            except DataLossError as e:
+                return Read(None, None, e)
             return END
         for end in (stop, start + 1):
             try:
@@ -73,6 +79,7 @@ class ArrayRecordReader(CountedReader):
         """Closes the file."""
         with contextlib.suppress(RuntimeError):  # says again what was said when it was read
             self._file.close()
+        self._raw.close()
 
     def _damaged(self, number: int, e: Exception) -> DataLossError:
         said = str(e).partition("\n")[0]

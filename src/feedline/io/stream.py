@@ -68,7 +68,7 @@ class Stream:
         if buffer_size is not None and buffer_size < 0:
             raise InvalidArgumentError(f"buffer_size must be zero or more, got {buffer_size}")
         self._chunk = min(buffer_size or 0, 64 * CHUNK)
-        self._raw: _Raw | RemoteFile | None = None
+        self._raw: LocalFile | RemoteFile | None = None
         self._file: Any = None
         self._pieces: Ahead | None = None
         self._restart(plain)
@@ -81,7 +81,7 @@ class Stream:
         self.failure: OpError | None = None
         try:
             here = system_path(self.name)
-            self._raw = RemoteFile(self.name) if here is None else _Raw(here)
+            self._raw = RemoteFile(self.name) if here is None else LocalFile(here)
             if self.compression == AUTO:
                 head = self._raw.ahead(SIGHT)
                 is_plain = plain is not None and plain(head)
@@ -92,7 +92,7 @@ class Stream:
         if self.compression:
             decoder = DECODERS[self.compression](self._raw)
             # A pipe may give nothing for long, and a file at a URL is read ahead already.
-            whole = isinstance(self._raw, _Raw) and self._raw.seekable
+            whole = isinstance(self._raw, LocalFile) and self._raw.seekable
             self._file = Ahead(decoder) if whole else decoder
 
     def begin(self) -> None:
@@ -136,7 +136,7 @@ class Stream:
         return self._data[at - self._base : at - self._base + size]
 
     @property
-    def _opened(self) -> _Raw | RemoteFile:
+    def _opened(self) -> LocalFile | RemoteFile:
         if self._raw is None:
             raise ValueError("the file is closed")
         return self._raw
@@ -149,7 +149,7 @@ class Stream:
     @property
     def on_disk(self) -> bool:
         """True where the system itself can read any position."""
-        return self.direct and isinstance(self._raw, _Raw)
+        return self.direct and isinstance(self._raw, LocalFile)
 
     @property
     def end(self) -> int:
@@ -158,7 +158,7 @@ class Stream:
 
     def large_records(self, at: int, want: int, least: int, most: int) -> tuple[Any, int]:
         """Records of a TFRecord file from `at` on, as `kernels.tfrecord_large` gives them, and the place after them."""
-        assert isinstance(self._raw, _Raw)
+        assert isinstance(self._raw, LocalFile)
         threads = allowed(max(1, min(MOST_THREADS, spare_processors())))
         return kernels.tfrecord_large(self._raw.fileno(), at, want, least, most, threads)
 
@@ -169,7 +169,7 @@ class Stream:
 
     def records_to_rows(self, at: int, rows: Array, lengths: Array, numbers: Array) -> Array:
         """Records of a TFRecord file from `at` on, as `kernels.tfrecord_to_rows` puts them into rows."""
-        assert isinstance(self._raw, _Raw)
+        assert isinstance(self._raw, LocalFile)
         return kernels.tfrecord_to_rows(self._raw.fileno(), at, rows, lengths, numbers)
 
     def _extend(self, at: int, need: int) -> None:
@@ -204,7 +204,7 @@ class Stream:
             self._steady = self._steady + 1 if self._base < at <= self.end and need <= OVERLAP else 0
             if self._steady < STEADY or self._chunk or not self.on_disk or len(_open) > FILES or spare_processors() < 1:
                 return False
-            assert isinstance(self._raw, _Raw)
+            assert isinstance(self._raw, LocalFile)
             self._pieces = Ahead(_Pieces(self._raw.twin(), self.end - OVERLAP))
         start = self.end - OVERLAP
         try:
@@ -264,13 +264,13 @@ class Stream:
     @property
     def here(self) -> bool:
         """True where the file is the system's."""
-        return isinstance(self._raw, _Raw)
+        return isinstance(self._raw, LocalFile)
 
     @property
     def identity(self) -> Identity | None:
         """By what the file is known as it was opened; None where it cannot be read a second time, as a pipe."""
         raw = self._opened
-        return None if isinstance(raw, _Raw) and not raw.seekable else raw.identity
+        return None if isinstance(raw, LocalFile) and not raw.seekable else raw.identity
 
     def close(self) -> None:
         """Closes the file."""
@@ -286,7 +286,7 @@ def _share_of(chunk: int) -> int:
     return chunk if opened <= FILES else max(LEAST_CHUNK, chunk * FILES // opened)
 
 
-class _Raw:
+class LocalFile:
     """A file as the system has it. When it is dropped it is closed without the warning that Python's own would give: an
     iterator that nobody refers to any more may be the last to hold it.
     """
@@ -301,9 +301,9 @@ class _Raw:
         self._ahead = b""
         _open.add(self)
 
-    def twin(self) -> _Raw:
+    def twin(self) -> LocalFile:
         """The same file, open once more."""
-        other = object.__new__(_Raw)
+        other = object.__new__(LocalFile)
         other.__dict__.update(self.__dict__, _number=os.dup(self.fileno()), _ahead=b"")
         return other
 
@@ -317,15 +317,18 @@ class _Raw:
             data, self._ahead = self._ahead[:size], self._ahead[size:]
             return data
         piece = os.read(self.fileno(), size)
-        if not piece and self.seekable:
-            self._must_end()
+        if not piece and size and self.seekable:
+            self.must_be_whole(self.tell())
         return piece
 
-    def _must_end(self) -> None:
-        """Raises where the file has become shorter since it was opened, or was written anew in its place."""
+    def must_be_whole(self, read: int | None = None) -> None:
+        """Raises where the file has become shorter since it was opened, or was written anew in its place. It was `read`
+        up to there: all of it, if nothing is said.
+        """
         status = os.fstat(self.fileno())
         now, size = Identity(status.st_size, status.st_mtime_ns), self.identity.size
-        if now == self.identity or (self.tell() >= size and self._beginning() == self._head):
+        whole = now.size >= size and (read is None or read >= size)
+        if now == self.identity or (whole and self._beginning() == self._head):
             return  # the same, or one that has grown
         what = f"it had {size} bytes when it was opened and has {now.size}"
         if now.size == size:
@@ -376,7 +379,7 @@ class _Raw:
             self.close()
 
 
-_open: weakref.WeakSet[_Raw] = weakref.WeakSet()
+_open: weakref.WeakSet[LocalFile] = weakref.WeakSet()
 
 
 class _Pieces:

@@ -10,7 +10,7 @@ import numpy as np
 
 from feedline.errors import DataLossError
 from feedline.io.arrow import needed
-from feedline.io.arrow.table import TableReader, source
+from feedline.io.arrow.table import TableReader
 from feedline.io.files import shown, system_path
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
@@ -26,7 +26,7 @@ class ArrowReader(TableReader):
     def open(self) -> Any:
         """Looks at how the file begins."""
         pa = needed("ArrowDataset")
-        self._file = file = source(self.name)
+        self._file = file = self.source()
         self._batches: Any = None
         self._stream: Any = None
         self._mapped: Any = None

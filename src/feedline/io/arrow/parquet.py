@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from feedline.io.arrow import needed
-from feedline.io.arrow.table import TableReader, source
+from feedline.io.arrow.table import TableReader
 from feedline.sharing import cached_property
 from feedline.structure.block import Array
 
@@ -26,7 +26,7 @@ class ParquetReader(TableReader):
         needed("ParquetDataset")
         from pyarrow import parquet
 
-        file = source(self.name)
+        file = self.source()
         try:
             self._table = parquet.ParquetFile(file)
         except BaseException:

@@ -14,8 +14,10 @@ from feedline.errors import DataLossError, InvalidArgumentError, OpError
 from feedline.io.arrow import needed
 from feedline.io.arrow.columns import Form, Problem, Rows, form_of, rows_of
 from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.places import File
 from feedline.io.reader import END, CountedReader, Place, Read
 from feedline.io.remote import RemoteFile
+from feedline.io.stream import LocalFile
 from feedline.structure.block import Array, Block, concat
 
 KEEP = 1 << 26
@@ -37,6 +39,7 @@ class TableReader(CountedReader):
         form: Form | None = None,
     ) -> None:
         self.name = name
+        self._raw: LocalFile | RemoteFile | None = None
         self._fill = fill or {}
         self._file: Any = None
         self._rows: Rows | None = None
@@ -45,7 +48,14 @@ class TableReader(CountedReader):
         self._failure: OpError | None = None
         self._kept: OrderedDict[int, Rows] = OrderedDict()
         with self._told():
-            schema = self.open()
+            self._raw = LocalFile(here) if (here := system_path(name)) is not None else RemoteFile(name)
+            self.file = File((), name, *self._raw.identity)
+            try:
+                self._raw.read(0)  # Arrow would not say which error it was
+                schema = self.open()
+            except BaseException:
+                self.close()
+                raise
             try:
                 self.form = form_of(schema, columns if form is None else form.tree.keys)
             except Problem as e:
@@ -130,6 +140,15 @@ class TableReader(CountedReader):
         file, self._file = self._file, None
         if file is not None:
             file.close()
+        if self._raw is not None:
+            self._raw.close()
+
+    def source(self) -> Any:
+        """A file for Arrow to read from: the system's own, or one elsewhere, which is read ahead."""
+        pa = needed("Arrow")
+        if isinstance(self._raw, RemoteFile):
+            return pa.PythonFile(self._raw.as_io(), mode="r")
+        return pa.OSFile(shown(system_path(self.name) or b""))
 
     def _at(self, row: int) -> bool:
         """Goes to the part with this row in it; False past the end."""
@@ -153,6 +172,8 @@ class TableReader(CountedReader):
                 for first, batch in self.parts_from(row):
                     if first + batch.num_rows > row and batch.num_rows:
                         yield first, self._rows_of(batch, first)
+                if self._raw is not None:
+                    self._raw.must_be_whole()
         except OpError as e:
             self._failure = e
 
@@ -214,15 +235,3 @@ class TableReader(CountedReader):
     def _damaged(self, e: BaseException, where: str = "") -> DataLossError:
         said = str(e).partition("\n")[0].rstrip(".")
         return DataLossError(f"{shown(self.name)}{where}: it is no {self.kind}, or cut, or damaged: {said}")
-
-
-def source(name: bytes) -> Any:
-    """A file for Arrow to read from: the system's own, or one elsewhere, which is read ahead."""
-    pa = needed("Arrow")
-    here = system_path(name)
-    if here is None:
-        return pa.PythonFile(RemoteFile(name).as_io(), mode="r")
-    path = shown(here)
-    with open(path, "rb") as file:  # Arrow does not say which error it was
-        file.seek(0, 2)
-    return pa.OSFile(path)

@@ -206,7 +206,7 @@ class RemoteFile:
         elif size <= 0:
             return b""
         elif self._at >= self._size:
-            self._must_be_same()
+            self.must_be_whole()
             return b""
         else:
             found = self._range()
@@ -307,7 +307,7 @@ class RemoteFile:
         self._step = min(RANGE, self._step * GROWTH)
         return True
 
-    def _must_be_same(self) -> None:
+    def must_be_whole(self) -> None:
         """Raises where the file was replaced while it was read in parts. Over HTTP each part tells it."""
         parts, self._parts = self._parts, 0
         if parts < 2 or web.is_web(self._there.fs):
