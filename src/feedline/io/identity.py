@@ -44,6 +44,12 @@ def mark_of(name: bytes, identity: Identity) -> list[Any]:
     return [size, time, found, *([version] if version else [])]
 
 
+def sameness(name: bytes, identity: Identity) -> tuple[Any, ...]:
+    """What a file has in common with its copies, which may have other times."""
+    size, _, found, *version = mark_of(name, identity)
+    return size, found, *version
+
+
 def pieces(name: bytes, identity: Identity) -> int:
     """A checksum of pieces of a file; UNKNOWN where it is not there, or is another one, or need not be looked at."""
     if identity.certain:

@@ -80,6 +80,10 @@ class Reader:
         """At most `want` rows from `place` on, at least one unless the file ends there or the record is bad."""
         raise TypeError(f"{type(self).__name__} reads nothing")
 
+    def must_be_whole(self) -> None:
+        """Raises at the end of a file that has become shorter since it was opened, or was replaced."""
+        self._stream.must_be_whole()
+
     def begin(self) -> None:
         """Begins to read ahead, where that takes long, though nothing is wanted yet."""
         self._stream.begin()

@@ -261,6 +261,12 @@ class Stream:
         """The size of the file; None for a compressed or endless one."""
         return None if self.compression else self._opened.size()
 
+    def must_be_whole(self) -> None:
+        """Raises where the file has become shorter since it was opened, or was replaced while it was read."""
+        raw = self._opened
+        if isinstance(raw, RemoteFile) or raw.seekable:
+            raw.must_be_whole()
+
     @property
     def here(self) -> bool:
         """True where the file is the system's."""

@@ -22,7 +22,8 @@ Key = tuple[int, int, int]
 
 class Place(NamedTuple):
     """How many elements have come out; the key of the order; the keys of global shuffles below; an error due next; of
-    how many elements; what gives them, None until it is needed; and for how many iterations seeds were taken.
+    how many elements; what gives them, None until it is needed, and in a checkpoint the marks of its files; and for how
+    many iterations seeds were taken.
     """
 
     at: int = 0
@@ -41,6 +42,10 @@ class Held:
 
     def __init__(self, plan: Node) -> None:
         self.plan = plan
+
+    def told(self) -> list[int]:
+        """The marks of the files that it reads."""
+        return [n.mark for n in self.plan.walk() if hasattr(n, "mark")]
 
     def close(self) -> None:
         """Nothing: the files it has open belong to the plan."""
@@ -72,8 +77,13 @@ class GlobalShuffle(Node):
         return [(generator, 2 * state.taken) for generator in (self.generator, *below)]
 
     def loaded(self, state: Place) -> Place:
-        """What gives the elements must still have as many."""
-        return state if state.total == -1 else self._begun(state)
+        """What gives the elements must still have as many, and its files be the same."""
+        if state.total == -1:
+            return state
+        for n in self.input.walk():
+            if hasattr(n, "look_again"):
+                n.look_again()
+        return self._begun(state)
 
     def _draw(self) -> Key:
         first, second = self.generator.next()
@@ -111,7 +121,13 @@ class GlobalShuffle(Node):
                 f"global_shuffle at step {self.position}: the dataset has {n} elements, but had {state.total} when "
                 "the iteration began; begin anew"
             )
-        return state._replace(total=n, source=Held(source))
+        held = Held(source)
+        if isinstance(state.source, list) and state.source != held.told():
+            raise FailedPreconditionError(
+                f"global_shuffle at step {self.position}: the files of the dataset have changed since the state was "
+                "saved: their sizes or bytes are others; put the files back, or begin anew"
+            )
+        return state._replace(total=n, source=held)
 
     def after_error(self, state: Place) -> Place:
         """The element that failed has had its turn."""

@@ -143,6 +143,11 @@ class TableReader(CountedReader):
         if self._raw is not None:
             self._raw.close()
 
+    def must_be_whole(self) -> None:
+        """Raises where the file has changed since it was opened."""
+        if self._raw is not None:
+            self._raw.must_be_whole()
+
     def source(self) -> Any:
         """A file for Arrow to read from: the system's own, or one elsewhere, which is read ahead."""
         pa = needed("Arrow")
@@ -172,8 +177,6 @@ class TableReader(CountedReader):
                 for first, batch in self.parts_from(row):
                     if first + batch.num_rows > row and batch.num_rows:
                         yield first, self._rows_of(batch, first)
-                if self._raw is not None:
-                    self._raw.must_be_whole()
         except OpError as e:
             self._failure = e
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import FailedPreconditionError
-from feedline.io import places
+from feedline.io import identity, places
 from feedline.io.files import as_op_error, shown
 from feedline.io.places import File
+from feedline.io.remote import Identity
 from feedline.io.tfrecord import index as indexing
 from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
 from feedline.io.tfrecord.index import Index, OpenFile
@@ -47,6 +48,7 @@ class RecordFiles:
         self._starts: Array | None = None
         self._firsts: Array = np.zeros(1, np.int64)
         self._bases: Array | None = None
+        self._mark: int | None = None
 
     @classmethod
     def found(cls, names: Sequence[bytes]) -> RecordFiles | None:
@@ -115,11 +117,14 @@ class RecordFiles:
 
     @property
     def mark(self) -> int:
-        """A number that tells these files from others: a checksum of their sizes and counts, not of their times, so
-        that a copy of the files has the same.
+        """A number that tells these files from others: a checksum of their sizes, counts and pieces, not of their
+        times, so that a copy of the files has the same.
         """
-        parts = [(index.stamp.size, len(index)) for index in self.whole()._indexes]
-        return kernels.crc32c(np.array(parts, "<i8").tobytes())
+        if self._mark is None:
+            stamped = zip(self.names, self.whole()._indexes, strict=True)
+            parts = [(len(index), *identity.sameness(name, Identity(*index.stamp))) for name, index in stamped]
+            self._mark = kernels.crc32c(repr(parts).encode())
+        return self._mark
 
     def changed(self) -> bool:
         """True when a file that was counted is no longer the one that is there under its name."""
@@ -274,7 +279,7 @@ def changed_since(names: Sequence[bytes]) -> FailedPreconditionError:
     """Files that are not those that were counted before."""
     files = shown(names[0]) + (f" and the {len(names) - 1} other files with it" if len(names) > 1 else "")
     return FailedPreconditionError(
-        f"{files} have changed: their sizes or numbers of records are not those they had when the records were "
+        f"{files} have changed: their sizes, numbers of records or bytes are not those they had when the records were "
         "numbered; start anew"
     )
 

@@ -9,6 +9,9 @@ import numpy as np
 
 from feedline.errors import OpError
 from feedline.io.files import system_path
+from feedline.io.identity import identity_of, sameness
+from feedline.io.places import File
+from feedline.kernels import crc32c
 from feedline.ops.sources.files import Files
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import node
@@ -26,6 +29,7 @@ class Shelf:
     def __init__(self) -> None:
         self.lock = Guard()
         self.counts: list[int] | None = None
+        self.files: dict[bytes, File | None] = {}
         self.counted = False
         self.readers: dict[int, Any] = {}
 
@@ -75,6 +79,7 @@ class CountedFiles(Files):
         except (OpError, OSError):
             return None
         try:
+            self.shelf.files[name] = reader.file
             count: int | None = reader.count
         except OpError:
             return None
@@ -86,6 +91,22 @@ class CountedFiles(Files):
     def indexable(self) -> bool:
         """Where the number of rows is known."""
         return self.cardinality() >= 0
+
+    def look_again(self) -> None:
+        """Forgets what is known of the files, where one has changed."""
+        with self.shelf.lock:
+            if all(file is None or identity_of(name) == file.identity for name, file in self.shelf.files.items()):
+                return
+            for reader in self.shelf.readers.values():
+                reader.close()
+            self.shelf.counts, self.shelf.counted = None, False
+            self.shelf.readers, self.shelf.files = {}, {}
+
+    @property
+    def mark(self) -> int:
+        """A number that tells the files, as they were when they were counted, from others."""
+        known = [file and sameness(name, file.identity) for name, file in sorted(self.shelf.files.items())]
+        return crc32c(repr(known).encode())
 
     @property
     def obstacle(self) -> str:

@@ -204,6 +204,11 @@ class Files(Node, OpensFiles):
                 return Read(None, None, e)
             slots[i] = (name, offset, number, reader)
         got: Read = reader.read(Place(offset, number), want)
+        if got.rows is None and got.place is None and got.error is None:
+            try:
+                reader.must_be_whole()
+            except OpError as e:
+                return Read(None, None, e)
         return got
 
     def _move(self, slots: list[Slot | None], i: int, got: Read) -> None:

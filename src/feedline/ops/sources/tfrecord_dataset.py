@@ -105,6 +105,11 @@ class TFRecords(Files):
         """As in TensorFlow nobody knows, unless somebody has counted."""
         return UNKNOWN if self.files is None else int(self.files.count)
 
+    @property
+    def mark(self) -> int:
+        """A number that tells the files that were counted from others."""
+        return 0 if self.files is None else int(self.files.mark)
+
     @cached_property
     def names(self) -> tuple[bytes, ...] | None:
         """The names of the files, where they can be told without running anything."""
