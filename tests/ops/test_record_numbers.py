@@ -198,7 +198,7 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Monke
             file.write(kernels.tfrecord_framed([b"more"]))
         with pytest.raises(FailedPreconditionError, match="f0 has changed since its records were counted"):
             list(it)
-        with pytest.raises(FailedPreconditionError, match="their sizes or numbers of records are not those"):
+        with pytest.raises(FailedPreconditionError, match="their sizes, numbers of records or bytes are not those"):
             it.restore(state)
     assert len(list(ds)) == N + 1
 

@@ -6,7 +6,7 @@ import email.utils
 from datetime import datetime
 from typing import Any, NamedTuple
 
-_VERSIONS = ("generation", "ETag", "etag", "content_md5", "Content-MD5", "md5Hash", "VersionId")
+_VERSIONS = ("generation", "ETag", "etag", "content_md5", "Content-MD5", "md5Hash", "blob_id", "VersionId")
 """Under which names stores tell the version of a file, the most telling first."""
 _TIMES = ("LastModified", "Last-Modified", "last_modified", "updated", "mtime", "modified")
 
@@ -27,7 +27,7 @@ class Identity(NamedTuple):
         """What sets another identity apart, in words; empty where nothing does, or only the time."""
         if -1 not in (self.size, now.size) and self.size != now.size:
             return f"it had {self.size} bytes and has {now.size}"
-        if self.version and now.version and self.version != now.version:
+        if self.version and now.version and self.version.removeprefix("W/") != now.version.removeprefix("W/"):
             return f"its version was {self.version} and is {now.version}"
         return ""
 
