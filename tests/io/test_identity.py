@@ -60,7 +60,7 @@ def arrow_stream(tag: str = "old", count: int = COUNT) -> bytes:
 def tar(tag: str = "old", count: int = COUNT) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as file:
-        for i in range(max(100, count // 50)):
+        for i in range(100 + count // 5):
             member, data = tarfile.TarInfo(f"{i:06d}.txt"), f"{tag} {i:06d}".encode()
             member.size = len(data)
             file.addfile(member, io.BytesIO(data))

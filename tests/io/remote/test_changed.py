@@ -15,6 +15,8 @@ from feedline.errors import FailedPreconditionError
 @pytest.mark.parametrize("url", ["memory://replaced/file", "s3://bucket/file"])
 def test_a_file_elsewhere_that_is_another_when_it_is_restored(url: str, s3: Server, memory: Any) -> None:
     for kind, (make, read) in KINDS.items():
+        if kind == "array_record":
+            continue  # read by number, on this machine alone
         for tag, count in (("old", 300), ("new", 200)):
             put(url, make("old", 200))
             ds = read(url)
