@@ -116,3 +116,65 @@ def test_batches_of_rows_that_do_not_fit() -> None:
     ds = fl.experimental.from_list([np.zeros(1), np.zeros(2)]).batch(2)
     with pytest.raises(fl.errors.InvalidArgumentError, match="different shapes"):
         at(ds, 0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda r: r.filter(lambda x: x > 3).cache(),
+        lambda r: r.flat_map(lambda x: fl.Dataset.range(x % 3)).cache(),
+        lambda r: r.batch(2, drop_remainder=True).unbatch(),
+        lambda r: r.batch(4, drop_remainder=True).unbatch().map(lambda x: x + 1).repeat(2),
+        lambda r: r.map(lambda x: {"a": x}).apply(fl.experimental.pad_to_cardinality(13)),
+        lambda r: r.filter(lambda x: x > 3).cache().apply(fl.experimental.assert_cardinality(6)).batch(4),
+        lambda r: r.take(-2),
+    ],
+)
+def test_the_elements_of_what_is_read_or_taken_apart(make: Any) -> None:
+    ds, found = make(fl.Dataset.range(10)), []
+    for i in range(100):
+        try:
+            found.append(at(ds, i))
+        except OutOfRangeError:
+            break
+    expected = list(ds)
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        compare(a, b)
+
+
+def test_a_cache_keeps_what_at_has_made() -> None:
+    calls: list[int] = []
+
+    def noted(x: Any) -> Any:
+        calls.append(int(x))
+        return x * 2
+
+    mapped = fl.Dataset.range(5).map(noted).cache()
+    assert [int(at(mapped, i)) for i in (3, 1, 3, 1)] == [6, 2, 6, 2]
+    assert calls == [3, 1]
+    calls.clear()
+    filtered = fl.Dataset.range(9).map(noted).filter(lambda x: x > 4).cache()
+    assert [int(at(filtered, i)) for i in (1, 0, 2, 1)] == [8, 6, 10, 8]
+    assert calls == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(OutOfRangeError):
+        at(filtered, 6)
+    assert [int(x) for x in filtered] == [6, 8, 10, 12, 14, 16]
+
+
+def test_what_a_cache_is_said_to_hold() -> None:
+    said = fl.experimental.assert_cardinality
+    some = fl.Dataset.range(5).filter(lambda x: x > 1)
+    with pytest.raises(FailedPreconditionError, match="said to be of 4 elements, but it has only 3"):
+        at(some.apply(said(4)).cache(), 3)
+    with pytest.raises(FailedPreconditionError, match="said to be of 7 elements, but it has only 5"):
+        at(fl.Dataset.range(5).apply(said(7)), 5)
+    with pytest.raises(FailedPreconditionError, match="but it has no element 3"):
+        at(some.cache().apply(said(4)), 3)
+    with pytest.raises(FailedPreconditionError, match="unknown number of elements"):
+        at(some.cache().batch(2).apply(said(2)), 0)
+    for i in (-1, 3):
+        with pytest.raises(OutOfRangeError):
+            at(some.apply(said(3)), i)
+    with pytest.raises(FailedPreconditionError, match="no end"):
+        at(fl.Dataset.range(3).repeat().cache(), 0)

@@ -45,7 +45,8 @@ def test_cardinality() -> None:
 def test_random_access() -> None:
     plan = fl.Dataset.range(9).skip(4)._plan
     assert plan.indexable and plan.rows(np.array([2, 0])).rows() == [6, 4]
-    assert not fl.Dataset.range(9).skip(-1)._plan.indexable
+    none = fl.Dataset.range(9).skip(-1)._plan
+    assert none.indexable and none.has_row(0) is False
 
 
 def test_argument() -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import pickle
+from collections import namedtuple
+from typing import Any
 
 import attrs
 import pytest
+from tests.harness import check
 
+import feedline as fl
 from feedline.structure.nest import LEAF, flat, flatten, map_structure
 
 Point = collections.namedtuple("Point", ["x", "y"])
@@ -95,3 +100,51 @@ def test_flatten_up_to_leaves_what_is_deeper_alone() -> None:
     assert tree.flatten_up_to({"b": ((), [None]), "a": (3, 4)}) == [(3, 4), (), [None]]
     with pytest.raises(TypeError, match=r"expected a tuple of 2 at \$.b"):
         tree.flatten_up_to({"a": 0, "b": 1})
+
+
+@dataclasses.dataclass
+class Masked:
+    """What TensorFlow's protocol is for: `mask` is no data."""
+
+    mask: bool
+    value: Any
+
+    def __tf_flatten__(self) -> tuple[Any, Any]:
+        return (self.mask,), (self.value,)
+
+    @classmethod
+    def __tf_unflatten__(cls, fixed: Any, parts: Any) -> Masked:
+        return cls(fixed[0], parts[0])
+
+
+def test_classes_that_take_themselves_apart() -> None:
+    given = Masked(True, {"a": 1, "b": 2})
+    leaves, tree = flatten(given)
+    assert leaves == [1, 2] and tree.unflatten([3, 4]) == Masked(True, {"a": 3, "b": 4})
+    assert tree != flatten(Masked(False, {"a": 1, "b": 2}))[1]
+    assert tree.flatten(Masked(False, {"b": 2, "a": 1})) == [1, 2]
+    with pytest.raises(TypeError, match="expected a Masked"):
+        tree.flatten({"a": 1})
+    assert pickle.loads(pickle.dumps(tree)) == tree
+
+
+def test_fields_that_are_no_data_in_datasets() -> None:
+    ds = fl.Dataset.from_tensor_slices(Masked(True, [1, 2]))
+    check(ds, [Masked(True, 1), Masked(True, 2)])
+    check(ds.batch(2), [Masked(True, [1, 2])])
+    check(lambda: ds.map(lambda m: Masked(False, m.value * 2)).shuffle(1), [Masked(False, 2), Masked(False, 4)])
+    # As in TensorFlow the first dataset says what is no data.
+    both = ds.concatenate(fl.Dataset.from_tensors(Masked(False, 3)))
+    check(both, [Masked(True, 1), Masked(True, 2), Masked(True, 3)])
+    assert ds.element_spec == Masked(True, fl.TensorSpec([], fl.int32))
+
+
+def test_namedtuples_are_no_tuples_where_types_count() -> None:
+    A, B = namedtuple("A", "x y"), namedtuple("B", "x y")
+    for one, two in ((A(1, 2), (1, 2)), ((1, 2), A(1, 2)), (A(1, 2), B(1, 2))):
+        with pytest.raises(TypeError, match="differ in structure"):
+            fl.Dataset.from_tensors(one).concatenate(fl.Dataset.from_tensors(two))
+        with pytest.raises(TypeError, match="an item is a"):
+            fl.experimental.from_list([one, two])
+    with pytest.raises(TypeError, match="padded_shapes need the structure"):
+        fl.Dataset.from_tensors(A([1], [2])).padded_batch(1, padded_shapes=([2], [2]))

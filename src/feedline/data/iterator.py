@@ -21,6 +21,7 @@ from feedline.kernels import interrupts
 from feedline.kernels.threads import most as kernel_threads
 from feedline.plan.face import Face
 from feedline.structure.block import Objects
+from feedline.structure.datasets import Datasets
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.optional import Optional
 from feedline.structure.ragged import RaggedTensor
@@ -412,6 +413,6 @@ def _numpy_leaf(leaf: Any) -> Any:
         return leaf.numpy()
     if isinstance(leaf, SparseTensor):
         return leaf.to_dense(validate_indices=False)
-    if isinstance(leaf, (Face, Optional)):
+    if isinstance(leaf, (Face, Datasets, Optional)):
         check_numpy(type_spec_from_value(leaf))
     return leaf

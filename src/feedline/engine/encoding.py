@@ -27,7 +27,8 @@ from feedline.plan.fingerprint import own_digest
 from feedline.plan.node import Node, RowFailed, RowWise
 from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Array, Block, Bytes, Objects, object_array
-from feedline.structure.nest import LEAF, Tree, flatten
+from feedline.structure.datasets import Datasets
+from feedline.structure.nest import LEAF, Tree, flatten, takes_itself_apart
 from feedline.structure.optional import Optional
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
@@ -123,6 +124,8 @@ def encode(value: Any) -> Any:
         if value.has_value():
             return {"optional": encode(Block.of_elements([value.get_value()]))}
         raise FailedPreconditionError("an empty optional in a shuffle or window buffer cannot be saved")
+    if isinstance(value, Datasets):
+        return {"datasets": [encode(v) for v in value]}
     plan = getattr(value, "_plan", None)
     if plan is not None:
         return {"dataset": _encode_dataset(plan)}
@@ -211,7 +214,8 @@ def _encode_tree(tree: Tree) -> Any:
     if tree.kind is None:
         return None
     name = f"{tree.kind.__module__}:{tree.kind.__qualname__}"
-    return [name, [encode(k) for k in tree.keys], [_encode_tree(c) for c in tree.children]]
+    fixed = [] if tree.fixed is None else [encode(tree.fixed)]
+    return [name, [encode(k) for k in tree.keys], [_encode_tree(c) for c in tree.children], *fixed]
 
 
 class Decoder:
@@ -324,6 +328,8 @@ class Decoder:
             return SparseTensor(*(self.value(v, node, run) for v in got))
         if kind == "optional":
             return Optional.from_value(self.value(got, node, run).element(0))
+        if kind == "datasets":
+            return Datasets([self.value(v, node, run) for v in got])
         if kind == "dataset":
             if "recipe" in got:
                 op, values = got["recipe"][0], self.value(got["recipe"][1], node, run)
@@ -365,10 +371,11 @@ class Decoder:
     def _tree(self, value: Any, node: Node, run: Run) -> Tree:
         if value is None:
             return LEAF
-        name, keys, children = value
+        name, keys, children, *fixed = value
         kind = _class_of(name)
         below = tuple(self._tree(child, node, run) for child in children)
-        return Tree(kind, tuple(self.value(k, node, run) for k in keys), below)
+        told = self.value(fixed[0], node, run) if fixed else None
+        return Tree(kind, tuple(self.value(k, node, run) for k in keys), below, told)
 
 
 _STRUCTURES = ("builtins", "collections", "__main__")
@@ -383,7 +390,8 @@ def _class_of(name: str) -> type:
     # Nothing but what elements are made of: putting an element together calls the class.
     fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
     ours = module in _STRUCTURES or module.partition(".")[0] not in sys.stdlib_module_names
-    if not ours or not isinstance(found, type) or not (fields or issubclass(found, (tuple, Mapping))):
+    known = isinstance(found, type) and (fields or takes_itself_apart(found) or issubclass(found, (tuple, Mapping)))
+    if not ours or not known:
         raise FailedPreconditionError(
             f"the iterator state needs the class {name}, which is not imported here, or no structure"
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.face import Face
+from feedline.structure.datasets import Datasets
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.optional import Optional
 from feedline.structure.ragged import RaggedTensor
@@ -21,7 +22,7 @@ from feedline.structure.types import as_dtype, string
 _NO_TENSOR: tuple[tuple[tuple[type, ...], str, str], ...] = (
     ((RaggedTensor, RaggedTensorSpec), "is ragged", "pad it with padded_batch, or with .to_tensor() in a map"),
     ((SparseTensor, SparseTensorSpec), "is sparse", "call .to_dense() on it in a map"),
-    ((Face, DatasetSpec), "holds datasets", "flatten them with flat_map"),
+    ((Face, Datasets, DatasetSpec), "holds datasets", "flatten them with flat_map"),
     ((Optional, OptionalSpec), "holds optionals", "take their values out with .get_value() in a map"),
 )
 _STRINGS = "holds strings", "leave it out, or turn it into numbers, in a map"

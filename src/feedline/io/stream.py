@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from feedline import kernels
-from feedline.errors import DataLossError, InvalidArgumentError, OpError, ResourceExhaustedError
+from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError, OpError, ResourceExhaustedError
 from feedline.io.ahead import EARLY_DEPTH, Ahead
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
@@ -409,7 +409,8 @@ def checked_compression(compression: Any) -> str:
     if isinstance(name, bytes):
         name = name.decode(errors="replace")
     if not isinstance(name, str) or name not in ("", AUTO, *DECODERS):
-        raise InvalidArgumentError(
+        kind = InvalidArgumentError if isinstance(name, str) else InvalidTypeError
+        raise kind(
             f'compression_type must be "GZIP", "ZLIB", "ZSTD", "AUTO" or "" for none, got {compression!r}'
         )
     return name

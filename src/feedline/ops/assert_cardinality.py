@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import FailedPreconditionError
+from feedline.plan.access import unnumbered
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import F
@@ -66,8 +67,19 @@ class AssertCardinality(Node):
         """Where the input is."""
         return self.input.indexable
 
+    def has_row(self, i: int) -> bool:
+        """As the user says."""
+        return i >= 0 and (self.expected == INFINITE or i < self.expected)
+
     def rows(self, index: Array) -> Block:
-        """The input's rows."""
+        """The input's rows, which must be as many as was said."""
+        last = int(index.max(initial=-1))
+        there = last < 0 or self.input.has_row(last)
+        if there is None:
+            raise unnumbered(self.input, self.op)
+        if not there:
+            n = self.input.cardinality()
+            raise self._wrong(f"it has only {n}" if n >= 0 else f"it has no element {last}")
         return self.input.rows(index)
 
 

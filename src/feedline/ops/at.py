@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, OutOfRangeError, UnimplementedError
+from feedline.plan.access import unnumbered
 from feedline.plan.arguments import integer, plan_of
-from feedline.plan.cardinality import INFINITE
 from feedline.plan.counted import assumed, counted, counted_already, fresh
 from feedline.plan.face import Face
 from feedline.plan.node import Node
@@ -24,7 +24,8 @@ def at(dataset: Face[Any], index: int) -> Any:
     array([1999992, 1999994, 1999996, 1999998])
 
     It works over sources that know where each row is and steps that keep track of it, such as map, batch, take, skip,
-    shard, zip, concatenate and repeat. Over TFRecord files without compression it works too: their records are counted
+    shard, zip, concatenate, repeat, unbatch of batches of one size, and a cache of anything that has an end, which is
+    read as far as the element. Over TFRecord files without compression it works too: their records are counted
     at the first call. After a `shuffle` it gives the elements in another order, as TensorFlow does.
     """
     plan = plan_of(dataset, "dataset", "at")
@@ -47,26 +48,35 @@ def item(dataset: Any, index: int) -> Any:
 
 
 def _row(plan: Node, i: int) -> Any:
-    rows = _by_number(plan)
-    n = rows.cardinality()
-    if n < 0:
-        kind = "has no end" if n == INFINITE else "has an unknown number of elements"
-        raise FailedPreconditionError(f"at: the dataset {kind}; take(n) makes it one that allows random access")
-    if not 0 <= i < n:
-        raise OutOfRangeError(f"at: index {i} is out of range for a dataset of {n} elements")
+    rows = _by_number(plan, i)
+    there = rows.has_row(i)
+    if there is None:
+        raise unnumbered(rows, "at")
+    if not there:
+        raise _out_of_range(rows, i)
     return rows.rows(np.array([i], np.int64)).rows()[0]
 
 
-def _by_number(plan: Node) -> Node:
-    """The plan in a form that gives any row."""
-    if plan.indexable:
+def _out_of_range(plan: Node, i: int) -> OutOfRangeError:
+    n = plan.cardinality()
+    size = f"a dataset of {n} elements" if n >= 0 else "the dataset"
+    return OutOfRangeError(f"at: index {i} is out of range for {size}")
+
+
+def _by_number(plan: Node, i: int) -> Node:
+    """The plan in a form that gives any row, if there is a row number i."""
+    if plan.indexable and plan.cardinality() >= 0:
         return plan
     known = counted_already(plan)
     if known is not None:
         return known
     possible = assumed(plan)
+    if plan.indexable and possible.cardinality() < 0:
+        return plan  # counting would not tell
     if not possible.indexable:
         odd = next(p for p in possible.walk() if not p.indexable)
+        if odd is not plan and plan.has_row(i) is False:
+            raise _out_of_range(plan, i)
         raise UnimplementedError(
             f"at: the dataset gives no random access because of {odd.op} (step {odd.position})"
             + (f": {odd.obstacle}" if odd.obstacle else "; iterate it, or put its elements into arrays and use "

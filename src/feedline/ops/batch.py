@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.errors import OpError
+from feedline.errors import InvalidTypeError, OpError
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.dealing import begun_of, dealt_rows
@@ -16,7 +16,7 @@ from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
 from feedline.structure.block import Array, Block, Members, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
-from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
+from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
 
 Stack = Callable[[Block, int], Block]
 
@@ -134,7 +134,7 @@ class Batch(Grouped):
     @property
     def indexable(self) -> bool:
         """Where the input is."""
-        return self.input.indexable and self.input.cardinality() >= 0
+        return self.input.indexable
 
     @property
     def shufflable(self) -> bool:
@@ -203,7 +203,9 @@ def batched_spec(spec: Any, size: int | None) -> Any:
         return SparseTensorSpec(_grown(spec.shape, size), spec.dtype)
     if isinstance(spec, RaggedTensorSpec):
         return RaggedTensorSpec(_grown(spec.shape, size), spec.dtype, spec.ragged_rank + 1, spec.row_splits_dtype)
-    raise TypeError(f"batch cannot stack elements of {spec!r}; map them to arrays first")
+    if isinstance(spec, DatasetSpec):
+        return DatasetSpec(spec.element_spec, _grown(spec.dataset_shape, size))
+    raise InvalidTypeError(f"batch cannot stack elements of {spec!r}; map them to arrays first")
 
 
 def _grown(shape: Any, size: int | None) -> Any:

@@ -16,10 +16,12 @@ from feedline.io.elements.reader import ElementsReader
 from feedline.io.files import exists
 from feedline.ops.sources.load import Load
 from feedline.ops.written import Written
+from feedline.plan.cardinality import INFINITE
 from feedline.plan.dealing import undealt
-from feedline.plan.face import F
+from feedline.plan.face import F, dataset
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node, Pull, node
+from feedline.sharing import Guard
 from feedline.structure.block import Array, Block, concat
 
 CHUNK_ROWS = 1024
@@ -61,6 +63,11 @@ class Rows:
             self.starts.append(self.starts[-1] + chunk.n)
             self._small, self._bytes = [], 0
 
+    @property
+    def count(self) -> int:
+        """How many rows are in chunks."""
+        return self.starts[-1]
+
     def span(self, start: int, want: int) -> Block | None:
         """Up to `want` rows from number `start`; None past the end."""
         if start >= self.starts[-1]:
@@ -77,13 +84,53 @@ class Rows:
         return parts[0] if len(parts) == 1 else concat(parts).take(back)
 
 
-class Memory:
-    """Where the iterators of one dataset find the rows of its first complete pass. A copy of the plan starts empty."""
+class Reached:
+    """Elements that random access has had made, by number: one by one, or in a pass of its own, as far as that is."""
 
-    __slots__ = ("rows",)
+    __slots__ = ("_elements", "_guard", "_pass", "_process", "begun")
+
+    def __init__(self) -> None:
+        self._guard = Guard()
+        self._elements: dict[int, Any] = {}
+        self._pass: Any = None
+        self._process = 0
+        self.begun = False
+
+    def upto(self, i: int, plan: Node) -> bool:
+        """Reads on until element number i has come; False where the end comes first. An element that fails raises, and
+        is not counted.
+        """
+        with self._guard:
+            if not self.begun or (self._pass is not None and self._process != os.getpid()):
+                self._elements.clear()
+                self._pass, self._process, self.begun = iter(dataset(plan)), os.getpid(), True
+            while self._pass is not None and len(self._elements) <= i:
+                try:
+                    self._elements[len(self._elements)] = next(self._pass)
+                except StopIteration:
+                    self._pass.close()
+                    self._pass = None
+            return i < len(self._elements)
+
+    def take(self, index: Array, plan: Node | None = None) -> Block:
+        """These elements, in fresh memory; those that are not there yet are had from the plan."""
+        with self._guard:
+            new = [i for i in dict.fromkeys(index.tolist()) if i not in self._elements]
+            if new and plan is not None:
+                self._elements.update(zip(new, plan.rows(np.array(new, np.int64)).rows(), strict=True))
+            return Block.of_elements([self._elements[i] for i in index.tolist()])
+
+
+class Memory:
+    """Where the iterators of one dataset find the rows of its first complete pass, and random access those that it has
+    had made. A copy of the plan starts empty.
+    """
+
+    __slots__ = ("reached", "rows")
 
     def __init__(self) -> None:
         self.rows: Rows | None = None
+        self.reached = Reached()
 
     def offer(self, rows: Rows) -> None:
         """Takes the rows of a complete pass, unless another one was earlier."""
@@ -198,12 +245,35 @@ class Cache(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
-        return self.input.indexable
+        """Where the input is, or has an end: then it is read as far as it must be."""
+        return self.input.indexable or self.input.cardinality() != INFINITE
+
+    @property
+    def in_order(self) -> bool:
+        """What it gives by number is kept apart from what an iteration gives, and may come from another pass."""
+        return self.input.in_order
+
+    def has_row(self, i: int) -> bool | None:
+        """Where the input does not tell, it is read to see."""
+        there = super().has_row(i)
+        if there is not None or self.input.cardinality() == INFINITE:
+            return there
+        return i >= 0 and (self.memory.reached.upto(i, self.input) if self._whole is None else i < self._whole.count)
+
+    @property
+    def _whole(self) -> Rows | None:
+        """The rows of a complete pass, unless random access has begun one of its own."""
+        return None if self.memory.reached.begun else self.memory.rows
 
     def rows(self, index: Array) -> Block:
-        """From memory where they are there already."""
-        return self.input.rows(index) if self.memory.rows is None else self.memory.rows.take(index)
+        """From memory where they are there already. Otherwise they are made and kept, since functions run once."""
+        if self._whole is not None:
+            return self._whole.take(index)
+        reached = self.memory.reached
+        if not self.input.in_order:
+            reached.upto(int(index.max(initial=-1)), self.input)
+            return reached.take(index)
+        return self.input.rows(index) if self.input.quiet else reached.take(index, self.input)
 
 
 @node

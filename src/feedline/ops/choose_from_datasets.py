@@ -350,7 +350,7 @@ def _used(s: Chosen, n: int) -> Chosen:
 def plans_of(datasets: Any, op: str) -> tuple[Node, ...]:
     """The plans of a sequence of datasets."""
     if not isinstance(datasets, Sequence) or isinstance(datasets, (str, bytes)):
-        raise TypeError(f"{op}: datasets must be a list of datasets, got a {type(datasets).__name__}")
+        raise InvalidTypeError(f"{op}: datasets must be a list of datasets, got a {type(datasets).__name__}")
     if not datasets:
         raise InvalidArgumentError(f"{op}: datasets is empty; it needs at least one dataset")
     return tuple(plan_of(d, f"datasets[{i}]", op) for i, d in enumerate(datasets))

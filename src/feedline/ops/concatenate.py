@@ -85,8 +85,8 @@ class Concatenate(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where both inputs are, and it is known where the first ends."""
-        return self.input.indexable and self.dataset.indexable and self.input.cardinality() >= 0
+        """Where both inputs are."""
+        return self.input.indexable and self.dataset.indexable
 
     def rows(self, index: Array) -> Block:
         """The rows of each input, put back into the order asked for."""

@@ -134,7 +134,7 @@ class GroupByReducer(Node):
         results = []
         for element in elements:
             self._fold(s, element)
-            results += [self.finalize_func.block_of([self._final(state)]) for state in s.states.values()]
+            results += [self._final(state) for state in s.states.values()]
         return infer(results, self.input.element_spec)
 
     def cardinality(self) -> int:
@@ -172,23 +172,26 @@ class GroupByReducer(Node):
         key = s.order.pop()
         result = s.states.pop(key)
         try:
-            return self.finalize_func.block_of([self._final(result)]), s
-        except RowFailed as e:
-            raise self._blamed(self.finalize_func, None, e.error) from e.error
-        except Exception as e:
-            raise self._blamed(self.finalize_func, None, e) from e
+            return self._final(result), s
+        except Exception:
+            raise
         except BaseException:
             s.order.append(key)
             s.states[key] = result
             raise
 
-    def _final(self, state: Any) -> Any:
-        return self.finalize_func.on_row(state)
+    def _final(self, state: Any) -> Block:
+        try:
+            return self.finalize_func.block_of([self.finalize_func.on_row(state)])
+        except RowFailed as e:
+            raise self._blamed(self.finalize_func, None, e.error) from e.error
+        except Exception as e:
+            raise self._blamed(self.finalize_func, None, e) from e
 
     def _fold(self, s: Folded, element: Any) -> None:
         function = self.key_func
         try:
-            key = int64_of(function.on_row(element), "key_func")
+            key = int64_of(function.on_row(element), "key_func", exact=True)
             if key not in s.states:
                 function = self.init_func
                 s.start(key, function.on_row(np.int64(key)))

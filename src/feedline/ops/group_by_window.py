@@ -253,9 +253,11 @@ class GroupByWindow(Node):
         return function.blame(self.op, self.position, number, RowFailed(0, None, error))
 
 
-def int64_of(value: Any, name: str) -> int:
-    """What a key or size function returned: an int64 or a Python int. Other integer types are no keys in TensorFlow."""
-    if type(value) in (int, bool):
+def int64_of(value: Any, name: str, exact: bool = False) -> int:
+    """What a key or size function returned: an int64, or unless `exact` a Python int, which is an int32 in TensorFlow.
+    Other integer types are no keys there.
+    """
+    if type(value) in (int, bool) and not exact:
         return int(value)
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.int64 and value.shape == ():
         return int(value)

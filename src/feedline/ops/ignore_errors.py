@@ -77,5 +77,5 @@ def ignore_errors(self: F, log_warning: bool = False, name: str | None = None) -
     With `log_warning` each error is logged as a warning of the logger "feedline". Where a batch fails because of one
     bad element, the whole batch is left out, so this step belongs before `batch`.
     """
-    log = boolean(log_warning, "log_warning", "ignore_errors")
+    log = log_warning is not None and boolean(log_warning, "log_warning", "ignore_errors")
     return self._derive(IgnoreErrors(self._plan, log))  # type: ignore[no-any-return]

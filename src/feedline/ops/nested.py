@@ -17,6 +17,7 @@ from feedline.plan.node import Node, RowFailed, node
 from feedline.plan.pace import AT_ONCE, SOON, late
 from feedline.plan.reach import OpensPlans
 from feedline.structure.block import Block, concat, pack
+from feedline.structure.datasets import Datasets
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import DatasetSpec, general
 from feedline.structure.zeros import zeros_of
@@ -274,7 +275,7 @@ def spec_of_made(function: Function, elements: Iterable[Any]) -> Any:
 
 def stand_in(spec: Any) -> Any:
     """An element made from its spec alone: zeros, and for a dataset one with a single element of zeros."""
-    return map_structure(lambda s: _dataset(s.element_spec) if isinstance(s, DatasetSpec) else zeros_of(s), spec)
+    return map_structure(lambda s: _datasets(s, s.dataset_shape) if isinstance(s, DatasetSpec) else zeros_of(s), spec)
 
 
 def dataset_of(block: Block, spec: Any) -> Any:
@@ -282,6 +283,10 @@ def dataset_of(block: Block, spec: Any) -> Any:
     plan = in_memory(block)
     plan.__dict__["element_spec"] = spec
     return dataset(plan)
+
+
+def _datasets(spec: Any, shape: Any) -> Any:
+    return Datasets([_datasets(spec, shape[1:])]) if shape else _dataset(spec.element_spec)
 
 
 def _dataset(spec: Any) -> Any:

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.structure.block import Block
+from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF, Tree, flatten
-from feedline.structure.spec import TensorSpec
+from feedline.structure.spec import DatasetSpec, OptionalSpec, TensorSpec
 from feedline.structure.types import bool as bool_type
 from feedline.structure.values import spec_of_element
 from feedline.structure.zeros import zeros_of
@@ -72,6 +72,24 @@ class PadToCardinality(Node):
                 return EMPTY, Padding(error=e)
         return self._marked(block, True), Padding(like)
 
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable
+
+    def rows(self, index: Array) -> Block:
+        """The input's rows, and those of zeros after them."""
+        n = self.input.cardinality()
+        real = index < n
+        if not real.any():
+            return self._zeros(None, len(index))
+        given = self.input.rows(index[real])
+        marked = self._marked(given, True)
+        if real.all():
+            return marked
+        both = concat([marked, self._zeros(given, len(index) - given.n)])
+        return both.take(np.argsort(np.argsort(~real, kind="stable"), kind="stable"))
+
     def _zeros(self, like: Block | None, n: int) -> Block:
         """Rows of zeros: by the spec, or, where only functions know it, in the form of the first row."""
         seen = None if like is None or self.input.spec_stated else spec_of_element(like.element(0))
@@ -106,6 +124,8 @@ def _must_be_mapping(spec: Any) -> None:
 def _must_have_shapes(spec: Any) -> None:
     leaves, tree = flatten(spec)
     for leaf, path in zip(leaves, tree.paths(), strict=True):
+        if isinstance(leaf, (DatasetSpec, OptionalSpec)):
+            raise InvalidTypeError(f"pad_to_cardinality: no zeros can be made for {leaf!r} at {path}")
         if isinstance(leaf, TensorSpec) and not leaf.shape.is_fully_defined():
             raise InvalidArgumentError(
                 f"pad_to_cardinality: the shape {leaf.shape} at {path} is not fully known, so no zeros can be made; "
@@ -125,6 +145,8 @@ def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[F
     the last batch of an evaluation full without dropping anything.
     """
     to = integer(cardinality, "cardinality", "pad_to_cardinality")
+    if not isinstance(mask_key, str):
+        raise InvalidTypeError(f"pad_to_cardinality: mask_key must be a string, got {mask_key!r}")
 
     def padded(dataset: F) -> F:
         plan = dataset._plan

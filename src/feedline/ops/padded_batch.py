@@ -80,7 +80,7 @@ def _shapes(given: Any, tree: Tree) -> Shapes:
     if given is None:
         return [None] * tree.size
     try:
-        leaves = tree.flatten_up_to(given)
+        leaves = tree.flatten_up_to(given, exact=True)
     except TypeError as e:
         raise InvalidTypeError(f"padded_batch: padded_shapes need the structure of the elements: {e}") from None
     return [_shape(leaf, path) for leaf, path in zip(leaves, tree.paths(), strict=True)]
@@ -90,16 +90,16 @@ def _shape(given: Any, path: str) -> Dims:
     wrong = f"padded_batch: padded_shapes for component {path} must be sizes, None or -1 for the largest, got {given!r}"
     if isinstance(given, TensorShape):
         given = given.dims
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given >= 0:
         given = (given,)
-    if not isinstance(given, (list, tuple, np.ndarray)):
-        raise InvalidArgumentError(wrong)
+    if not isinstance(given, (list, tuple, np.ndarray)) or (isinstance(given, np.ndarray) and given.ndim == 0):
+        raise InvalidTypeError(wrong)
     dims: list[int | None] = []
     for d in given:
         if d is not None and not isinstance(d, (int, np.integer)):
             raise InvalidTypeError(wrong)
         if d is not None and d < -1:
-            raise InvalidArgumentError(wrong)
+            raise InvalidTypeError(wrong)
         dims.append(None if d is None or d == -1 else int(d))
     return tuple(dims)
 
@@ -109,7 +109,7 @@ def _values(given: Any, tree: Tree) -> list[Any]:
         leaves = [given] * tree.size
     else:
         try:
-            leaves = tree.flatten_up_to(given)
+            leaves = tree.flatten_up_to(given, exact=True)
         except TypeError as e:
             raise InvalidTypeError(f"padded_batch: padding_values need the structure of the elements: {e}") from None
     made = []

@@ -74,7 +74,8 @@ def parsed(parser: ExampleParser | SequenceParser, block: Block) -> Block:
 def blamed(step: RowWise, failed: RowFailed, number: int) -> InvalidArgumentError:
     """The error for a row that cannot be parsed."""
     what = str(failed.error).removeprefix(f"{step.op}: ")
-    return InvalidArgumentError(f"{step.op} at step {step.position} failed{failed.on(number)}: {what}")
+    kind = InvalidTypeError if isinstance(failed.error, InvalidTypeError) else InvalidArgumentError
+    return kind(f"{step.op} at step {step.position} failed{failed.on(number)}: {what}")
 
 
 def checked_input(plan: Node) -> Node:
@@ -99,6 +100,8 @@ def parse_example_dataset(
     >>> list(ds.apply(fl.experimental.parse_example_dataset({"x": fl.io.FixedLenFeature([], fl.int64)})))
     [{'x': array([7, 7])}]
     """
+    if not isinstance(features, Mapping):
+        raise InvalidTypeError(f"parse_example_dataset: features must be a dict, got {features!r}")
     parser = ExampleParser(features, "parse_example_dataset")
     calls = integer(num_parallel_calls, "num_parallel_calls", "parse_example_dataset")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, OpError
 from feedline.ops.batch import batched_spec, in_groups, stacked
-from feedline.ops.unbatch import check_batches, elements_for, leading, taken_apart, unbatched_spec
+from feedline.ops.unbatch import check_batches, elements_for, leading, shape_of, taken_apart, unbatched_spec
 from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
@@ -62,7 +62,8 @@ class Rebatch(Node):
         size = self.batch_sizes[0]
         if any(s != size for s in self.batch_sizes):
             return None
-        known = {s.shape[0] for s in specs if s.shape.rank and s.shape[0] is not None}
+        shapes = [shape_of(s) for s in specs]
+        known = {shape[0] for shape in shapes if shape.rank and shape[0] is not None}
         whole = size > 0 and bool(known) and all(n % size == 0 for n in known)
         return size if self.drop_remainder or whole else None
 

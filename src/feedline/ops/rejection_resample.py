@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.choose_from_datasets import chosen
 from feedline.ops.map import Map
 from feedline.ops.nested import apart
@@ -70,6 +70,9 @@ class Labelled(RowWise):
 
 
 def _side_by_side(classes: Block, rows: Block) -> Block:
+    column = classes.columns[0] if classes.tree.is_leaf else None
+    if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind not in "iu":
+        raise RowFailed(0, None, InvalidTypeError(f"class_func must return an integer scalar, got {classes.spec()!r}"))
     return Block([*classes.columns, *rows.columns], rows.n, Tree(tuple, (0, 1), (classes.tree, rows.tree)))
 
 

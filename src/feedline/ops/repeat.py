@@ -81,8 +81,8 @@ class Repeat(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where the input is, and its length is known."""
-        return self.input.indexable and self.input.cardinality() > 0
+        """Where the input is."""
+        return self.input.indexable
 
     def rows(self, index: Array) -> Block:
         """The input's rows, counted round."""

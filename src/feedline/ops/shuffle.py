@@ -375,8 +375,13 @@ class Shuffle(Node):
         return self.input.indexable and self.input.cardinality() >= 0 and self.count == 1
 
     @property
+    def in_order(self) -> bool:
+        """Never: random access has an order of its own."""
+        return False
+
+    @property
     def shufflable(self) -> bool:
-        """Never: the rows random access gives are not in the order of iteration."""
+        """Never, for the same reason."""
         return False
 
     def rows(self, index: Array) -> Block:

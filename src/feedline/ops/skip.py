@@ -67,7 +67,7 @@ class Skip(Node):
     @property
     def indexable(self) -> bool:
         """Where the input is."""
-        return self.input.indexable and self.count >= 0
+        return self.input.indexable
 
     def rows(self, index: Array) -> Block:
         """The input's rows, further on."""

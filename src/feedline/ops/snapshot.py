@@ -122,6 +122,10 @@ def snapshot(
     plan = self._plan
     kind = compressions.checked(compression, "snapshot")
     reader = None if reader_func is None else Function(arguments.function(reader_func, "reader_func", "snapshot"))
-    shard = None if shard_func is None else Function(arguments.function(shard_func, "shard_func", "snapshot"))
+    shard = None
+    if reader_func is not None:
+        arguments.takes(reader_func, 1, "reader_func must take the dataset of shards", "snapshot")
+    if shard_func is not None:
+        shard = Function(arguments.element_function(shard_func, "shard_func", "snapshot", plan))
     maker = f"{int(fingerprint(plan, drawn_seeds=False)):016x}"
     return self._derive(Snapshot(plan, os.fsdecode(as_path(path)), kind, reader, shard, maker))  # type: ignore[no-any-return]

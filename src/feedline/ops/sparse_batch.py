@@ -15,7 +15,7 @@ from feedline.plan.rewrite import standing_for
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.nest import is_structure
 from feedline.structure.sparse import SparseTensor
-from feedline.structure.spec import Dims, SparseTensorSpec, TensorShape
+from feedline.structure.spec import DatasetSpec, Dims, OptionalSpec, SparseTensorSpec, TensorShape
 
 
 @node
@@ -59,7 +59,7 @@ class SparseBatch(Grouped):
 
 def _misfit(row: Any, row_shape: Dims) -> Exception | None:
     if not isinstance(row, (np.ndarray, np.generic, bytes)):
-        return InvalidArgumentError(f"sparse_batch: the elements must be arrays, got a {type(row).__name__}")
+        return InvalidTypeError(f"sparse_batch: the elements must be arrays, got a {type(row).__name__}")
     shape = () if isinstance(row, bytes) else row.shape
     if len(shape) != len(row_shape):
         return InvalidArgumentError(
@@ -95,7 +95,7 @@ def _scalar_string(value: bytes) -> Array:
 
 def check_single(plan: Node) -> None:
     """Refuses a plan whose elements have more than one component, or one inside a container."""
-    if is_structure(plan.element_spec):
+    if is_structure(plan.element_spec) or isinstance(plan.element_spec, (DatasetSpec, OptionalSpec)):
         raise _structured(plan.element_spec)
 
 

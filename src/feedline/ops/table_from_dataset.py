@@ -44,7 +44,7 @@ class DatasetInitializer:
         plan_of(dataset, "dataset", "DatasetInitializer")
         spec = dataset.element_spec
         if not isinstance(spec, tuple) or len(spec) != 2 or not all(_is_scalar(s) for s in spec):
-            raise InvalidArgumentError(
+            raise InvalidTypeError(
                 f"a lookup table is made from pairs of a key and a value, both scalars, but the elements are {spec!r}"
             )
         self.dataset = dataset

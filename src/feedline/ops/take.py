@@ -64,6 +64,10 @@ class Take(Node):
         """Where the input is."""
         return self.input.indexable
 
+    def has_row(self, i: int) -> bool | None:
+        """All that the input has, for every negative count."""
+        return self.input.has_row(i) if self.count < 0 else super().has_row(i)
+
     def rows(self, index: Array) -> Block:
         """The input's rows."""
         return self.input.rows(index)

@@ -7,16 +7,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.batch import Grouped
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.sharing import cached_property
-from feedline.structure.block import Block, Objects, Ungroupable, ungroup
+from feedline.structure.block import Array, Block, Objects, Ungroupable, ungroup
 from feedline.structure.nest import flatten, map_structure
-from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
+from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
 
 
 class Opened(NamedTuple):
@@ -81,6 +81,26 @@ class Unbatch(Node):
         """The error has been told; what comes after it stays."""
         return state._replace(error=None) if state.rest is None else state
 
+    @property
+    def indexable(self) -> bool:
+        """Where the input is."""
+        return self.input.indexable
+
+    @property
+    def shufflable(self) -> bool:
+        """As TensorFlow: never."""
+        return False
+
+    def rows(self, index: Array) -> Block:
+        """Rows of the elements they lie in."""
+        size = self._size
+        assert size
+        numbers, which = np.unique(index // size, return_inverse=True)
+        rows, error, _ = taken_apart(self.input.rows(numbers), self.op)
+        if error is not None:
+            raise error
+        return rows.take(which.reshape(-1) * size + index % size)
+
 
 def elements_for(rows: int, exact: int | None, input: Node, last: int) -> int:
     """How many elements to ask for when `rows` rows are wanted: no more than they need, unless nobody would notice."""
@@ -131,8 +151,13 @@ def leading(plan: Node) -> int | None:
     if not plan.spec_stated:
         return None
     leaves, _ = flatten(plan.element_spec)
-    known = [s.shape[0] for s in leaves if isinstance(s, (TensorSpec, RaggedTensorSpec)) and s.shape.rank]
-    return next((n for n in known if n is not None), None)
+    shapes = [shape_of(s) for s in leaves if isinstance(s, (TensorSpec, RaggedTensorSpec, DatasetSpec))]
+    return next((shape[0] for shape in shapes if shape.rank and shape[0] is not None), None)
+
+
+def shape_of(spec: Any) -> Any:
+    """The shape that a batch has: of the array, or of the datasets side by side."""
+    return spec.dataset_shape if isinstance(spec, DatasetSpec) else spec.shape
 
 
 def check_batches(plan: Node, op: str) -> None:
@@ -142,14 +167,16 @@ def check_batches(plan: Node, op: str) -> None:
     for leaf, path in zip(leaves, tree.paths(), strict=True):
         if leaf is None:
             continue
-        if not isinstance(leaf, (TensorSpec, RaggedTensorSpec, SparseTensorSpec)):
-            raise InvalidArgumentError(f"{op}: component {path} is {leaf!r}, which has no rows")
-        if leaf.shape.rank == 0:
+        if not isinstance(leaf, (TensorSpec, RaggedTensorSpec, SparseTensorSpec, DatasetSpec)):
+            raise InvalidTypeError(f"{op}: component {path} is {leaf!r}, which has no rows")
+        shape = shape_of(leaf)
+        if shape.rank == 0:
+            what = "a single dataset" if isinstance(leaf, DatasetSpec) else "a scalar"
             raise InvalidArgumentError(
-                f"{op}: component {path} is a scalar; the elements must be batches, such as `batch` makes"
+                f"{op}: component {path} is {what}; the elements must be batches, such as `batch` makes"
             )
-        if leaf.shape.rank and leaf.shape[0] is not None and plan.spec_stated:
-            sizes.setdefault(leaf.shape[0], path)
+        if shape.rank and shape[0] is not None and plan.spec_stated:
+            sizes.setdefault(shape[0], path)
     if len(sizes) > 1:
         found = ", ".join(f"{n} in {path}" for n, path in sizes.items())
         raise InvalidArgumentError(f"{op}: the components have different numbers of rows: {found}; they must be equal")
@@ -159,7 +186,9 @@ def unbatched_spec(spec: Any) -> Any:
     """A leaf's spec without its first dimension."""
     if spec is None:
         return None
-    shape = None if spec.shape.rank is None else spec.shape[1:]
+    shape = None if shape_of(spec).rank is None else shape_of(spec)[1:]
+    if isinstance(spec, DatasetSpec):
+        return DatasetSpec(spec.element_spec, shape)
     if isinstance(spec, RaggedTensorSpec):
         return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
     return type(spec)(shape, spec.dtype)

@@ -159,7 +159,7 @@ def _grafted(tree: Tree, parts: tuple[Tree, ...]) -> Tree:
     for child in tree.children:
         children.append(_grafted(child, parts[at : at + child.size]))
         at += child.size
-    return Tree(tree.kind, tree.keys, tuple(children))
+    return Tree(tree.kind, tree.keys, tuple(children), tree.fixed)
 
 
 def zip_(*args: Any, datasets: Any = None, name: str | None = None) -> Any:

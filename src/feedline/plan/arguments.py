@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,15 @@ def function(value: Any, name: str, op: str) -> Callable[..., Any]:
     return value  # type: ignore[no-any-return]
 
 
+def text(value: Any, name: str, op: str) -> str:
+    """`value` as a str; bytes count."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (str, bytes)):
+        return os.fsdecode(value)
+    raise InvalidTypeError(f"{op}: {name} must be a string, got {value!r} of type {type(value).__name__}")
+
+
 def boolean(value: Any, name: str, op: str) -> bool:
     """`value` as a bool."""
     if isinstance(value, (bool, np.bool_)):
@@ -80,9 +90,9 @@ def boolean(value: Any, name: str, op: str) -> bool:
 
 
 def plan_of(value: Any, name: str, op: str) -> Node:
-    """The plan of a dataset; TypeError for anything else."""
+    """The plan of a dataset."""
     if not isinstance(value, Face):
-        raise TypeError(f"{op}: {name} must be a Dataset, got {value!r} of type {type(value).__name__}")
+        raise InvalidTypeError(f"{op}: {name} must be a Dataset, got {value!r} of type {type(value).__name__}")
     return value._plan
 
 
@@ -92,16 +102,19 @@ def element_function(value: Any, name: str, op: str, plan: Node) -> Callable[...
     if plan.spec_known:
         _, tree = flatten(plan.element_spec)
         count = len(tree.children) if tree.kind is tuple else 1
-        try:
-            inspect.signature(call, follow_wrapped=False).bind(*range(count))
-        except TypeError as e:
-            raise TypeError(
-                f"{op}: {name} must take {count} argument{'s' * (count != 1)}, one for each part of an element "
-                f"{plan.element_spec!r}: {e}"
-            ) from None
-        except ValueError:  # a callable written in C that does not tell its arguments
-            pass
+        many = f"{count} argument{'s' * (count != 1)}"
+        takes(call, count, f"{name} must take {many}, one for each part of an element {plan.element_spec!r}", op)
     return call
+
+
+def takes(call: Callable[..., Any], count: int, wanted: str, op: str) -> None:
+    """Refuses a function that cannot be called with so many arguments."""
+    try:
+        inspect.signature(call, follow_wrapped=False).bind(*range(count))
+    except TypeError as e:
+        raise InvalidTypeError(f"{op}: {wanted}: {e}") from None
+    except ValueError:  # a callable written in C that does not tell its arguments
+        pass
 
 
 def finite(plan: Node, op: str) -> None:

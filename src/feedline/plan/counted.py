@@ -95,5 +95,6 @@ def _with(plan: Node, tallies: dict[int, Tally], rows: Callable[[Tally], Any]) -
     that open files are closed as soon as nobody uses the plan.
     """
     if id(plan) in tallies:
-        return plan.counted(rows(tallies[id(plan)]))
+        made: Node = plan.counted(rows(tallies[id(plan)]))
+        return made
     return with_inputs(plan, tuple([_with(n, tallies, rows) for n in plan.inputs]))

@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from feedline.plan.node import Node
 from feedline.structure.block import Block
+from feedline.structure.datasets import Nested
 from feedline.structure.spec import DatasetSpec, register_spec_of
-from feedline.structure.values import register_leaf
 
 T_co = TypeVar("T_co", covariant=True)
 F = TypeVar("F", bound="Face[Any]")
 
 
-class Face(Generic[T_co]):
+class Face(Nested, Generic[T_co]):
     """Something users hold a plan by."""
 
     _made: ClassVar[Callable[[Node], Any]]
@@ -94,11 +94,6 @@ def dataset(plan: Node) -> Any:
 def sample(plan: Node, count: int) -> list[Block]:
     """Up to `count` elements of the plan, as blocks of one row each, without touching the plan's seeds."""
     return _sampler[0](plan.sampled(), count)
-
-
-@register_leaf
-def _leaf(value: Any) -> Any:
-    return value if isinstance(value, Face) else None
 
 
 @register_spec_of

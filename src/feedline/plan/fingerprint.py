@@ -26,6 +26,7 @@ from feedline.plan.function import Function
 from feedline.plan.node import Node
 from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Array, Block, Bytes, Objects
+from feedline.structure.datasets import Datasets
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
@@ -118,7 +119,10 @@ class _Digests:
         if isinstance(value, Objects):
             return "objects", value.items
         if isinstance(value, Tree):
-            return "tree", (value.kind, value.keys, *value.children)
+            fixed = () if value.fixed is None else (value.fixed,)
+            return "tree", (value.kind, value.keys, *fixed, *value.children)
+        if isinstance(value, Datasets):
+            return "datasets", tuple(value)
         if isinstance(value, RaggedTensor):
             return "ragged", (value.values, value.row_splits)
         if isinstance(value, SparseTensor):

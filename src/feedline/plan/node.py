@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
+from feedline.plan.access import Access
 from feedline.plan.calls import Parallel as Parallel
 from feedline.plan.calls import RowFailed as RowFailed
 from feedline.plan.calls import RowWiseState as RowWiseState
@@ -25,10 +26,9 @@ from feedline.plan.likeness import brief, same
 from feedline.plan.pace import soon
 from feedline.plan.pull import Child as Child
 from feedline.plan.pull import Pull as Pull
-from feedline.plan.tally import Tally
 from feedline.random.element import Draws, Epochs, drawing
 from feedline.sharing import cached_property
-from feedline.structure.block import Array, Block, concat
+from feedline.structure.block import Block, concat
 from feedline.structure.nest import LEAF
 
 C = TypeVar("C")
@@ -50,7 +50,7 @@ def node(cls: type[C]) -> type[C]:
 
 
 @node
-class Node:
+class Node(Access):
     """One step of a plan. Fields that are Nodes, or tuples of Nodes, are its inputs; the others are its arguments."""
 
     State: ClassVar[Any] = NoState
@@ -134,37 +134,6 @@ class Node:
     def child(self, key: Block) -> Node:
         """The nested plan made from `key`; for nodes that open children."""
         raise TypeError(f"{self.op} opens no nested datasets")
-
-    # Random access: a node that can give any row without running the others.
-
-    def tally(self) -> Tally | None:
-        """For a source whose rows can be counted at a price, and had by number then: what counts them."""
-        return None
-
-    def counted(self, rows: Any) -> Node:
-        """A source that has a tally, with the number of its rows known: the tally itself, or anything with a `count`
-        for a look at what would follow from that number.
-        """
-        raise TypeError(f"{self.op} counts nothing")
-
-    @property
-    def obstacle(self) -> str:
-        """Why `rows` does not work, and what to do about it, where the name of the step does not say it."""
-        return ""
-
-    @property
-    def indexable(self) -> bool:
-        """True when `rows` works."""
-        return False
-
-    @property
-    def shufflable(self) -> bool:
-        """True when `global_shuffle` takes it: any row can be had, and they are those an iteration gives, in order."""
-        return self.indexable and all(n.shufflable for n in self.inputs)
-
-    def rows(self, index: Array) -> Block:
-        """The rows with these numbers, each between 0 and the cardinality, in fresh memory."""
-        raise TypeError(f"{self.op} gives no random access")
 
     # How the engine may run it.
 
@@ -262,6 +231,10 @@ class Node:
     def inputs(self) -> tuple[Node, ...]:
         """The nodes this one reads from."""
         return tuple(n for _, v in self._input_fields() for n in (v if isinstance(v, tuple) else (v,)))
+
+    @property
+    def _below(self) -> Sequence[Node]:
+        return self.inputs
 
     @cached_property
     def element_spec(self) -> Any:

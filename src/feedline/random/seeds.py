@@ -22,6 +22,7 @@ from typing import SupportsIndex
 
 import numpy as np
 
+from feedline.errors import InvalidTypeError
 from feedline.random import philox
 from feedline.sharing import Guard
 
@@ -222,4 +223,4 @@ def _integer(seed: SupportsIndex) -> int:
     try:
         return operator.index(seed)
     except TypeError:
-        raise TypeError(f"seed must be an integer or None, got {seed!r}") from None
+        raise InvalidTypeError(f"seed must be an integer or None, got {seed!r}") from None

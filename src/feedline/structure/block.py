@@ -20,6 +20,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, OpError
 from feedline.structure import ragged, sparse, strings, types
+from feedline.structure.datasets import Datasets, Nested
 from feedline.structure.memory import concatenate, copied, taken
 from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.origin import Members as Members
@@ -427,6 +428,8 @@ def stack(items: list[Any], spec: Any, path: str = "$") -> Any:
         return sparse.stack_rows(items)
     if isinstance(first, bytes) and all(isinstance(v, bytes) for v in items):
         return object_array(items)
+    if isinstance(first, (Nested, Datasets)):
+        return Datasets(items)
     if not isinstance(first, (np.ndarray, np.generic)):
         raise InvalidArgumentError(
             f"batch cannot stack component {path}, whose elements are {type(first).__name__} objects; "
@@ -460,7 +463,7 @@ def ungroup(column: Column) -> tuple[Column, Array]:
         return Bytes(column.data, column.offsets, column.gap), np.full(len(column), column.size, np.int64)
     items = rows_of(column)
     for i, item in enumerate(items):
-        has_rows = item.ndim > 0 if isinstance(item, np.ndarray) else isinstance(item, (RaggedTensor, SparseTensor))
+        has_rows = item.ndim > 0 if isinstance(item, np.ndarray) else isinstance(item, _OF_ROWS)
         if not has_rows and item is not None:
             scalar = isinstance(item, (np.ndarray, np.generic, bytes))
             what = "a scalar" if scalar else f"a {type(item).__name__}"
@@ -475,10 +478,21 @@ def ungroup(column: Column) -> tuple[Column, Array]:
     if kinds == {RaggedTensor}:
         spec: Any = RaggedTensorSpec(first.shape[1:], first.dtype, first.ragged_rank - 1, first.row_splits.dtype)
         return Objects([row for item in items for row in ragged.rows(item)], spec), counts
-    if kinds == {SparseTensor}:
-        rows = [row for item in items for row in sparse.rows(item)]
-        return Objects(rows, merged_spec(rows) or SparseTensorSpec(first.shape[1:], first.dtype)), counts
+    if kinds in ({SparseTensor}, {Datasets}):
+        rows = [row for i, item in enumerate(items) for row in _rows_in(item, i)]
+        empty = SparseTensorSpec(first.shape[1:], first.dtype) if kinds == {SparseTensor} else None
+        return Objects(rows, merged_spec(rows) or empty), counts
     return Objects([None] * int(counts.clip(0).sum())), counts
+
+
+def _rows_in(item: SparseTensor | Datasets, i: int) -> Sequence[Any]:
+    try:
+        return item if isinstance(item, Datasets) else sparse.rows(item)
+    except InvalidArgumentError as e:
+        raise Ungroupable(i, e) from None
+
+
+_OF_ROWS = (RaggedTensor, SparseTensor, Datasets)
 
 
 def _length(item: Any) -> int:

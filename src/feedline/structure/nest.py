@@ -1,7 +1,9 @@
 """Nested structures: how an element is taken apart into leaves and put together again.
 
 Tuples, namedtuples, mappings, dataclasses and attrs classes are structure; everything else, lists and None included, is
-a leaf. A `Tree` is a structure without its leaves. The order of a mapping's keys is the source's own.
+a leaf. A `Tree` is a structure without its leaves. The order of a mapping's keys is the source's own. A class that has
+TensorFlow's methods `__tf_flatten__`, which tells data from what is none, and `__tf_unflatten__` is taken apart and
+put together by these.
 """
 
 from __future__ import annotations
@@ -18,15 +20,18 @@ class Tree:
     """The shape of a structure: its containers, without the leaves.
 
     `kind` is the container's class, None for a leaf. Trees compare by value; mappings with the same keys in another
-    order are different trees that `order_of` can line up.
+    order are different trees that `order_of` can line up. `fixed` is what a class says of itself that is no data.
     """
 
-    __slots__ = ("_build", "_paths", "children", "keys", "kind", "size")
+    __slots__ = ("_build", "_paths", "children", "fixed", "keys", "kind", "size")
 
-    def __init__(self, kind: type | None, keys: tuple[Any, ...] = (), children: tuple[Tree, ...] = ()) -> None:
+    def __init__(
+        self, kind: type | None, keys: tuple[Any, ...] = (), children: tuple[Tree, ...] = (), fixed: Any = None
+    ) -> None:
         self.kind = kind
         self.keys = keys
         self.children = children
+        self.fixed = fixed
         self.size: int = 1 if kind is None else sum(c.size for c in children)
         self._build: Callable[[Sequence[Any]], Any] | None = None
         self._paths: list[str] | None = None
@@ -43,10 +48,12 @@ class Tree:
         _flatten_as(self, value, out, LEAF_PATH)
         return out
 
-    def flatten_up_to(self, value: Any) -> list[Any]:
-        """Takes `value` apart as far as this structure goes; what stands in a leaf's place may be a structure too."""
+    def flatten_up_to(self, value: Any, exact: bool = False) -> list[Any]:
+        """Takes `value` apart as far as this structure goes; what stands in a leaf's place may be a structure too. If
+        `exact`, a namedtuple is not taken for a tuple, nor for one of another name.
+        """
         out: list[Any] = []
-        _flatten_as(self, value, out, LEAF_PATH, deeper=True)
+        _flatten_as(self, value, out, LEAF_PATH, deeper=True, exact=exact)
         return out
 
     def paths(self) -> list[str]:
@@ -59,12 +66,16 @@ class Tree:
         """The structure whose leaves are `function` of the given ones."""
         return self.unflatten([function(*vs) for vs in zip(*leaves, strict=True)])
 
-    def order_of(self, other: Tree) -> list[int] | None:
-        """Where each leaf of this tree stands in `other`; None where the two structures differ."""
+    def order_of(self, other: Tree, exact: bool = False) -> list[int] | None:
+        """Where each leaf of this tree stands in `other`; None where the two structures differ. `exact` is as in
+        `flatten_up_to`.
+        """
+        out: list[Any] = []
         try:
-            return self.flatten(other.unflatten(range(other.size)))
+            _flatten_as(self, other.unflatten(range(other.size)), out, LEAF_PATH, exact=exact)
         except TypeError:
             return None
+        return out
 
     @property
     def is_leaf(self) -> bool:
@@ -84,6 +95,7 @@ class Tree:
             and self.kind is other.kind
             and self.keys == other.keys
             and self.children == other.children
+            and (self.fixed is other.fixed or _equal(self.fixed, other.fixed))
         )
 
     def __hash__(self) -> int:
@@ -93,7 +105,7 @@ class Tree:
         return f"Tree({self.unflatten(['*'] * self.size)!r})"
 
     def __reduce__(self) -> Any:
-        return Tree, (self.kind, self.keys, self.children)
+        return Tree, (self.kind, self.keys, self.children, self.fixed)
 
 
 LEAF = Tree(None)
@@ -119,9 +131,21 @@ def fields_of(value: Any) -> tuple[str, ...] | None:
     return None if attrs_fields is None else tuple(a.name for a in attrs_fields)
 
 
+def takes_itself_apart(kind: type) -> bool:
+    """True for a class that says itself what of it is data."""
+    return hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__")
+
+
 def is_structure(value: Any) -> bool:
     """True for a container that is taken apart, False for a leaf."""
-    return isinstance(value, (tuple, Mapping)) or fields_of(value) is not None
+    return isinstance(value, (tuple, Mapping)) or takes_itself_apart(type(value)) or fields_of(value) is not None
+
+
+def _equal(a: Any, b: Any) -> bool:
+    try:
+        return bool(a == b)
+    except Exception:  # arrays and the like, which do not say it
+        return False
 
 
 def flatten(value: Any) -> tuple[list[Any], Tree]:
@@ -144,6 +168,10 @@ def _flatten(value: Any, out: list[Any]) -> Tree:
     if type(value) in _LEAVES:
         out.append(value)
         return LEAF
+    if takes_itself_apart(type(value)):
+        fixed, parts = value.__tf_flatten__()
+        children = tuple([_flatten(v, out) for v in parts])
+        return Tree(type(value), tuple(range(len(children))), children, fixed)
     if isinstance(value, tuple):
         children = tuple([_flatten(v, out) for v in value])
         return Tree(type(value), getattr(value, "_fields", None) or tuple(range(len(value))), children)
@@ -161,17 +189,31 @@ def _flatten(value: Any, out: list[Any]) -> Tree:
     return LEAF
 
 
-def _flatten_as(tree: Tree, value: Any, out: list[Any], path: str, deeper: bool = False) -> None:
+def same_tuples(a: type, b: type) -> bool:
+    """True for two classes of plain tuples, or of namedtuples of one name with the same fields."""
+    fields = getattr(a, "_fields", None)
+    return fields == getattr(b, "_fields", None) and (fields is None or a.__name__ == b.__name__)
+
+
+def _flatten_as(
+    tree: Tree, value: Any, out: list[Any], path: str, deeper: bool = False, exact: bool = False
+) -> None:
     kind = tree.kind
     if kind is None:
         if not deeper and is_structure(value):
             raise TypeError(f"expected a single value at {path}, got a {type(value).__name__}")
         out.append(value)
         return
-    if issubclass(kind, tuple):
+    if takes_itself_apart(kind):
+        if not isinstance(value, kind) or len(value.__tf_flatten__()[1]) != len(tree.children):  # type: ignore[attr-defined]
+            raise TypeError(f"expected a {kind.__name__} at {path}, got {_brief(value)}")
+        parts: Sequence[Any] = value.__tf_flatten__()[1]  # type: ignore[attr-defined]
+    elif issubclass(kind, tuple):
         if not isinstance(value, tuple) or len(value) != len(tree.children):
             raise TypeError(f"expected a {kind.__name__} of {len(tree.children)} at {path}, got {_brief(value)}")
-        parts: Sequence[Any] = value
+        if exact and not same_tuples(type(value), kind):
+            raise TypeError(f"expected a {kind.__name__} at {path}, got {_brief(value)}")
+        parts = value
     elif issubclass(kind, Mapping):
         if not isinstance(value, Mapping) or set(value) != set(tree.keys):
             raise TypeError(f"expected a mapping with keys {list(tree.keys)} at {path}, got {_brief(value)}")
@@ -181,7 +223,7 @@ def _flatten_as(tree: Tree, value: Any, out: list[Any], path: str, deeper: bool 
             raise TypeError(f"expected a {kind.__name__} at {path}, got {_brief(value)}")
         parts = [getattr(value, k) for k in tree.keys]
     for key, child, part in zip(tree.keys, tree.children, parts, strict=True):
-        _flatten_as(child, part, out, _join(path, key), deeper)
+        _flatten_as(child, part, out, _join(path, key), deeper, exact)
 
 
 def _brief(value: Any) -> str:
@@ -209,7 +251,7 @@ def _builder(tree: Tree) -> Callable[[Sequence[Any]], Any]:
     if kind is None:
         return lambda leaves: leaves[0]
     flat_children = all(c.kind is None for c in tree.children)
-    make = _maker(kind, tree.keys)
+    make = _maker(kind, tree.keys, tree.fixed)
     if flat_children:
         return make
     spans: list[tuple[int, int, Tree]] = []
@@ -224,7 +266,9 @@ def _builder(tree: Tree) -> Callable[[Sequence[Any]], Any]:
     return build
 
 
-def _maker(kind: type, keys: tuple[Any, ...]) -> Callable[[Sequence[Any]], Any]:
+def _maker(kind: Any, keys: tuple[Any, ...], fixed: Any) -> Callable[[Sequence[Any]], Any]:
+    if takes_itself_apart(kind):
+        return lambda parts: kind.__tf_unflatten__(fixed, tuple(parts))
     if kind is tuple:
         return tuple
     if kind is dict:
@@ -232,7 +276,7 @@ def _maker(kind: type, keys: tuple[Any, ...]) -> Callable[[Sequence[Any]], Any]:
     if issubclass(kind, tuple):
         return lambda parts: kind(*parts)
     if issubclass(kind, Mapping):
-        return lambda parts: kind(zip(keys, parts, strict=True))  # type: ignore[call-arg]
+        return lambda parts: kind(zip(keys, parts, strict=True))
     return lambda parts: _make_object(kind, keys, parts)
 
 

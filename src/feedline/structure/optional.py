@@ -6,7 +6,7 @@ from typing import Any
 
 from feedline.errors import InvalidArgumentError
 from feedline.structure.spec import OptionalSpec, register_spec_of
-from feedline.structure.values import element_of, spec_of_element
+from feedline.structure.values import element_of, register_leaf, spec_of_element
 
 
 class Optional:
@@ -57,6 +57,11 @@ class Optional:
 
     def __repr__(self) -> str:
         return f"Optional({self._value!r})" if self._has_value else f"Optional.empty({self._spec!r})"
+
+
+@register_leaf
+def _leaf(value: Any) -> Any:
+    return value if isinstance(value, Optional) else None
 
 
 @register_spec_of

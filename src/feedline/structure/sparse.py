@@ -204,23 +204,17 @@ def reorder(sp_input: SparseTensor) -> SparseTensor:
 
 
 def rows(tensor: SparseTensor) -> list[SparseTensor]:
-    """The outer rows, each one rank lower. The indices may come in any order, which is kept inside a row.
+    """The outer rows, each one rank lower. As in TensorFlow the indices must be in order, and of rank 2 at least.
 
     >>> from feedline.structure.sparse import rows
     >>> rows(fl.SparseTensor([[1, 0]], [7], [2, 3]))[1]
     SparseTensor(indices=[[0]], values=[7], dense_shape=[3])
     """
-    if not tensor.rank:
-        raise InvalidArgumentError("a sparse tensor of rank 0 has no rows")
+    if tensor.rank < 2:
+        raise InvalidArgumentError(f"a sparse tensor of rank {tensor.rank} has no rows; its rank must be 2 or more")
+    tensor._check_places(ordered=True)
     indices, values = tensor._indices, tensor._values
-    row, count = indices[:, 0], int(tensor._dense_shape[0])
-    if len(row) and (row.min() < 0 or row.max() >= count):
-        tensor._check_places(ordered=False)
-    if (row[1:] < row[:-1]).any():
-        order = np.argsort(row, kind="stable")
-        indices, values = indices[order], values[order]
-        row = indices[:, 0]
-    limits = np.searchsorted(row, np.arange(count + 1)).tolist()
+    limits = np.searchsorted(indices[:, 0], np.arange(int(tensor._dense_shape[0]) + 1)).tolist()
     inner, shape = indices[:, 1:], tensor._dense_shape[1:]
     return [_make(inner[a:b], values[a:b], shape) for a, b in pairwise(limits)]
 

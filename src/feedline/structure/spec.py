@@ -311,6 +311,11 @@ class DatasetSpec(_Nested):
 
     >>> fl.Dataset.range(4).window(2).element_spec
     DatasetSpec(TensorSpec(shape=(), dtype=int64))
+
+    A batch of datasets has a `dataset_shape`.
+
+    >>> fl.Dataset.range(4).window(2).batch(2).element_spec
+    DatasetSpec(TensorSpec(shape=(), dtype=int64), (None,))
     """
 
     __slots__ = ("dataset_shape",)
@@ -318,6 +323,16 @@ class DatasetSpec(_Nested):
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
         super().__init__(element_spec)
         self.dataset_shape = TensorShape(dataset_shape)
+
+    def _fits(self, other: Any) -> bool:
+        return super()._fits(other) and self.dataset_shape.is_compatible_with(other.dataset_shape)
+
+    def _key(self) -> tuple[Any, ...]:
+        return *super()._key(), self.dataset_shape
+
+    def __repr__(self) -> str:
+        shape = "" if self.dataset_shape == () else f", {self.dataset_shape}"
+        return f"DatasetSpec({self.element_spec!r}{shape})"
 
 
 class IteratorSpec(_Nested):
@@ -364,7 +379,9 @@ def general_leaf(a: Any, b: Any) -> Any:
         return None
     if isinstance(a, _Nested):
         inner = general(a.element_spec, b.element_spec)
-        return None if inner is None else type(a)(inner)
+        if inner is None or not isinstance(a, DatasetSpec):
+            return None if inner is None else type(a)(inner)
+        return DatasetSpec(inner, a.dataset_shape.most_specific_compatible_shape(b.dataset_shape))
     if a.dtype != b.dtype:
         return None
     if isinstance(a, RaggedTensorSpec):
@@ -382,7 +399,7 @@ def general(a: Any, b: Any) -> Any:
     """The narrowest element spec that allows both, in the structure of `a`; None where structure or types differ."""
     left, tree = flatten(a)
     right, other = flatten(b)
-    order = tree.order_of(other)
+    order = tree.order_of(other, exact=True)
     if order is None:
         return None
     merged = [general_leaf(x, right[i]) for x, i in zip(left, order, strict=True)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 
 
 class DType:
@@ -171,17 +171,17 @@ def as_dtype(dtype: Any) -> DType:
     )
     if found is not None:
         return found
-    if dtype == "bfloat16":
+    if isinstance(dtype, str) and dtype == "bfloat16":
         return _bfloat16()
-    if dtype is None:
-        raise TypeError("None is no dtype; give for instance fl.float32")
+    if dtype is None or (hasattr(dtype, "dtype") and not isinstance(dtype, (type, np.dtype))):
+        raise InvalidTypeError(f"{dtype!r} is no dtype; give for instance fl.float32")
     name = getattr(dtype, "name", None)
     if isinstance(name, str) and not isinstance(dtype, np.dtype) and name in _BY_NAME:
         return _BY_NAME[name]  # tf.float32 and torch-like objects that carry a name
     try:
         given = np.dtype(dtype)
     except TypeError as e:
-        raise TypeError(f"cannot take {dtype!r} as a dtype; give for instance fl.float32 or np.float32") from e
+        raise InvalidTypeError(f"cannot take {dtype!r} as a dtype; give for instance fl.float32 or np.float32") from e
     if given.kind in "SU":
         return string
     found = _BY_DTYPE.get(given if given.isnative else given.newbyteorder("="))
@@ -193,7 +193,9 @@ def as_dtype(dtype: Any) -> DType:
         return DType(given.name, given)  # ml_dtypes' small floats
     if given.name.startswith(("float8", "int4", "uint4", "int2", "uint2", "float6", "float4")):
         return DType(given.name, given)
-    raise TypeError(f"dtype {given} has no counterpart in TensorFlow; convert the array first, for instance to float32")
+    raise InvalidTypeError(
+        f"dtype {given} has no counterpart in TensorFlow; convert the array first, for instance to float32"
+    )
 
 
 def supported(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.structure import types
+from feedline.structure.datasets import Datasets, Nested
 from feedline.structure.dense import dense, leaf_types
 from feedline.structure.nest import flatten
 from feedline.structure.ragged import RaggedTensor
@@ -53,7 +55,7 @@ def leaf_of(value: Any) -> Any:
         return _numpy_scalar(value)
     if isinstance(value, np.ndarray):
         return array_of(value)
-    if value is None or isinstance(value, (RaggedTensor, SparseTensor)):
+    if value is None or isinstance(value, (RaggedTensor, SparseTensor, Nested, Datasets)):
         return value
     if isinstance(value, bool):
         return np.bool_(value)
@@ -202,6 +204,8 @@ def _holds_arrays(items: Sequence[Any]) -> bool:
 def _stacked(items: list[Any]) -> Any:
     """An array from a list that holds arrays or NumPy scalars."""
     parts = [leaf_of(list(x) if isinstance(x, tuple) else x) for x in items]
+    if all(isinstance(p, Nested) for p in parts) or len({len(p) for p in parts if isinstance(p, Datasets)}) == 1:
+        return _side_by_side(parts)
     dtypes = {p.dtype for p, x in zip(parts, items, strict=True) if hasattr(p, "dtype") and hasattr(x, "dtype")}
     if any(not isinstance(p, (np.ndarray, np.generic)) for p in parts):
         odd = next(p for p in parts if not isinstance(p, (np.ndarray, np.generic)))
@@ -213,6 +217,17 @@ def _stacked(items: list[Any]) -> Any:
     if len({p.shape for p in parts}) > 1:
         raise _not_rectangular()
     return np.stack([np.asarray(p, *dtypes) for p in parts])
+
+
+def _side_by_side(parts: list[Any]) -> Datasets:
+    if len(set(map(type, parts))) == 1:
+        with suppress(TypeError):
+            made = Datasets(parts)
+            type_spec_from_value(made)
+            return made
+    raise InvalidTypeError(
+        "the datasets in a list must have elements of one structure and of the same types; use a tuple for others"
+    )
 
 
 def _not_rectangular() -> InvalidArgumentError:

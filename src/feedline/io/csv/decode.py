@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from feedline import kernels
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.csv.columns import Column, Table, columns_of, problem, table
 from feedline.io.parsing.culprit import about
 from feedline.structure.dense import strings_of
@@ -93,7 +93,9 @@ def _key(record_defaults: Any, *more: Any) -> Any:
 
 def one_byte(field_delim: Any, op: str) -> bytes:
     """A delimiter as the byte it must be."""
-    found = field_delim.encode() if isinstance(field_delim, str) else bytes(field_delim)
+    if not isinstance(field_delim, (str, bytes)):
+        raise InvalidTypeError(f"{op}: field_delim must be a single ASCII character, got {field_delim!r}")
+    found = field_delim.encode() if isinstance(field_delim, str) else field_delim
     if len(found) != 1:
         raise InvalidArgumentError(f"{op}: field_delim must be a single ASCII character, got {field_delim!r}")
     return found

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.compressed import MOST_INFLATED
 
 _NAMES = {None: "", "": "", "NONE": "", "AUTO": "", "GZIP": "GZIP", "SNAPPY": "SNAPPY"}
@@ -21,7 +21,8 @@ _SIZE = struct.Struct("<Q")
 def checked(compression: Any, op: str) -> str:
     """`compression` as "", "GZIP" or "SNAPPY". AUTO is none: reading then costs least."""
     if not isinstance(compression, (str, type(None))) or compression not in _NAMES:
-        raise InvalidArgumentError(
+        kind = InvalidArgumentError if isinstance(compression, str) else InvalidTypeError
+        raise kind(
             f'{op}: compression must be "GZIP", "SNAPPY", "AUTO" or "NONE" or None for none, got {compression!r}'
         )
     return _NAMES[compression]

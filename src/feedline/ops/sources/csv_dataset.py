@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
+
+import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.csv.columns import columns_of
@@ -12,7 +15,7 @@ from feedline.io.csv.records import CsvReader, Format
 from feedline.io.reader import Reader
 from feedline.io.stream import checked_compression
 from feedline.ops.sources.files import Files, names_plan, optional_integer
-from feedline.plan.arguments import boolean, integer
+from feedline.plan.arguments import boolean, integer, text
 from feedline.plan.face import Face
 from feedline.plan.node import node
 from feedline.structure.spec import TensorSpec
@@ -77,7 +80,7 @@ def csv_dataset(
         boolean(header, "header", OP),
         one_byte(field_delim, OP),
         boolean(use_quote_delim, "use_quote_delim", OP),
-        na_value.encode() if isinstance(na_value, str) else na_value,
+        os.fsencode(text(na_value, "na_value", OP)),
         _numbers(select_cols, "select_cols"),
         _numbers(exclude_cols, "exclude_cols"),
     )
@@ -97,7 +100,9 @@ def csv_dataset(
 
 
 def _numbers(columns: Sequence[int] | None, name: str) -> tuple[int, ...]:
-    numbers = tuple(integer(c, name, OP) for c in columns or ())
+    if columns is not None and not isinstance(columns, (list, tuple, range, np.ndarray)):
+        raise InvalidTypeError(f"{OP}: {name} must be a list of numbers, got {columns!r}")
+    numbers = tuple(integer(c, name, OP) for c in (() if columns is None else np.atleast_1d(columns).tolist()))
     if list(numbers) != sorted(set(numbers)) or (numbers and numbers[0] < 0):
         raise InvalidArgumentError(f"{OP}: {name} must be increasing and not negative, got {list(numbers)}")
     return numbers

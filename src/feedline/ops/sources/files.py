@@ -17,7 +17,7 @@ from feedline.errors import (
 from feedline.io.files import as_paths
 from feedline.io.places import Expected
 from feedline.io.reader import Place, Read, Reader
-from feedline.plan.arguments import AUTOTUNE, integer
+from feedline.plan.arguments import AUTOTUNE, integer, text
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dealing import begun_of
 from feedline.plan.face import Face, in_memory
@@ -135,6 +135,12 @@ class Files(Node, OpensFiles):
             if rows is not None or error is not None:
                 return rows or EMPTY, Reading(tuple(slots), turn, named_all, error, begun)
 
+    def _no_name(self, name: Any) -> InvalidTypeError:
+        return InvalidTypeError(
+            f"{self.op} at step {self.position}: a dataset of filenames must have strings as its elements, got "
+            f"{type(name).__name__}"
+        )
+
     def _begun_early(self, current: Slot | None, pull: Pull) -> tuple[tuple[Slot, ...], bool]:
         """The next file, which a thread begins to decompress while the current one is read; and whether there is no
         next one.
@@ -145,6 +151,8 @@ class Files(Node, OpensFiles):
         if named is None or not named.n:
             return (), named is None
         name = named.rows()[0]
+        if not isinstance(name, bytes):  # told when its turn comes
+            return ((name, 0, 0, None),), False
         try:
             reader = self.open_file(name)
         except OpError:  # told when its turn comes
@@ -196,6 +204,8 @@ class Files(Node, OpensFiles):
             return Read(None)
         if reader is None or isinstance(reader, Expected):
             try:
+                if not isinstance(name, bytes):
+                    raise self._no_name(name)
                 reader = self.open_file(name)
             except (NotFoundError, PermissionDeniedError) as e:
                 # TensorFlow tries again at the next turn, for ever; a dataset that ignores errors would never end.
@@ -290,6 +300,11 @@ def parallel_reads(value: Any, op: str) -> int:
     if n <= 0:
         raise InvalidArgumentError(f"{op}: num_parallel_reads must be greater than zero, or AUTOTUNE, got {n}")
     return n
+
+
+def compression(value: Any, op: str) -> str | None:
+    """`compression_type`: a name, or None for none. Whether there is such a compression shows when a file is opened."""
+    return None if value is None else text(value, "compression_type", op)
 
 
 def optional_integer(value: Any, name: str, op: str) -> int | None:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from feedline.io.fixed import FixedLengthReader
 from feedline.io.reader import Reader
-from feedline.ops.sources.files import Files, names_plan, optional_integer, parallel_reads
+from feedline.ops.sources.files import Files, compression, names_plan, optional_integer, parallel_reads
 from feedline.plan.arguments import integer
 from feedline.plan.face import Face
 from feedline.plan.node import node
@@ -64,5 +64,5 @@ def fixed_length_record_dataset(
         optional_integer(header_bytes, "header_bytes", op) or 0,
         optional_integer(footer_bytes, "footer_bytes", op) or 0,
         optional_integer(buffer_size, "buffer_size", op),
-        compression_type,
+        compression(compression_type, "FixedLengthRecordDataset"),
     )

@@ -9,6 +9,7 @@ from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.plan.face import dataset
 from feedline.plan.node import node
 from feedline.structure.block import Block, Objects
+from feedline.structure.nest import same_tuples
 
 
 @node
@@ -37,6 +38,10 @@ def from_list(elements: list[Any], name: str | None = None) -> Any:
         block = Block.of_elements(elements)
     except TypeError as e:
         raise InvalidTypeError(f"from_list: an item differs in structure from the first: {e}") from None
+    first = type(elements[0])
+    if issubclass(first, tuple) and not all(same_tuples(type(e), first) for e in elements):
+        odd = next(type(e) for e in elements if not same_tuples(type(e), first))
+        raise InvalidTypeError(f"from_list: an item is a {odd.__name__} and the first a {first.__name__}")
     for column, path in zip(block.columns, block.tree.paths(), strict=True):
         if isinstance(column, Objects) and column.spec is None and any(item is not None for item in column.items):
             kinds = ", ".join(dict.fromkeys(map(_kind, column.items)))

@@ -12,7 +12,18 @@ from feedline.ops.sources.indexed import Indexed
 from feedline.plan.face import dataset, register_in_memory
 from feedline.plan.node import node
 from feedline.structure import ragged, sparse
-from feedline.structure.block import Array, Block, Column, Objects, freeze, object_array, read_only, take_rows
+from feedline.structure.block import (
+    Array,
+    Block,
+    Column,
+    Objects,
+    freeze,
+    merged_spec,
+    object_array,
+    read_only,
+    take_rows,
+)
+from feedline.structure.datasets import Datasets
 from feedline.structure.memory import PAGE
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.ragged import RaggedTensor
@@ -102,6 +113,8 @@ def _column(value: Any, path: str) -> Column:
         return freeze(Objects(ragged.rows(leaf), spec))
     if isinstance(leaf, SparseTensor):
         return Objects(sparse.rows(leaf), SparseTensorSpec(leaf.shape[1:], leaf.dtype))
+    if isinstance(leaf, Datasets):
+        return Objects(list(leaf), merged_spec(list(leaf)))
     if not isinstance(leaf, np.ndarray) or leaf.ndim == 0:
         what = "a scalar" if isinstance(leaf, (np.generic, bytes)) else f"a {type(leaf).__name__}"
         raise InvalidArgumentError(

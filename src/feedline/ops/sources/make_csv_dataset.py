@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import os
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from feedline.errors import InvalidArgumentError
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.csv.columns import Column, columns_of
 from feedline.io.csv.decode import one_byte
 from feedline.io.csv.inference import Dialect, column_types
@@ -21,8 +26,8 @@ from feedline.ops.repeat import repeat
 from feedline.ops.shuffle import shuffle as shuffle_
 from feedline.ops.sources.csv_dataset import CsvRecords
 from feedline.ops.sources.files import parallel_reads
-from feedline.plan.arguments import AUTOTUNE
-from feedline.plan.face import dataset, in_memory
+from feedline.plan.arguments import AUTOTUNE, boolean, text
+from feedline.plan.face import Face, dataset, in_memory
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF
 
@@ -71,12 +76,18 @@ def make_csv_dataset(
     """
     files = _files(file_pattern)
     compression = checked_compression(compression_type)
+    delimiter, na, code = one_byte(field_delim, OP), text(na_value, "na_value", OP), text(encoding, "encoding", OP)
+    head, quotes = boolean(header, "header", OP), boolean(use_quote_delim, "use_quote_delim", OP)
+    looked_at = _rows(num_rows_for_inference)
     names = dataset(in_memory(Block([files], len(files), LEAF)))
     if shuffle:
         names = shuffle_(names, len(files), shuffle_seed)
 
-    dialect = Dialect(field_delim, use_quote_delim, compression, encoding)
-    columns = list(column_names) if column_names is not None else _header_names(files.tolist(), header, dialect)
+    dialect = Dialect(delimiter.decode("latin-1"), quotes, compression, code)
+    columns = list(column_names) if column_names is not None else _header_names(files.tolist(), head, dialect)
+    odd = next((c for c in columns if isinstance(c, Face)), None)
+    if odd is not None or isinstance(column_names, Face):
+        raise InvalidTypeError(f"{OP}: column_names must be a list of strings, got {column_names!r}")
     if len(set(columns)) != len(columns):
         twice = sorted({c for c in columns if columns.count(c) > 1})
         raise InvalidArgumentError(f"{OP}: the column names {twice} are there more than once; give column_names")
@@ -85,9 +96,7 @@ def make_csv_dataset(
     if column_defaults is not None:
         defaults = columns_of(column_defaults, OP, dtypes_allowed=True)
     else:
-        defaults = column_types(
-            files.tolist(), dialect, len(columns), header, na_value, num_rows_for_inference, selected, OP
-        )
+        defaults = column_types(files.tolist(), dialect, len(columns), head, na, looked_at, selected, OP)
     if select_columns is not None and len(defaults) != len(selected):
         raise InvalidArgumentError(
             f"{OP}: column_defaults and select_columns must be of one length, got {len(defaults)} and {len(selected)}"
@@ -97,8 +106,7 @@ def make_csv_dataset(
         raise InvalidArgumentError(f"{OP}: label_name must be one of the columns {kept}, got {label_name!r}")
 
     select = () if select_columns is None else tuple(selected)
-    delimiter, na = one_byte(field_delim, OP), na_value.encode() if isinstance(na_value, str) else na_value
-    form = Format(tuple(defaults), header, delimiter, use_quote_delim, na, select)
+    form = Format(tuple(defaults), head, delimiter, quotes, os.fsencode(na), select)
     cycle = parallel_reads(num_parallel_reads, OP)
     rows = dataset(CsvRecords(names._plan, cycle, form, compression, None, ignore_errors))
     if shuffle:
@@ -128,11 +136,15 @@ def _header_names(files: list[bytes], header: bool, dialect: Dialect) -> list[st
 def _selected(select: Sequence[Any], columns: list[str]) -> list[int]:
     """Names and numbers of columns as numbers, in the order of the file."""
     numbers = []
+    if isinstance(select, Face):
+        raise InvalidTypeError(f"{OP}: select_columns must be a list of names or numbers, got {select!r}")
     for which in select:
         if isinstance(which, str):
             if which not in columns:
                 raise InvalidArgumentError(f"{OP}: select_columns must be among the columns {columns}, got {which!r}")
             numbers.append(columns.index(which))
+        elif not isinstance(which, (int, np.integer)):
+            raise InvalidTypeError(f"{OP}: select_columns must be names or numbers of columns, got {which!r}")
         elif 0 <= which < len(columns):
             numbers.append(int(which))
         else:
@@ -140,6 +152,15 @@ def _selected(select: Sequence[Any], columns: list[str]) -> list[int]:
     if len(set(numbers)) != len(numbers):
         raise InvalidArgumentError(f"{OP}: select_columns names a column twice: {list(select)}")
     return sorted(numbers)
+
+
+def _rows(value: Any) -> int | None:
+    """`num_rows_for_inference`: None for all records."""
+    if value is None:
+        return None
+    if not isinstance(value, (int, float, np.number)):
+        raise InvalidTypeError(f"{OP}: num_rows_for_inference must be an integer or None, got {value!r}")
+    return min(max(0, math.ceil(value)), sys.maxsize)
 
 
 def _pattern(names: list[str], label: str | None) -> Any:

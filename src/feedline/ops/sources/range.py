@@ -9,7 +9,7 @@ import numpy as np
 from feedline.errors import InvalidArgumentError
 from feedline.ops.sources.indexed import Indexed
 from feedline.plan.arguments import integer
-from feedline.plan.face import dataset
+from feedline.plan.face import dataset, register_recipe
 from feedline.plan.node import node
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import LEAF
@@ -54,8 +54,15 @@ class Range(Indexed):
                 del shown["start"]
         return shown if self.dtype == np.int64 else shown | {"output_type": self.dtype}
 
+    def recipe(self) -> tuple[Any, ...]:
+        """What the node is made from again where it waits in a checkpoint, as a part of an element."""
+        return self.start, self.stop, self.by, as_dtype(self.dtype).name
+
     def _cast(self, values: Array) -> Array:
         return values if self.dtype == np.int64 else values.astype(self.dtype)
+
+
+register_recipe(Range.op, lambda start, stop, by, dtype: Range(start, stop, by, as_dtype(dtype).dtype))
 
 
 def range_(*args: Any, output_type: Any = int64, name: str | None = None) -> Any:

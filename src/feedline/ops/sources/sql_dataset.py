@@ -8,8 +8,9 @@ from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError, UnimplementedError
-from feedline.io.files import system_path
+from feedline.io.files import as_path, system_path
 from feedline.io.sql import TYPES, SqlReader
+from feedline.plan.arguments import text
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import Face
 from feedline.plan.node import EMPTY, Node, node
@@ -96,9 +97,11 @@ def sql_dataset(self: Face[Any], driver_name: str, data_source_name: str, query:
     `driver_name` must be "sqlite" and `data_source_name` the file. `output_types` has a type per column, in order; the
     values of a dict belong to the columns in the order of its sorted keys. Values are cast as SQLite does.
     """
-    if driver_name != "sqlite":
+    driver, source = text(driver_name, "driver_name", "SqlDataset"), as_path(data_source_name)
+    asked = text(query, "query", "SqlDataset")
+    if driver != "sqlite":
         raise InvalidArgumentError(f'SqlDataset: driver_name must be "sqlite", got {driver_name!r}')
-    if system_path(os.fsencode(data_source_name)) is None:
+    if system_path(source) is None:
         raise UnimplementedError(
             f"SqlDataset: {data_source_name} is not on this machine, and SQLite reads files that are; copy it here "
             "first, with fl.io.gfile.copy"
@@ -111,7 +114,7 @@ def sql_dataset(self: Face[Any], driver_name: str, data_source_name: str, query:
             raise InvalidArgumentError(f"SqlDataset: output_types must be among {names}, got {dtype.name}")
     columns = tuple(_numbered(tree, count()))
     by_column = tuple(dtype for _, dtype in sorted(zip(columns, dtypes, strict=True), key=lambda pair: pair[0]))
-    self._plan = Sql(str(data_source_name), str(query), by_column, columns, tree)
+    self._plan = Sql(os.fsdecode(source), asked, by_column, columns, tree)
 
 
 def _numbered(tree: Tree, numbers: Iterator[int]) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from feedline.io.reader import Reader
 from feedline.io.text import TextLineReader
-from feedline.ops.sources.files import Files, names_plan, optional_integer, parallel_reads
+from feedline.ops.sources.files import Files, compression, names_plan, optional_integer, parallel_reads
 from feedline.plan.face import Face
 from feedline.plan.node import node
 
@@ -50,4 +50,4 @@ def text_line_dataset(
     names = names_plan(filenames, "TextLineDataset")
     size = optional_integer(buffer_size, "buffer_size", "TextLineDataset")
     cycle = parallel_reads(num_parallel_reads, "TextLineDataset")
-    self._plan = TextLines(names, cycle, compression_type, size)
+    self._plan = TextLines(names, cycle, compression(compression_type, "TextLineDataset"), size)

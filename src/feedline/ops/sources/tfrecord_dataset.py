@@ -14,7 +14,16 @@ from feedline.io.reader import Read, Reader
 from feedline.io.stream import AUTO
 from feedline.io.tfrecord.reader import Corruption, TFRecordReader
 from feedline.io.tfrecord.records import RecordFiles
-from feedline.ops.sources.files import Files, Reading, Slot, in_order, names_plan, optional_integer, parallel_reads
+from feedline.ops.sources.files import (
+    Files,
+    Reading,
+    Slot,
+    compression,
+    in_order,
+    names_plan,
+    optional_integer,
+    parallel_reads,
+)
 from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.turns import Turns
 from feedline.plan.cardinality import UNKNOWN
@@ -229,4 +238,5 @@ def tfrecord_dataset(
         raise InvalidArgumentError(
             f'TFRecordDataset: on_corrupt must be "raise", "skip" or a function, got {on_corrupt!r}'
         )
-    self._plan = TFRecords(names, cycle, compression_type, size, on_corrupt)
+    kind = compression(compression_type, "TFRecordDataset")
+    self._plan = TFRecords(names, cycle, kind, size, on_corrupt)

@@ -72,9 +72,9 @@ def test_values_inside_functions_are_values(session: v1.Session):
 
 def test_sparse_slices(session: v1.Session):
     rows = fl.SparseTensor([[0, 0], [1, 2]], [1, 2], [2, 4])
-    row = v1.data.Dataset.from_sparse_tensor_slices(rows).make_one_shot_iterator().get_next()
-    assert (row.dtype, row.shape) == (fl.int32, [4])
-    assert session.run(row).values.tolist() == [1]
+    indices, values, shape = v1.data.Dataset.from_sparse_tensor_slices(rows).make_one_shot_iterator().get_next()
+    assert (values.dtype, values.shape) == (fl.int32, [None])
+    assert [x.tolist() for x in session.run([indices, values, shape])] == [[[0]], [1], [4]]
 
 
 def test_legacy_functions():

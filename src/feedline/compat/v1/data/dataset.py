@@ -12,6 +12,7 @@ from feedline.compat.v1.graph import get_default_graph, inside_function, with_se
 from feedline.compat.v1.symbolic import Call, Symbolic, Values
 from feedline.compat.v1.tensor import Operation, Tensor
 from feedline.data.dataset import Dataset as _Dataset
+from feedline.ops.sources.from_sparse_tensor_slices import from_sparse_tensor_slices
 from feedline.plan.face import Face
 from feedline.plan.node import Node
 from feedline.structure.nest import map_structure
@@ -94,17 +95,6 @@ class Dataset(_Dataset[T_co], Symbolic):
         """
         with get_default_graph()._building():
             return v1_dataset(super().apply(transformation_func))
-
-    @staticmethod
-    def from_sparse_tensor_slices(sparse_tensor: Any) -> Any:
-        """A dataset of the rows of a sparse tensor, which are sparse tensors. `from_tensor_slices` does that, too.
-
-        >>> from feedline.compat import v1
-        >>> rows = fl.SparseTensor([[0, 0], [1, 2]], [1, 2], [2, 4])
-        >>> v1.data.Dataset.from_sparse_tensor_slices(rows).element_spec
-        SparseTensorSpec(shape=(4,), dtype=int32)
-        """
-        return Dataset.from_tensor_slices(sparse_tensor)
 
     def map_with_legacy_function(
         self,
@@ -196,6 +186,8 @@ def _making_datasets(method: Callable[..., Any]) -> Callable[..., Any]:
 
     return call
 
+
+Dataset.from_sparse_tensor_slices = staticmethod(in_graph(from_sparse_tensor_slices))  # type: ignore[attr-defined]
 
 _VALUES = {"cardinality", "get_single_element", "reduce", "save"}
 _MAKE_DATASETS = {"flat_map", "group_by_window", "interleave"}
