@@ -206,8 +206,11 @@ def _encode_spec(spec: Any) -> Any:
     if not isinstance(spec, (DatasetSpec, OptionalSpec)):
         return form.spec_described(spec)
     leaves, tree = flatten(spec.element_spec)
-    kind = "dataset" if isinstance(spec, DatasetSpec) else "optional"
-    return {kind: [_encode_tree(tree), [_encode_spec(leaf) for leaf in leaves]]}
+    inside = [_encode_tree(tree), [_encode_spec(leaf) for leaf in leaves]]
+    if isinstance(spec, OptionalSpec):
+        return {"optional": inside}
+    dims = spec.dataset_shape.dims
+    return {"dataset": [*inside, None if dims is None else list(dims)]}
 
 
 def _encode_tree(tree: Tree) -> Any:
@@ -364,9 +367,9 @@ class Decoder:
     def _spec(self, value: Any, node: Node, run: Run) -> Any:
         if not isinstance(value, dict):
             return form.spec_again(value)
-        ((kind, (tree, leaves)),) = value.items()
+        ((kind, (tree, leaves, *shape)),) = value.items()
         element_spec = self._tree(tree, node, run).unflatten([self._spec(leaf, node, run) for leaf in leaves])
-        return DatasetSpec(element_spec) if kind == "dataset" else OptionalSpec(element_spec)
+        return DatasetSpec(element_spec, *shape) if kind == "dataset" else OptionalSpec(element_spec)
 
     def _tree(self, value: Any, node: Node, run: Run) -> Tree:
         if value is None:
