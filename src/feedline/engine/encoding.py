@@ -393,8 +393,8 @@ def _class_of(name: str) -> type:
     # Nothing but what elements are made of: putting an element together calls the class.
     fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
     ours = module in _STRUCTURES or module.partition(".")[0] not in sys.stdlib_module_names
-    known = isinstance(found, type) and (fields or takes_itself_apart(found) or issubclass(found, (tuple, Mapping)))
-    if not ours or not known:
+    own = isinstance(found, type) and takes_itself_apart(found)
+    if not ours or not isinstance(found, type) or not (fields or own or issubclass(found, (tuple, Mapping))):
         raise FailedPreconditionError(
             f"the iterator state needs the class {name}, which is not imported here, or no structure"
         )
