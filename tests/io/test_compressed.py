@@ -7,14 +7,17 @@ import io
 import sys
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import zstandard
 
+import feedline as fl
 from feedline.io import compressed
 from feedline.io.compressed import DECODERS, OUTPUT, Damaged, likely
+from feedline.io.tfrecord.framing import frame
 
 _rng = np.random.default_rng(0)
 DATA = np.repeat(_rng.integers(0, 99, 400, np.uint8), _rng.integers(1, 9, 400)).tobytes()
@@ -205,3 +208,50 @@ def test_zstd_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ImportError, match=r"pip install 'feedline\[zstd\]'"):
         DECODERS["ZSTD"](Memory(b""))
+
+
+FLUSHES = {"sync": zlib.Z_SYNC_FLUSH, "full": zlib.Z_FULL_FLUSH, "partial": zlib.Z_PARTIAL_FLUSH}
+
+
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+@pytest.mark.parametrize("flush", FLUSHES)
+def test_a_file_that_was_flushed_and_not_closed_ends_there(tmp_path: Path, kind: str, flush: str) -> None:
+    """TensorFlow's writer leaves a partial flush behind, feedline's a sync flush. A cut anywhere else is damage."""
+    random = np.random.default_rng(1)
+    path = str(tmp_path / "file")
+    for records in ([b"A" * 50, b"B" * 50, b"C" * 50], [random.bytes(200) for _ in range(3)]):
+        deflate = zlib.compressobj(6, zlib.DEFLATED, 31 if kind == "GZIP" else 15)
+        data, ends = b"", []
+        for record in records:
+            data += deflate.compress(frame(record)) + deflate.flush(FLUSHES[flush])
+            ends.append(len(data))
+        data += deflate.flush()
+        for size in range(1, len(data)):
+            (tmp_path / "file").write_bytes(data[:size])
+            got: list[bytes] = []
+            lost = False
+            try:
+                got.extend(fl.TFRecordDataset(path, kind))
+            except fl.errors.DataLossError:
+                lost = True
+            assert got == records[: len(got)]
+            assert not lost or size not in ends
+            # The byte after a partial flush may look like the end of another one.
+            assert lost or size - ends[len(got) - 1] in ((0, 1) if flush == "partial" else (0,)), size
+
+
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+def test_a_large_file_that_was_flushed_and_not_closed(tmp_path: Path, kind: str) -> None:
+    random = np.random.default_rng(2)
+    records = [bytes(1 << 20), random.bytes(600_000), b"x" * 3_000_000]
+    writer = fl.io.TFRecordWriter(str(tmp_path / "file"), kind)
+    for record in records:
+        writer.write(record)
+    writer.flush()
+    assert list(fl.TFRecordDataset(str(tmp_path / "file"), kind)) == records
+    whole = (tmp_path / "file").read_bytes()
+    writer.write(b"more")
+    writer.close()
+    (tmp_path / "cut").write_bytes(whole[:-1])
+    with pytest.raises(fl.errors.DataLossError, match="it is cut"):
+        list(fl.TFRecordDataset(str(tmp_path / "cut"), kind))

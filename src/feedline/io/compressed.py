@@ -28,6 +28,9 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_BLOCK = 1 << 17
 
+_EMPTY_BLOCK, _LAST_BLOCK = 0b010, 0b011
+"""Empty blocks of fixed codes: the first of their ten bits, from the lowest on, says whether it is the last one."""
+
 MOST_INFLATED = 1032
 """No byte of a deflate stream stands for more than so many."""
 MOST = {"GZIP": MOST_INFLATED, "ZLIB": MOST_INFLATED, "ZSTD": _ZSTD_BLOCK // 4}
@@ -61,6 +64,7 @@ class Decoder:
         self.raw_file = raw
         self._pending: bytes | memoryview = b""
         self._problem = ""
+        self._tail = b""  # the last bytes of input so far
 
     def read(self, size: int) -> bytes:
         """At least one byte and at most `size`; none at the end."""
@@ -83,6 +87,7 @@ class Decoder:
             if not more:
                 break
             data += more
+        self._tail = (self._tail + data[-4:])[-4:]
         return data
 
     def _exactly(self, size: int) -> bytes:
@@ -151,6 +156,8 @@ class Deflated(Decoder):
             if not self._full:  # else it may hold back output, and gives that first
                 more, self._pending = self._pending or self._input(), b""
                 if not more:
+                    if self._ends_here():
+                        return b""
                     raise Damaged("it is cut")
             piece: bytes = inflate.decompress(more, OUTPUT)
             self._full = len(piece) == OUTPUT
@@ -197,6 +204,32 @@ class Deflated(Decoder):
             self._finish()
         return bytes(out)
 
+    def _ends_here(self) -> bool:
+        """True at the end of a file whose writer was flushed and not closed: it ends with an empty block. If that is
+        one, the stream is complete with a last block in its place, and only then.
+        """
+        at = _empty_block(self._tail)
+        if at is None or not self.raw_file.seekable:
+            return False
+        end, size, inflate = self.raw_file.tell(), 0, zlib.decompressobj(-zlib.MAX_WBITS)
+        self.raw_file.seek(self._began)
+        left = end - self._began - 2
+        before = int.from_bytes(self._tail[-2:], "little") & (1 << at) - 1
+        try:
+            while left > 0 and (data := self.raw_file.read(min(left, INPUT))):
+                left -= len(data)
+                while data:
+                    size += len(inflate.decompress(data, OUTPUT))
+                    data = inflate.unconsumed_tail
+            as_it_is = inflate.copy()
+            as_it_is.decompress((before | _EMPTY_BLOCK << at).to_bytes(4, "little"))
+            size += len(inflate.decompress((before | _LAST_BLOCK << at).to_bytes(4, "little")))
+            return size == self._size and inflate.eof and not as_it_is.eof
+        except zlib.error:
+            return False
+        finally:
+            self.raw_file.seek(end)
+
     def _start(self) -> None:
         """Reads what is before the data."""
         raise TypeError(f"{type(self).__name__} has no header")
@@ -207,6 +240,19 @@ class Deflated(Decoder):
 
     def _finish(self) -> None:
         """Compares what is after the data."""
+
+
+def _empty_block(tail: bytes) -> int | None:
+    """The bit, of the last 16, where a block begins in place of the empty one that zlib writes where it is flushed;
+    None where there is no such block.
+
+    A full or sync flush ends with a stored block; what comes after it begins with the next byte. A partial flush ends
+    with a block of fixed codes, the bits 0, 1, 0 and seven zeros, of which up to seven are kept for the next byte.
+    """
+    if tail == b"\0\0\xff\xff":
+        return 16
+    one = int.from_bytes(tail[-2:], "little").bit_length() - 1
+    return one - 1 if len(tail) > 1 and 7 <= one <= 14 and not tail[-2] + 256 * tail[-1] >> (one - 1) & 1 else None
 
 
 class Gzip(Deflated):
