@@ -1,4 +1,4 @@
-// Images scaled by bilinear interpolation.
+// Images scaled by bilinear interpolation, and by weighted sums of pixels along one axis.
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -191,10 +191,78 @@ nb::object resize_bilinear(Images images, int64_t height, int64_t width) {
   return result;
 }
 
+FEEDLINE_WIDE void times(const float* row, float weight, size_t n, float* out) {
+  for (size_t i = 0; i < n; ++i) out[i] = row[i] * weight;
+}
+
+FEEDLINE_WIDE void plus(const float* row, float weight, size_t n, float* out) {
+  for (size_t i = 0; i < n; ++i) out[i] += row[i] * weight;
+}
+
+using Lines = nb::ndarray<nb::ro, float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+// Row o of each output is the sum of counts[o] input rows from starts[o] on, each times its weight, added in their
+// order: the order decides the last bits.
+nb::object weighted_sums(Lines data, Vector<const int64_t> starts, Vector<const int64_t> counts,
+                         Matrix<const float> weights) {
+  const size_t many = data.shape(0), rows = data.shape(1), n = data.shape(2);
+  const size_t out_rows = starts.shape(0), taps = weights.shape(1);
+  if (counts.shape(0) != out_rows || weights.shape(0) != out_rows)
+    throw std::invalid_argument("starts, counts and weights must have one entry per output row");
+  for (size_t o = 0; o < out_rows; ++o) {
+    const int64_t start = starts.data()[o], count = counts.data()[o];
+    if (start < 0 || count < 0 || static_cast<uint64_t>(count) > taps || static_cast<uint64_t>(start) > rows ||
+        static_cast<uint64_t>(count) > rows - static_cast<uint64_t>(start))
+      throw std::invalid_argument("a span lies outside of the rows");
+  }
+  nb::object result = empty(nb::make_tuple(many, out_rows, n), nb::str("float32"));
+  const Bytes out(result, true);
+  float* at = reinterpret_cast<float*>(out.data());
+  nb::gil_scoped_release release;
+  for (size_t i = 0; i < many; ++i) {
+    const float* image = data.data() + i * rows * n;
+    for (size_t o = 0; o < out_rows; ++o, at += n) {
+      const float *row = image + static_cast<size_t>(starts.data()[o]) * n, *weight = weights.data() + o * taps;
+      const size_t count = static_cast<size_t>(counts.data()[o]);
+      if (count == 0) std::memset(at, 0, n * sizeof(float));
+      if (n < 8) {  // a pixel: a call for each would cost more than the sum
+        for (size_t t = 0; t < count; ++t)
+          for (size_t c = 0; c < n; ++c) at[c] = t ? at[c] + row[t * n + c] * weight[t] : row[c] * weight[0];
+        continue;
+      }
+      if (count) times(row, weight[0], n, at);
+      for (size_t t = 1; t < count; ++t) plus(row + t * n, weight[t], n, at);
+    }
+  }
+  return result;
+}
+
+// The sine is that of the C library in single precision: its last bits are those that TensorFlow gets.
+nb::object lanczos(Matrix<const float> places, float radius) {
+  const size_t n = places.shape(0) * places.shape(1);
+  nb::object result = empty(nb::make_tuple(places.shape(0), places.shape(1)), nb::str("float32"));
+  const Bytes out(result, true);
+  float* at = reinterpret_cast<float*>(out.data());
+  const float pi = 3.14159265359f;
+  for (size_t i = 0; i < n; ++i) {
+    const float x = places.data()[i];
+    if (x > radius)
+      at[i] = 0;
+    else if (x <= 1e-3f)
+      at[i] = 1;
+    else
+      at[i] = radius * std::sin(pi * x) * std::sin(pi * x / radius) / (pi * pi * x * x);
+  }
+  return result;
+}
+
 }  // namespace
 
 void register_resize(nb::module_& m) {
   using namespace nb::literals;
+  m.def("lanczos", &lanczos, "places"_a.noconvert(), "radius"_a);
+  m.def("weighted_sums", &weighted_sums, "data"_a.noconvert(), "starts"_a.noconvert(), "counts"_a.noconvert(),
+        "weights"_a.noconvert());
   m.def("resize_bilinear", &resize_bilinear, "images"_a.noconvert(), "height"_a, "width"_a);
 }
 

@@ -26,6 +26,29 @@ def test_resize_bilinear(dtype: Any, channels: int, height: int, width: int) -> 
         assert np.array_equal(got[0], reference.resize_bilinear(images[0], *size)), size
 
 
+def test_weighted_sums() -> None:
+    for values in (1, 3, 40):
+        data = RANDOM.random((2, 9, values)).astype(np.float32)
+        starts, counts = np.array([0, 3, 8, 9, 2]), np.array([4, 1, 1, 0, 7])
+        weights = RANDOM.random((5, 7)).astype(np.float32)
+        got = kernels.weighted_sums(data, starts, counts, weights)
+        assert np.array_equal(got, reference.weighted_sums(data, starts, counts, weights))
+
+
+@pytest.mark.parametrize("kernel", [kernels.weighted_sums, reference.weighted_sums])
+@pytest.mark.parametrize(("start", "count"), [(-1, 1), (0, 3), (2, 2), (3, 1), (0, -1), (1 << 62, 1 << 62)])
+def test_weighted_sums_refuses_spans_outside(kernel: Any, start: int, count: int) -> None:
+    data, weights = np.zeros((1, 3, 1), np.float32), np.zeros((1, 2), np.float32)
+    with pytest.raises(ValueError):
+        kernel(data, np.array([start]), np.array([count]), weights)
+
+
+def test_lanczos() -> None:
+    places = RANDOM.random((20, 30)).astype(np.float32) * 6
+    for radius in (3, 5):
+        assert kernels.lanczos(places, radius) == pytest.approx(reference.lanczos(places, radius), abs=1e-6)
+
+
 def test_resize_keeps_what_is_no_number() -> None:
     images = np.array([np.nan, 1, np.inf, 2], np.float32).reshape(1, 2, 2, 1)
     with np.errstate(invalid="ignore"):

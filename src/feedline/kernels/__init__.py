@@ -31,7 +31,7 @@ if TYPE_CHECKING or not NATIVE:
     )
     from feedline.kernels.reference_csv import csv_records, csv_strings, line_offsets
     from feedline.kernels.reference_example import framed_examples, parse_sequences
-    from feedline.kernels.reference_image import gif_pixels, png_rows, resize_bilinear
+    from feedline.kernels.reference_image import gif_pixels, lanczos, png_rows, resize_bilinear, weighted_sums
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
     from feedline.kernels.reference_strings import strings_from_rows, strings_in_turns, strings_to_rows
     from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large, tfrecord_to_rows
@@ -45,6 +45,7 @@ else:
         framed_examples,
         gather_rows,
         gif_pixels,
+        lanczos,
         line_offsets,
         parse_examples,
         parse_sequences,
@@ -64,6 +65,7 @@ else:
         tfrecord_large,
         tfrecord_lengths,
         tfrecord_to_rows,
+        weighted_sums,
     )
 
 # glibc's allocator hands large arrays back to the system as soon as they are freed, and the next image or batch pays
@@ -86,6 +88,7 @@ __all__ = [
     "framed_examples",
     "gather_rows",
     "gif_pixels",
+    "lanczos",
     "line_offsets",
     "parse_examples",
     "parse_sequences",
@@ -105,4 +108,5 @@ __all__ = [
     "tfrecord_large",
     "tfrecord_lengths",
     "tfrecord_to_rows",
+    "weighted_sums",
 ]

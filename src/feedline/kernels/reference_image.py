@@ -39,6 +39,44 @@ def resize_bilinear(images: NDArray[Any], height: int, width: int) -> Float32:
     return mixed
 
 
+def weighted_sums(data: Float32, starts: NDArray[np.int64], counts: NDArray[np.int64], weights: Float32) -> Float32:
+    """Sums of neighbouring rows: row o of the result is the sum of `counts[o]` rows of `data` [n, rows, values] from
+    `starts[o]` on, each times its weight in `weights` [out, taps], added in their order in single precision.
+
+    >>> rows = np.array([[[1], [2], [4]]], np.float32)
+    >>> half = np.full((2, 2), 0.5, np.float32)
+    >>> fl.kernels.weighted_sums(rows, np.array([0, 1]), np.array([2, 2]), half).ravel()
+    array([1.5, 3. ], dtype=float32)
+    """
+    if data.dtype != np.float32 or data.ndim != 3 or not data.flags.c_contiguous:
+        raise TypeError("data must be a C-contiguous array of float32 with 3 dimensions")
+    if not len(starts) == len(counts) == len(weights):
+        raise ValueError("starts, counts and weights must have one entry per output row")
+    inside = (starts >= 0) & (counts >= 0) & (counts <= weights.shape[1]) & (starts + counts <= data.shape[1])
+    if not inside.all():
+        raise ValueError("a span lies outside of the rows")
+    out: Float32 = np.zeros((len(data), len(starts), data.shape[2]), np.float32)
+    for tap in range(weights.shape[1]):
+        (rows,) = np.nonzero(counts > tap)
+        part = data[:, starts[rows] + tap] * weights[rows, tap, None]
+        out[:, rows] = out[:, rows] + part if tap else part
+    return out
+
+
+def lanczos(places: Float32, radius: float) -> Float32:
+    """The Lanczos kernel of a radius at the absolute values `places`, in single precision.
+
+    >>> fl.kernels.lanczos(np.array([[0, 0.5, 3.5]], np.float32), 3)
+    array([[1.        , 0.60792714, 0.        ]], dtype=float32)
+    """
+    r, pi = np.float32(radius), np.float32(np.pi)
+    x = np.maximum(places, np.float32(1e-3))
+    up, down = (np.sin(v.astype(np.float64)).astype(np.float32) for v in (pi * x, pi * x / r))
+    wave = r * up * down / (pi * pi * x * x)
+    weights: Float32 = np.where(places > r, np.float32(0), np.where(places <= np.float32(1e-3), np.float32(1), wave))
+    return weights
+
+
 def _taps(size: int, out: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Float32]:
     """Between which two input positions each output position lies, and how far it is from the first to the second."""
     half = np.float32(0.5)
