@@ -67,7 +67,7 @@ def lanczos(places: Float32, radius: float) -> Float32:
     """The Lanczos kernel of a radius at the absolute values `places`, in single precision.
 
     >>> fl.kernels.lanczos(np.array([[0, 0.5, 3.5]], np.float32), 3)
-    array([[1.        , 0.60792714, 0.        ]], dtype=float32)
+    array([[1.       , 0.6079271, 0.       ]], dtype=float32)
     """
     r, pi = np.float32(radius), np.float32(np.pi)
     x = np.maximum(places, np.float32(1e-3))
