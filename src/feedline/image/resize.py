@@ -83,7 +83,8 @@ def resize(
     else:
         down, across = spans(method, tall, height, antialias), spans(method, wide, width, antialias)
         out = _across(_down(data, down), across)
-    return out.reshape(*many, height, width, channels)
+    resized: Array = out.reshape(*many, height, width, channels)
+    return resized
 
 
 def _down(images: Array, down: Spans) -> Array:
