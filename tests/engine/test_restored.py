@@ -260,3 +260,101 @@ def test_made_up_pipelines(part: int, tmp_path: Path) -> None:
             try_one(seed, tmp_path)
     finally:
         fl.random.set_seed(None)
+
+
+def restored_everywhere(make: Any) -> None:
+    """Saved at each element, and restored at each of them, a dataset gives what it gives."""
+    wanted = epochs(make())
+    states: dict[int, bytes] = {}
+    same(epochs(make(), states), wanted, "saved at each element")
+    for at, state in states.items():
+        fresh = make()
+        with iter(fresh) as it:
+            it.restore(state)
+            got = [*wanted[0][:at], *read(it, LONGEST - at)]
+        with iter(fresh) as it:
+            same((got, read(it)), wanted, f"restored at {at}")
+
+
+def seeded(make: Any) -> Any:
+    """The same, each time after the same global seed."""
+
+    def fresh() -> Any:
+        fl.random.set_seed(7)
+        return make()
+
+    return fresh
+
+
+@pytest.mark.parametrize("workers", [None, "thread"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda ds: ds.shuffle(4, seed=71).repeat().prefetch(1).take(5).repeat(2),
+        lambda ds: ds.shuffle(4, seed=71).repeat().batch(2).prefetch(2).take(4).repeat(2),
+        lambda ds: ds.shuffle(4, seed=7).repeat().map(lambda x: x + 1, 2).prefetch(1).take(7).repeat(2),
+        lambda ds: ds.shuffle(4, seed=7).repeat(3).shuffle(3, seed=9).batch(2).prefetch(1).take(4).repeat(2),
+    ],
+)
+def test_saving_takes_no_seeds(make: Any, workers: str | None) -> None:
+    """The thread of a prefetch that waits to take the seeds of the next epoch goes on waiting."""
+    with forced(workers):
+        restored_everywhere(seeded(lambda: make(fl.Dataset.range(3).batch(1))))
+    fl.random.set_seed(None)
+
+
+@pytest.mark.parametrize("size", [None, 1, 3])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda ds: ds.take(5).repeat(6).shuffle(4, seed=93),
+        lambda ds: ds.take(4).filter(lambda x: x % 2 == 0).shuffle(fl.UNKNOWN_CARDINALITY, seed=3).repeat(6),
+        lambda ds: ds.take(4).filter(lambda x: x % 3 == 0).shuffle(3, seed=3).repeat(6).batch(2),
+    ],
+)
+def test_numbers_that_differ_from_epoch_to_epoch(make: Any, size: int | None) -> None:
+    with blocks(size):
+        restored_everywhere(seeded(lambda: make(fl.Dataset.random(seed=15, rerandomize_each_iteration=True))))
+    fl.random.set_seed(None)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "window", "ragged"])
+def test_choices_of_elements_whose_spec_is_known_late(kind: str) -> None:
+    sparse = fl.SparseTensor(np.array([[0, 0], [1, 1]]), np.array([1, 2]), np.array([2, 2]))
+    made: dict[str, Callable[[], Any]] = {
+        "sparse": lambda: fl.Dataset.from_tensor_slices(sparse),
+        "window": lambda: fl.Dataset.range(4).window(2),
+        "ragged": lambda: fl.Dataset.from_tensor_slices(fl.ragged.constant([[1], [2, 3]])),
+    }
+    turns = fl.Dataset.range(2).repeat(4)
+
+    def count(it: Any) -> int:
+        return sum(1 for _ in it)
+
+    def chosen() -> Any:
+        return fl.Dataset.choose_from_datasets([made[kind](), made[kind]()], turns)
+
+    whole = count(chosen())
+    for at in range(1, whole):
+        with iter(chosen()) as it:
+            for _ in range(at):
+                next(it)
+            state = it.save()
+        with iter(chosen()) as it:
+            it.restore(state)
+            assert count(it) == whole - at
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, None])
+def test_shared_seeds_do_not_depend_on_blocks(size: int | None) -> None:
+    def elements(cap: int | None) -> Any:
+        fl.random.set_seed(7)
+        two = fl.Dataset.range(100, 110).shuffle(5, seed=1).map(lambda x: x).shuffle(5, seed=2)
+        ds = fl.Dataset.choose_from_datasets([fl.Dataset.range(10), two], fl.Dataset.range(2).repeat(10))
+        noise = fl.Dataset.range(4).map(noisy).repeat(2)
+        with blocks(cap):
+            pairs = [(int(a), int(b)) for a, b in fl.Dataset.zip((ds, ds.skip(1)))]
+            return pairs, [(int(a), int(b)) for a, b in fl.Dataset.zip((noise, noise.skip(1)))]
+
+    assert elements(size) == elements(1)
+    fl.random.set_seed(None)

@@ -10,6 +10,7 @@ import pytest
 from tests.harness import Raises, check, check_errors
 
 import feedline as fl
+from feedline.engine.run import blocks
 
 
 def ints(*values: int) -> list[Any]:
@@ -133,3 +134,59 @@ def test_an_error_of_the_input_comes_after_the_rows_drawn_before_it() -> None:
     batches = make().batch(100)
     with pytest.raises(fl.errors.InvalidArgumentError):
         next(iter(batches))
+
+
+LENGTHS = [
+    # how long each epoch is, how many there are, the buffer (-2: all), and what TensorFlow 2.21 gave
+    ([3, 5, 2], 3, -2, [2, 1, 0, 104, 102, 103, 101, 100, 200, 201]),
+    ([3, 5, 2], 3, 100, [2, 1, 0, 101, 104, 100, 103, 102, 200, 201]),
+    ([3, 5, 2], 6, -2, [2, 1, 0, 104, 102, 103, 101, 100, 200, 201, 300, 301]),
+    ([3, 5, 2], 6, 100, [2, 1, 0, 101, 104, 100, 103, 102, 200, 201, 300, 301]),
+    ([3, 5, 2], -1, -2, [2, 1, 0, 104, 102, 103, 101, 100, 200, 201, 300, 301]),
+    ([3, 5, 2], -1, 100, [2, 1, 0, 101, 104, 100, 103, 102, 200, 201, 300, 301]),
+    ([4, 0, 3], 3, -2, [3, 1, 0, 2, 201, 202, 200]),
+    ([4, 0, 3], 3, 100, [3, 1, 0, 2, 201, 202, 200]),
+    ([4, 0, 3], 6, -2, [3, 1, 0, 2, 201, 202, 200, 301, 303, 302, 300, 501]),
+    ([4, 0, 3], 6, 100, [3, 1, 0, 2, 201, 202, 200, 301, 303, 302, 300, 501]),
+    ([4, 0, 3], -1, -2, [3, 1, 0, 2, 201, 202, 200, 301, 303, 302, 300, 501]),
+    ([4, 0, 3], -1, 100, [3, 1, 0, 2, 201, 202, 200, 301, 303, 302, 300, 501]),
+    ([0, 4], 3, -2, [100, 102, 103, 101]),
+    ([0, 4], 3, 100, [100, 102, 103, 101]),
+    ([0, 4], 6, -2, [100, 102, 103, 101, 301, 303, 302, 300, 503, 502, 500, 501]),
+    ([0, 4], 6, 100, [100, 102, 103, 101, 301, 303, 302, 300, 503, 502, 500, 501]),
+    ([0, 4], -1, -2, []),
+    ([0, 4], -1, 100, []),
+    ([3, 0, 0, 2], 3, -2, [2, 1, 0]),
+    ([3, 0, 0, 2], 3, 100, [2, 1, 0]),
+    ([3, 0, 0, 2], 6, -2, [2, 1, 0, 300, 301, 402, 400, 401]),
+    ([3, 0, 0, 2], 6, 100, [2, 1, 0, 300, 301, 402, 400, 401]),
+    ([3, 0, 0, 2], -1, -2, [2, 1, 0, 300, 301, 402, 400, 401, 700, 701, 802, 801]),
+    ([3, 0, 0, 2], -1, 100, [2, 1, 0, 300, 301, 402, 400, 401, 700, 701, 802, 801]),
+    ([2, 3, 0, 0, 0, 0, 0, 4], 3, -2, [1, 0, 100, 101, 102]),
+    ([2, 3, 0, 0, 0, 0, 0, 4], 3, 100, [1, 0, 101, 102, 100]),
+    ([2, 3, 0, 0, 0, 0, 0, 4], 6, -2, [1, 0, 100, 101, 102]),
+    ([2, 3, 0, 0, 0, 0, 0, 4], 6, 100, [1, 0, 101, 102, 100]),
+    ([2, 3, 0, 0, 0, 0, 0, 4], -1, -2, [1, 0, 100, 101, 102, 700, 701, 702, 703, 800, 801, 901]),
+    ([2, 3, 0, 0, 0, 0, 0, 4], -1, 100, [1, 0, 101, 102, 100, 700, 701, 702, 703, 800, 801, 901]),
+]
+
+
+@pytest.mark.parametrize("size", [1, 3, None])
+@pytest.mark.parametrize(("lengths", "count", "buffer_size", "expected"), LENGTHS)
+def test_epochs_of_other_lengths(
+    lengths: list[int], count: int, buffer_size: int, expected: list[int], size: int | None
+) -> None:
+    """Empty ones among them, all in one buffer, as shuffle and repeat are run as one step."""
+    begun = []
+
+    def numbers() -> Any:
+        epoch = len(begun)
+        begun.append(epoch)
+        yield from range(100 * epoch, 100 * epoch + lengths[epoch % len(lengths)])
+
+    fl.random.set_seed(7)
+    ds = fl.Dataset.from_generator(numbers, output_signature=fl.TensorSpec((), fl.int64))
+    with blocks(size):
+        got = [int(x) for x in ds.shuffle(buffer_size, seed=3).repeat(count).take(12)]
+    fl.random.set_seed(None)
+    assert got == expected

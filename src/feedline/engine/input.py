@@ -20,6 +20,7 @@ from feedline.plan.calls import called_by
 from feedline.plan.laps import laps
 from feedline.plan.node import Interrupted, Node
 from feedline.plan.pull import Shelf
+from feedline.random import seeds
 from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
@@ -151,7 +152,11 @@ class Input:
         return numbers
 
     def start(self) -> None:
-        """Starts the node, and what it starts below it, anew."""
+        """Starts the node, and what it starts below it, anew. A thread that is ahead of its consumer waits for it
+        first, where something that all iterators share will be taken: it must not be paused when half is done.
+        """
+        if seeds.ahead.wait is not None and takes_now(self.node):
+            seeds.ahead.wait()
         before = self.states[self.slot]
         close_state(before)
         state = self.node.begin(self.inputs)
@@ -319,6 +324,23 @@ class CappedInput(Input):
     def shelve(self, want: int, shelf: Shelf) -> Array | None:
         """The same for rows that go to a shelf."""
         return super().shelve(min(want, blocks.cap or want), shelf)
+
+
+def takes_now(plan: Node) -> bool:
+    """True when starting a plan may take from what all iterators of a dataset share."""
+    generators = (getattr(n, "generator", None) for n in plan.walk())
+    if any(g is not None and g.reshuffle for g in generators):
+        return True
+    return any(getattr(getattr(n, "epochs", None), "used", False) for n in plan.walk())
+
+
+def firm(plan: Node) -> bool:
+    """True when the states of a plan tell everything while one of its steps is about to take what all iterators share,
+    so that they can be saved just then.
+    """
+    if not plan.takes_shared:
+        return True
+    return (plan.steady or not plan.inputs) and all(map(firm, plan.inputs))
 
 
 def close_state(value: Any) -> None:

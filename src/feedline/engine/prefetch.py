@@ -19,12 +19,11 @@ from queue import SimpleQueue
 from time import monotonic, perf_counter, sleep
 from typing import Any
 
-from feedline.engine.autotune import seconds_of
 from feedline.engine.crew import PATIENCE, Closing, NoThreadLeft, forced, wait_for
-from feedline.engine.input import MOVING, Input, blocks
+from feedline.engine.input import MOVING, Input, blocks, firm
 from feedline.engine.item import Item
 from feedline.engine.producer import current, produce
-from feedline.engine.report import Stage
+from feedline.engine.report import Stage, why_alone
 from feedline.kernels.interrupts import check, wait_for_word
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
@@ -56,9 +55,9 @@ class Ahead(Input):
 
     __slots__ = (
         "__weakref__", "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "crew",
-        "demand", "depth", "eager", "filled", "free", "front", "given", "go_on", "holding", "items", "largest", "left",
-        "light", "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack", "slow_down",
-        "slowly", "standing", "starved", "starving", "thread", "threaded", "unit", "waited", "worked",
+        "demand", "depth", "eager", "filled", "firm", "free", "front", "given", "go_on", "holding", "items", "largest",
+        "left", "light", "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack",
+        "slow_down", "slowly", "standing", "starved", "starving", "thread", "threaded", "unit", "waited", "worked",
     )
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
@@ -66,6 +65,7 @@ class Ahead(Input):
         self.crew = run.crew
         self.light = run.is_light(inputs)
         self.free = run.is_free(inputs)
+        self.firm = firm(inputs.node)  # may be saved while it waits to take what others share
         self.eager = forced.mode is not None  # always uses a thread
         self.slack = False  # gives the consumer a moment alone before it goes on
         self.slow_down = 0.0
@@ -367,21 +367,26 @@ class Ahead(Input):
             return SLOW
         return SLOW / 2 if self.node.ahead == AUTOTUNE else QUICK
 
-    def _hold(self) -> None:
-        """Returns when the consumer is waiting for what comes next, and those who wait for the consumer are, too."""
+    def _hold(self, own: bool = True) -> None:
+        """Returns when the consumer is waiting for what comes next, and those who wait for the consumer are, too. Where
+        the states tell everything it stands still here as well, for as long as it is paused.
+        """
         while True:
             with self.lock:
                 if self.closing or self.crew.closing:
                     raise Closing
-                self.holding = not (self.pausing or (self.starving and not self.items))
-                if not self.holding:
+                self.standing = stands = own and self.pausing and self.firm
+                if stands:
+                    self.parked.put(None)
+                self.holding = not (stands or self.pausing or (self.starving and not self.items))
+                if not (self.holding or stands):
                     break
-                if self.peeking:
+                if self.peeking and not stands:
                     self.peeking = False
                     self.ready.put(None)
-            self.demand.get()
+            (self.go_on if stands else self.demand).get()
         if self.consumer is not None and not self.pausing:
-            self.consumer._hold()
+            self.consumer._hold(False)
 
     # Checkpoints.
 
@@ -441,7 +446,8 @@ class Ahead(Input):
     def described(self) -> Stage:
         """For reports."""
         how, held = "thread" if self.threaded else "alone", sum(item.size for item in self.items.copy())
-        why = f"{self.starved} of {self.asked + self.starved} times nothing was ready" if self.threaded else _why(self)
+        waits = f"{self.starved} of {self.asked + self.starved} times nothing was ready"
+        why = waits if self.threaded else why_alone(self.worked, self.blocks)
         return Stage(self.key, how, None, self.depth, self.worked, self.waited, held, why)
 
     # The end.
@@ -492,9 +498,3 @@ class Ahead(Input):
         self._empty()
         self._reset()
         super().start()
-
-
-def _why(stage: Ahead) -> str:
-    if not stage.blocks:
-        return "not asked for anything yet"
-    return f"a block takes {seconds_of(stage.worked / stage.blocks)}: handing it over would cost more"

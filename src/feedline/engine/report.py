@@ -214,3 +214,12 @@ def _bytes(n: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} GB"
+
+
+def why_alone(seconds: float, blocks: int) -> str:
+    """Why no thread makes the blocks of a prefetch, which have taken so long so far."""
+    from feedline.engine.autotune import seconds_of
+
+    if not blocks:
+        return "not asked for anything yet"
+    return f"a block takes {seconds_of(seconds / blocks)}: handing it over would cost more"

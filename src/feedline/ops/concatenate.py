@@ -32,6 +32,7 @@ class Concatenate(Node):
     """All rows of the first input, then all of the second, with mappings in the first one's key order."""
 
     State: ClassVar[Any] = Where
+    steady: ClassVar[bool] = True
     many: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "concatenate"

@@ -10,15 +10,16 @@ from feedline.ops.shuffle import other_epochs
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.face import F
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import EMPTY, SEAM, Node, Pull, node
 from feedline.structure.block import Array, Block
 
 
 class Epoch(NamedTuple):
-    """How many epochs are over, and whether this one has given a row."""
+    """How many epochs are over, whether this one has given a row, and whether the input is to be started anew."""
 
     done: int = 0
     gave: bool = False
+    due: bool = False
 
 
 @node
@@ -26,6 +27,7 @@ class Repeat(Node):
     """The input `count` times; without end where count is negative."""
 
     State: ClassVar[Any] = Epoch
+    steady: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "repeat"
     restarts: ClassVar[bool] = True
@@ -53,7 +55,10 @@ class Repeat(Node):
         """Passes rows on; at the end of an epoch the input is started anew, as TensorFlow does even after the last
         one.
         """
-        done, gave = state
+        done, gave, due = state
+        if due:
+            pull.start()
+            return EMPTY, Epoch(done, False)
         if done == self.count:
             return None, state
         block = pull(want)
@@ -63,9 +68,8 @@ class Repeat(Node):
             return None, Epoch(self.count, False)  # an epoch that gives nothing ends even an endless repeat
         if self.frugal and done + 1 == self.count:
             return None, Epoch(done + 1, False)
-        pull.start()
         # Nothing yet: should the next epoch begin with an error, it is known by then that this one is over.
-        return EMPTY, Epoch(done + 1, False)
+        return SEAM, Epoch(done + 1, False, True)
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """All must be in one epoch."""
@@ -73,7 +77,7 @@ class Repeat(Node):
         begun = [s for s in begun if s.done >= 0] or begun  # one whose part is empty has ended for good
         if len({s.done for s in begun}) > 1:
             raise other_epochs(self, sorted(s.done + 1 for s in begun))
-        return Epoch(begun[0].done, any(s.gave for s in begun)) if begun else None
+        return Epoch(begun[0].done, any(s.gave for s in begun), any(s.due for s in begun)) if begun else None
 
     def sampled(self) -> Node:
         """One epoch shows as much as many."""

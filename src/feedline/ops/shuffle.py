@@ -15,16 +15,19 @@ from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.face import F
-from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
+from feedline.plan.node import EMPTY, SEAM, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
+from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import int64
 
 EPOCHS_AHEAD = 3
 PULL_ROWS = 8192
+MOST_DRAWN = 1 << 27
+"""A state is believed that a shuffle of everything has held so many rows more than 64 times those it holds."""
 COPY_ROWS = 1 << 15
 """A buffer of up to so many rows is copied for every block that is made ahead of its use: at most a few nanoseconds per
 row that comes out.
@@ -39,10 +42,14 @@ class Buffer:
     oldest first: [start, end, complete]. Elements are drawn from the oldest slice only, so epochs do not mix.
     `pending` are rows that have been read but find no room yet; they belong to the newest slice. `error` is one of the
     input, due after the rows that had been drawn when it came.
+
+    A shuffle of everything has no size: `limit` is the most rows there have been. TensorFlow adds slots to a ring that
+    is full and leaves those there are in their places, so that positions stand for other slots then.
     """
 
     __slots__ = (
-        *("drawn", "epoch", "error", "gave", "live", "pending", "pool", "ring", "seeds", "slices", "stopped", "taken"),
+        *("drawn", "due", "epoch", "error", "gave", "limit", "live", "pending", "pool", "ring", "seeds", "slices"),
+        *("stopped", "taken"),
     )
 
     def __init__(self, seeds: tuple[int, int], expected: int = 0) -> None:
@@ -56,7 +63,8 @@ class Buffer:
         self.epoch = 0
         self.live = False
         self.gave = False
-        self.stopped = False
+        self.stopped = self.due = False  # due: it has been told that the next epoch's seeds are taken now
+        self.limit = 0
         self.error: Exception | None = None
 
     @property
@@ -77,6 +85,17 @@ class Buffer:
             self.ring[np.arange(end, end + room) % len(self.ring)] = numbers[:room]
             last[1] = end + room
         self.pending = numbers[room:]
+        self.limit = max(self.limit, self.count)
+
+    def grow(self, numbers: Array) -> None:
+        """Moves all rows into the ring, with as many more slots as it takes."""
+        if self.slices[0][0] == 0:  # nothing has been drawn yet
+            self.put(numbers, None)
+            return
+        self.put(numbers, self.limit)
+        self.ring = np.concatenate([self.ring, self.pending])
+        self.slices[-1][1] += len(self.pending)
+        self.limit, self.pending = len(self.ring), self.pending[:0]
 
     def rows_of(self, age: int) -> Block | None:
         """The rows of an epoch: 0 is the newest, with those that have found no room yet."""
@@ -134,10 +153,15 @@ class Buffer:
             raise ValueError(f"the rows of a shuffle at {[tuple(part) for part in self.slices]}")
         if held > (0 if rows is None else rows.n):
             raise ValueError(f"a shuffle holds {held} rows, and there are fewer")
+        at, self.limit = map(int, saved["place"])
+        if not (at >= 0 and held <= self.limit <= 64 * held + MOST_DRAWN):
+            raise ValueError(f"a shuffle holds {held} rows of {self.limit}, from {at} on")
+        for part in self.slices:
+            part[0], part[1] = part[0] + at, part[1] + at
+        self.ring = np.empty(self.limit if at else max(16, held), np.int64)
         if rows is not None:
             numbers = self.pool.add(rows)
-            self.ring = np.empty(max(16, held), np.int64)
-            self.ring[:held] = numbers[:held]
+            self.ring[np.arange(at, at + held) % len(self.ring)] = numbers[:held]
             self.pending = numbers[held:]
         return self
 
@@ -145,7 +169,7 @@ class Buffer:
 class Held:
     """A buffer at one moment."""
 
-    __slots__ = ("_plain", "_ring", "_rows", "_slices", "pending", "taken")
+    __slots__ = ("_limit", "_plain", "_ring", "_rows", "_slices", "pending", "taken")
 
     load = Buffer.load
 
@@ -157,6 +181,7 @@ class Held:
             "flags": [buffer.live, buffer.gave, buffer.stopped],
             "error": buffer.error,
         }
+        self._limit = buffer.limit
         self._slices = [tuple(part) for part in buffer.slices]
         self._ring, self._rows, self.pending = ring, rows, buffer.pending
         self.taken = buffer.taken
@@ -167,7 +192,8 @@ class Held:
         held = np.arange(start, self._slices[-1][1] if self._slices else 0)
         numbers = np.concatenate([self._ring[held % len(self._ring)], self.pending])
         slices = [[s - start, e - start, c] for s, e, c in self._slices]
-        return self._plain | {"slices": slices, "rows": self._rows.peek(numbers) if len(numbers) else None}
+        rows = self._rows.peek(numbers) if len(numbers) else None
+        return self._plain | {"slices": slices, "rows": rows, "place": [start, self._limit]}
 
 
 @node
@@ -178,6 +204,7 @@ class Shuffle(Node):
     heavy: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     restarts: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
     op: ClassVar[str] = "shuffle"
     input: Node
     buffer_size: int
@@ -212,6 +239,11 @@ class Shuffle(Node):
         """Counts the seeds on."""
         state.taken += before.taken
         return state
+
+    @cached_property
+    def _seams(self) -> bool:
+        """True when the input takes what all iterators share between two rows: then the state must tell everything."""
+        return any(n.restarts and n.takes_shared and n.op != self.op for n in self.input.walk())
 
     @property
     def copies(self) -> bool:
@@ -270,12 +302,15 @@ class Shuffle(Node):
         if s.error is not None:
             error, s.error = s.error, None
             raise error
+        s.due = self.count != 1 and not s.due and len(s.slices) > 0 and s.slices[0][0] == s.slices[0][1]
+        if s.due:
+            return SEAM, s
         drawn = self._next(s, pull, want)
         if drawn is None:
             return None, s
         parts, have = [drawn], len(drawn)
         until = at_once()
-        while have < want and self.count == 1 and not late(until):
+        while have < want and self.count == 1 and not self._seams and not late(until):
             try:
                 more = self._next(s, pull, want - have)
             except Exception as e:
@@ -294,37 +329,52 @@ class Shuffle(Node):
         """Fills the buffer as far as the first draw needs it, then draws as many rows as may be drawn without reading
         on: their numbers.
         """
-        size = None if self.buffer_size == UNKNOWN else self.buffer_size
         while True:
-            if len(s.pending) and size is not None and s.count < size:
-                s.put(s.pending, size)
-            if self._must_fill(s, size):
-                self._fill(s, pull, want, size)
+            if len(s.pending):
+                self._put(s, s.pending)
+            if self._must_fill(s):
+                self._fill(s, pull, want)
                 continue
             if not s.count:
                 return None
             while s.slices[0][0] == s.slices[0][1]:  # an epoch is over: its slice goes, the next one has its own seeds
                 s.seeds, s.drawn, s.taken = self.generator.next(), 0, s.taken + 1
                 s.slices.popleft()
-            return self._draw(s, want, size)
+            return self._draw(s, want)
 
-    def _must_fill(self, s: Buffer, size: int | None) -> bool:
+    def _size(self, s: Buffer) -> int:
+        """How many rows are held: where all are to be, the most there have been."""
+        return s.limit if self.buffer_size == UNKNOWN else self.buffer_size
+
+    def _grows(self, s: Buffer) -> bool:
+        """True where all rows are to be held, and those of the epoch that is drawn from are not all there yet."""
+        if self.buffer_size != UNKNOWN:
+            return False
+        oldest = next((part for part in s.slices if part[0] != part[1]), None)
+        return oldest is None or not oldest[2] or (oldest is s.slices[-1] and len(s.pending) > 0)
+
+    def _put(self, s: Buffer, numbers: Array) -> None:
+        if self._grows(s):
+            s.grow(numbers)
+        else:
+            s.put(numbers, self._size(s))
+
+    def _must_fill(self, s: Buffer) -> bool:
         if s.stopped or (not s.live and self.count >= 0 and s.epoch >= self.count):
             return False
         if len(s.slices) > EPOCHS_AHEAD and s.count:
             return False
-        if size is None:
-            oldest = next((part for part in s.slices if part[0] != part[1]), None)
-            return oldest is None or not oldest[2]
-        return s.count < size
+        return self._grows(s) or s.count < self._size(s)
 
-    def _fill(self, s: Buffer, pull: Pull, want: int, size: int | None) -> None:
+    def _fill(self, s: Buffer, pull: Pull, want: int) -> None:
         if not s.live:
             self._begin_epoch(s, pull)
-        room = PULL_ROWS if size is None else min(size - s.count + want - 1, PULL_ROWS)
+        room = PULL_ROWS if self._grows(s) else min(self._size(s) - s.count + want - 1, PULL_ROWS)
+        if len(s.slices) > EPOCHS_AHEAD:
+            room = 1  # TensorFlow reads no more of an epoch before those that it can be drawn from
         numbers = pull.shelve(room, s.pool)
         if numbers is not None:
-            s.put(numbers, size)
+            self._put(s, numbers)
             return
         block = pull(room)
         if block is None:
@@ -333,24 +383,27 @@ class Shuffle(Node):
             s.stopped = self.count < 0 and not s.gave
         elif block.n:
             s.gave = True
-            s.put(s.pool.add(block), size)
+            self._put(s, s.pool.add(block))
 
     def _begin_epoch(self, s: Buffer, pull: Pull) -> None:
+        pull.start()
         end = s.slices[-1][1] if s.slices else 0
         s.slices.append([end, end, False])
-        pull.start()
         s.live = True
         s.epoch += 1
 
-    def _draw(self, s: Buffer, want: int, size: int | None) -> Array:
+    def _draw(self, s: Buffer, want: int) -> Array:
         """Draws from the oldest epoch. Before each draw but the first, TensorFlow would read one element; `pending`
         holds those that have been read already, and where it would read more, one draw is all there may be.
         """
-        first, last = s.slices[0], s.slices[-1]
-        if size is not None and s.count == size:
-            draws = min(want, 1 + len(s.pending))
+        first, last, size = s.slices[0], s.slices[-1], self._size(s)
+        if s.count == size:
             s.fit(size)
-        elif self._must_fill(s, size):
+        if self._grows(s):
+            draws = 1
+        elif s.count == size:
+            draws = min(want, 1 + len(s.pending))
+        elif self._must_fill(s):
             draws = 1
         else:
             draws = min(want, first[1] - first[0])

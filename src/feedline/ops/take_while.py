@@ -31,6 +31,7 @@ class TakeWhile(Node):
     """Rows as long as a function of the user's says True."""
 
     State: ClassVar[Any] = Taking
+    steady: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "take_while"
     input: Node

@@ -15,6 +15,7 @@ class WithOptions(Node):
 
     keeps_rows: ClassVar[bool] = True
     transparent: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
     op: ClassVar[str] = "with_options"
     input: Node
     options: Any

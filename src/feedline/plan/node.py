@@ -24,6 +24,7 @@ from feedline.plan.interrupted import Interrupted as Interrupted
 from feedline.plan.interrupted import unpacked
 from feedline.plan.likeness import brief, same
 from feedline.plan.pace import soon
+from feedline.plan.pull import SEAM as SEAM
 from feedline.plan.pull import Child as Child
 from feedline.plan.pull import Pull as Pull
 from feedline.random.element import Draws, Epochs, drawing
@@ -64,6 +65,8 @@ class Node(Access):
     """The spec can only be known by running the user's function."""
     keeps_rows: ClassVar[bool] = False
     """Its rows are rows of its inputs, as they came."""
+    steady: ClassVar[bool] = False
+    """While a step waits for its inputs, at a `SEAM` at least, its state tells everything."""
     one_to_one: ClassVar[bool] = False
     """Each row of its input becomes one row."""
     transparent: ClassVar[bool] = False
@@ -71,9 +74,7 @@ class Node(Access):
     manner: ClassVar[frozenset[str]] = frozenset({"num_parallel_calls", "deterministic", "workers"})
     """The arguments that only say how the step is run."""
     adaptable: ClassVar[frozenset[str]] = frozenset()
-    """The arguments, whole numbers, that may be others when the step goes on from a checkpoint: its state does not
-    depend on them.
-    """
+    """The arguments, whole numbers, that its state does not depend on: they may be others after a restore."""
     shares: ClassVar[frozenset[str]] = frozenset()
     """The arguments, whole numbers, that say which part of its input it gives, where several share it out."""
     op: ClassVar[str] = ""
@@ -279,8 +280,7 @@ class Node(Access):
 
     def arguments(self) -> dict[str, Any]:
         """The fields that are no inputs and differ from their default: what `explain` shows."""
-        inputs = {f for f, _ in self._input_fields()}
-        shown = {}
+        inputs, shown = {f for f, _ in self._input_fields()}, {}
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
             if f.name in inputs or not f.repr or (f.default is not dataclasses.MISSING and value is f.default):
@@ -340,6 +340,7 @@ class RowWise(Node):
     """
 
     State: ClassVar[Any] = RowWiseState
+    steady: ClassVar[bool] = True
     input: Node
 
     def apply(self, block: Block) -> Block:
@@ -422,8 +423,9 @@ class RowWise(Node):
         elif late is not None:
             raise late
         else:
-            if (got := pull(want)) is None:
-                return None, state
+            got = pull(want)
+            if got is None or got is SEAM:
+                return got, state
             block = got
         until = inf if block.n == 1 else soon()
         try:
