@@ -133,6 +133,7 @@ class Buffer:
         error: Exception | None
         slices: list[list[Any]]
         rows: Block | None
+        place: list[int]
 
     def save(self) -> dict[str, Any]:
         """As plain values: the rows stand in the order of their positions."""
