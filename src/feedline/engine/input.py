@@ -338,6 +338,8 @@ def firm(plan: Node) -> bool:
     """True when the states of a plan tell everything while one of its steps is about to take what all iterators share,
     so that they can be saved just then.
     """
+    if any(type(n).child is not Node.child for n in plan.walk()):  # nobody knows what nested plans take
+        return False
     if not plan.takes_shared:
         return True
     return (plan.steady or not plan.inputs) and all(map(firm, plan.inputs))
