@@ -55,6 +55,8 @@ def decode_and_crop_jpeg(
     acceptable_fraction: float = 1,
     dct_method: str = "",
     name: str | None = None,
+    *,
+    exact: bool = True,
 ) -> Array:
     """Part of the pixels of a JPEG file; `crop_window` is its top, left, height and width. Else as `decode_jpeg`.
 
@@ -62,8 +64,9 @@ def decode_and_crop_jpeg(
     >>> fl.io.decode_and_crop_jpeg(data, [1, 2, 3, 4]).shape
     (3, 4, 3)
 
-    The pixels are those of `decode_jpeg`. TensorFlow's differ a little along the sides of the window where a file keeps
-    fewer colours than pixels.
+    The pixels are those of TensorFlow: where a file keeps fewer colours than pixels, those along the left and the right
+    side of the window may differ a little from `decode_jpeg`, because they are mixed from what lies inside alone. With
+    `exact=False` they are those of `decode_jpeg`, which takes half the time for such files.
     """
     data = _bytes(contents, "decode_and_crop_jpeg")
     jpeg.check(ratio, dct_method)
@@ -72,13 +75,16 @@ def decode_and_crop_jpeg(
         raise InvalidArgumentError(f"crop_window must be 4 integers: top, left, height, width; got {crop_window!r}")
     if data[:3] != jpeg.MAGIC:
         raise InvalidArgumentError(f"decode_and_crop_jpeg takes JPEG files only, this is {_format(data)}")
-    pixels = jpeg.decode(data, channels, ratio, fancy_upscaling, try_recover_truncated, dct_method)
+    how = ratio, fancy_upscaling, try_recover_truncated, dct_method
+    pixels = jpeg.decode(data, channels, *how)
     top, left, height, width = window.tolist()
     if min(top, left) < 0 or min(height, width) < 1 or top + height > pixels.shape[0] or left + width > pixels.shape[1]:
         raise InvalidArgumentError(
             f"the crop_window of {height} x {width} pixels from row {top} and column {left} on is not inside a picture "
             f"of {pixels.shape[0]} x {pixels.shape[1]}"
         )
+    if exact:
+        return jpeg.crop(data, pixels, (top, left, height, width), *how)
     return pixels[top : top + height, left : left + width].copy()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, ResourceExhaustedError
+from feedline.io.image import cropped
 from feedline.io.image.extra import needed
 
 Array = np.ndarray[Any, Any]
@@ -19,6 +20,8 @@ MOST_PIXELS = 4096
 """No byte of a file stands for more pixels: each block of 64 takes a bit at least."""
 
 _METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
+_UNEVEN = "uneven CMYK"  # a layout that the library for all others does not know
+_CHANNELS = {"Gray": 1, "CMYK": 4, "YCCK": 4, _UNEVEN: 4}
 _ADOBE = b"\xff\xee\x00\x0eAdobe"
 
 
@@ -33,20 +36,44 @@ def decode(
         raise InvalidArgumentError(
             f"this is no valid JPEG file: {len(data)} bytes cannot hold the {height} x {width} pixels that it says"
         )
-    four = space in ("CMYK", "YCCK")
+    four = _CHANNELS.get(space) == 4
     if four and channels == 1:
         raise InvalidArgumentError("a JPEG file of four colours cannot become gray; decode it with 3 channels")
     target = "CMYK" if four else "GRAY" if channels == 1 or (channels == 0 and space == "Gray") else "RGB"
-    options: dict[str, Any] = {"fastdct": dct != "INTEGER_ACCURATE", "fastupsample": not fancy}
-    if ratio > 1:
-        options |= {"min_factor": ratio, "min_height": -(-height // ratio), "min_width": -(-width // ratio)}
     try:
-        pixels = _pixels(data, target, recover, options)
+        if space == _UNEVEN:
+            pixels = _of_uneven(data, height, width, ratio)
+        else:
+            pixels = _pixels(data, target, recover, _options(height, width, ratio, fancy, dct))
     except MemoryError:
         raise ResourceExhaustedError(
             f"a JPEG file of {len(data)} bytes has {height} x {width} pixels, for which there is no memory"
         ) from None
     return _from_four(pixels, _ADOBE in data) if four else pixels
+
+
+def crop(
+    data: bytes, pixels: Array, window: tuple[int, int, int, int], ratio: int, fancy: bool, recover: bool, dct: str
+) -> Array:
+    """The window of the pixels that `decode` gave, with those at its sides that come of decoding the window alone."""
+    top, left, height, width = window
+    part = pixels[top : top + height, left : left + width].copy()
+    kept = cropped.layout(data, ratio) if fancy and ratio < 8 and pixels.shape[2] == 3 else None
+    if kept is not None and cropped.at_sides(kept, window, pixels.shape[1]):
+        full_height, full_width, space = _header(data)
+        if space == "YCbCr":
+            options = _options(full_height, full_width, ratio, False, dct)
+            planes = _pixels(cropped.unconverted(data), "RGB", recover, options)
+            for column, colours in cropped.sides(planes, kept, window):
+                part[:, column] = colours
+    return part
+
+
+def _options(height: int, width: int, ratio: int, fancy: bool, dct: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"fastdct": dct != "INTEGER_ACCURATE", "fastupsample": not fancy}
+    if ratio > 1:
+        options |= {"min_factor": ratio, "min_height": -(-height // ratio), "min_width": -(-width // ratio)}
+    return options
 
 
 def check(ratio: int, dct: str) -> None:
@@ -60,15 +87,33 @@ def check(ratio: int, dct: str) -> None:
 def shape(data: bytes) -> tuple[int, int, int]:
     """Height, width and number of channels, from the header alone."""
     height, width, space = _header(data)
-    return height, width, {"Gray": 1, "CMYK": 4, "YCCK": 4}.get(space, 3)
+    return height, width, _CHANNELS.get(space, 3)
 
 
 def _header(data: bytes) -> tuple[int, int, str]:
     try:
         height, width, space, _ = needed("simplejpeg").decode_jpeg_header(data)
     except ValueError as e:
-        raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
+        found = cropped.frame(data)
+        if found is None or len(found.factors) != 4 or 0 in (found.height, found.width):
+            raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
+        return found.height, found.width, _UNEVEN
     return height, width, space
+
+
+def _of_uneven(data: bytes, height: int, width: int, ratio: int) -> Array:
+    """Cyan, magenta, yellow and black of a file that keeps some of them for fewer pixels than others."""
+    library = needed("PIL.Image", "pillow")
+    try:
+        image = library.open(BytesIO(data), formats=["JPEG"])
+        if ratio > 1:
+            image.draft(image.mode, (max(1, width // ratio), max(1, height // ratio)))
+        pixels = 255 - np.asarray(image, np.uint8)  # the library takes them for inverted
+    except (OSError, SyntaxError, ValueError, IndexError, struct.error, library.DecompressionBombError) as e:
+        raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
+    if pixels.shape != (-(-height // ratio), -(-width // ratio), 4):
+        raise InvalidArgumentError(f"a JPEG file of four colours cannot be decoded at 1/{ratio} of its size")
+    return pixels
 
 
 def _pixels(data: bytes, space: str, recover: bool, options: dict[str, Any]) -> Array:
