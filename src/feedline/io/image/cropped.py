@@ -73,12 +73,12 @@ def sides(planes: Array, kept: Layout, window: tuple[int, int, int, int]) -> lis
     `unconverted`, where the colours of neighbours are not mixed.
     """
     top, left, height, _ = window
-    colours = planes[:: kept.down, :: kept.across, 1:].astype(np.int32)
+    colours = planes[:: kept.down, :: kept.across, 1:]
     rows = np.arange(top, top + height)
     own = rows // kept.down
     found = []
     for column, rounding in at_sides(kept, window, planes.shape[1]).items():
-        mixed = colours[own, column // 2]
+        mixed = colours[own, column // 2].astype(np.int32)
         if kept.down == 2 and rounding:
             nearest = np.clip(own + np.where(rows % 2, 1, -1), 0, len(colours) - 1)
             mixed = (4 * (3 * mixed + colours[nearest, column // 2]) + rounding) >> 4

@@ -64,6 +64,8 @@ def crop(
         if space == "YCbCr":
             options = _options(full_height, full_width, ratio, False, dct)
             planes = _pixels(cropped.unconverted(data), "RGB", recover, options)
+            if planes.shape != pixels.shape:
+                raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: its header is ambiguous")
             for column, colours in cropped.sides(planes, kept, window):
                 part[:, column] = colours
     return part
@@ -93,7 +95,7 @@ def shape(data: bytes) -> tuple[int, int, int]:
 def _header(data: bytes) -> tuple[int, int, str]:
     try:
         height, width, space, _ = needed("simplejpeg").decode_jpeg_header(data)
-    except ValueError as e:
+    except (ValueError, KeyError) as e:  # a KeyError for a layout that the library has no name for
         found = cropped.frame(data)
         if found is None or len(found.factors) != 4 or 0 in (found.height, found.width):
             raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
