@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,22 @@ def test_spec_and_cardinality() -> None:
     assert fl.Dataset.range(0).flat_map(lambda x: fl.Dataset.range(x)).element_spec == fl.TensorSpec([], fl.int64)
     windows = fl.Dataset.range(0).window(2)
     assert windows.flat_map(lambda w: w.batch(2)).element_spec == fl.TensorSpec([None], fl.int64)
+    pairs = fl.Dataset.zip((fl.Dataset.range(0), fl.Dataset.range(0))).window(2)
+    assert pairs.flat_map(lambda a, b: fl.Dataset.zip((a, b))).element_spec == (fl.TensorSpec([], fl.int64),) * 2
+    several = windows.batch(2, drop_remainder=True).flat_map(lambda ws: fl.Dataset.zip(tuple(ws)))
+    assert several.element_spec == (fl.TensorSpec([], fl.int64),) * 2
+
+
+def test_restored_after_a_cache_of_a_file(tmp_path: Path) -> None:
+    """How many elements the cache has is known at its end; until then a state cannot be checked against them."""
+    path = str(tmp_path / "records")
+    with fl.io.TFRecordWriter(path) as writer:
+        for record in (b"a", b"b", b"c"):
+            writer.write(record)
+    check(
+        lambda: fl.TFRecordDataset(path).cache().flat_map(lambda x: fl.Dataset.from_tensors(x).repeat(2)),
+        [b"a", b"a", b"b", b"b", b"c", b"c"],
+    )
 
 
 def test_shapes_that_differ_between_nested_datasets() -> None:

@@ -135,7 +135,7 @@ def _blocks(plan: Node) -> Iterator[Block]:
             yield from _blocks(below)
     elif plan.user_code or getattr(plan, "generator", None) is not None or plan.cardinality() > MOST_ROWS:
         raise _Unknown
-    elif plan.inputs and plan.indexable and plan.quiet:
+    elif plan.inputs and plan.in_order and plan.quiet:
         yield plan.rows(np.arange(plan.cardinality()))
     elif isinstance(plan, RowWise) and len(plan.inputs) == 1:
         for block in _blocks(plan.inputs[0]):

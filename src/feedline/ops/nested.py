@@ -286,7 +286,9 @@ def dataset_of(block: Block, spec: Any) -> Any:
 
 
 def _datasets(spec: Any, shape: Any) -> Any:
-    return Datasets([_datasets(spec, shape[1:])]) if shape else _dataset(spec.element_spec)
+    if not shape.rank:
+        return _dataset(spec.element_spec)
+    return Datasets([_datasets(spec, shape[1:])] * (shape[0] or 1))
 
 
 def _dataset(spec: Any) -> Any:
