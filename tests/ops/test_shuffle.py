@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 from typing import Any
 
@@ -190,3 +192,18 @@ def test_epochs_of_other_lengths(
         got = [int(x) for x in ds.shuffle(buffer_size, seed=3).repeat(count).take(12)]
     fl.random.set_seed(None)
     assert got == expected
+
+
+def test_large_rows_are_held_once() -> None:
+    program = """if True:
+        import resource
+        import numpy as np
+        import feedline as fl
+
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with iter(fl.Dataset.range(10**6).map(lambda i: np.full(125_000, float(i))).shuffle(100)) as it:
+            next(it)
+            print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 140_000  # kilobytes, for a buffer of 100 MB

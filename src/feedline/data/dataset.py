@@ -62,6 +62,7 @@ from feedline.ops.sources import load as _load
 from feedline.ops.sources import random as _random
 from feedline.ops.sources import range as _range
 from feedline.optimize import Applied, Optimizer
+from feedline.plan import depth
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.counted import length
 from feedline.plan.explain import Explanation, explain, summary
@@ -272,6 +273,7 @@ class Dataset(Face[T_co]):
 
 
 def _make(plan: Node) -> Dataset[Any]:
+    depth.allow(plan)
     made = object.__new__(Dataset)
     made._plan = plan
     return made

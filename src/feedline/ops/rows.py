@@ -14,8 +14,14 @@ from feedline.structure.spec import TypeSpec, general_leaf
 from feedline.structure.strings import SHORT
 
 _INT64 = np.dtype(np.int64)
-EXPECTED_BYTES = 1 << 26
-"""Room for rows that take more is made when they come."""
+EXPECTED_BYTES = 1 << 30
+"""Room for more rows than that is made when they come. Memory that is not written to costs nothing, and a store that
+grows is held twice while it is copied.
+"""
+PIECE_BYTES = 1 << 23
+"""A block of rows for the pool need not be larger: its rows are held twice while they are stored."""
+FIRST_ROWS = 16
+"""Rows to begin with, as long as their size is not known."""
 LARGEST = 1 << 28
 """Bytes of strings that are kept in one matrix; where it would be larger, each is an object."""
 MOST_UNEVEN = 4
@@ -95,6 +101,12 @@ class Pool:
             self._origins = None
         else:
             self._origins[numbers] = origin.numbers()
+
+    def piece(self) -> int:
+        """How many rows are best added at a time."""
+        if self._tree is None:
+            return FIRST_ROWS
+        return max(1, int(PIECE_BYTES / max(1.0, self._row_bytes)))
 
     def size_of(self, rows: int) -> int:
         """About how many bytes so many rows take, and what says which they are."""

@@ -377,7 +377,7 @@ class Shuffle(Node):
         if numbers is not None:
             self._put(s, numbers)
             return
-        block = pull(room)
+        block = pull(min(room, s.pool.piece()))
         if block is None:
             s.slices[-1][2] = True
             s.live = False
