@@ -1,4 +1,4 @@
-# make venv | demo | test | docs | fuzz | differential | interop | bench | clean. Needs python3, make and, for the fast kernels, a C++17 compiler.
+# make venv | demo | test | docs | fuzz | chaos | differential | interop | bench | clean. Needs python3, make and, for the fast kernels, a C++17 compiler.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 LEAN := $(VENV)/.installed-lean
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels/*.h)
 
-.PHONY: venv demo test docs fuzz differential interop bench clean
+.PHONY: venv demo test docs fuzz chaos differential interop bench clean
 .DELETE_ON_ERROR:
 
 # FUZZ_SECONDS=60 make fuzz; FUZZ_FLAGS='--seed 7 --only parse_' for other inputs, or some of the targets.
@@ -63,6 +63,13 @@ fuzz: $(ASAN)/.installed
 		ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=2048:hard_rss_limit_mb=4096 \
 		UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 FEEDLINE_FUZZ_KERNELS=$(ASAN)/site \
 		$(BIN)/python -m tests.fuzz.driver --seconds $(FUZZ_SECONDS) $(FUZZ_FLAGS)
+
+# CHAOS_SECONDS=600 make chaos; CHAOS_FLAGS='--seed 7 --jobs 2' for other scenarios, or several at a time.
+CHAOS_SECONDS ?= 3600
+CHAOS_FLAGS ?=
+
+chaos: venv
+	@$(BIN)/python -m tests.chaos.driver --seconds $(CHAOS_SECONDS) $(CHAOS_FLAGS)
 
 # DIFFERENTIAL_FLAGS='--count 500 --seed 7' for other pipelines. TensorFlow's side is kept in build/differential.sqlite.
 DIFFERENTIAL_FLAGS ?=

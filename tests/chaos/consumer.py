@@ -1,0 +1,116 @@
+"""One consumer's life: reads ids, and saves where it stands every few elements, until it ends or is killed.
+
+The file states-NUMBER holds the states to go on from, if any; life-NUMBER-PART gets what happened: a JSON object a line
+with the state, and the ids since the last one. A line is whole or does not count.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tests.chaos.scenario import Scenario, build
+from tests.engine.watch import settled, threads
+
+import feedline
+
+FEEDLINE = Path(feedline.__file__).parent
+
+
+def live(scenario: Scenario, folder: Path, part: int, parts: int, number: int, limit: int | None) -> None:
+    """Consumes one part, in a process that was forked for it."""
+    os.setsid()
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, interrupt)
+    path = folder / f"life-{number}-{part}"
+    with open(path, "a") as log, open(f"{path}.said", "w") as said:
+        os.dup2(said.fileno(), 2)
+        status = consumed(
+            lambda: build(scenario, folder, part, parts), folder / f"states-{number}", scenario, log, limit
+        )
+    atexit._run_exitfuncs()
+    os._exit(status)
+
+
+def make_workers() -> None:
+    """Has worker processes started, as any program may."""
+    list(feedline.Dataset.range(4).map(str, num_parallel_calls=2, workers="process"))
+    atexit._run_exitfuncs()
+    os._exit(0)
+
+
+def consumed(make: Any, states: Path, scenario: Scenario, log: Any, limit: int | None) -> int:
+    """The exit status: 0, 3 after an error, 4 where threads are left."""
+    try:
+        consume(make(), states, scenario, log, limit)
+    except Exception as e:
+        write(log, {"error": [c.__name__ for c in type(e).__mro__], "message": str(e)})
+        return 3
+    left = settled(threads)
+    if left:
+        print(f"threads are left: {left}", file=sys.stderr)
+    return 4 if left else 0
+
+
+def interrupt(_: int, frame: FrameType | None) -> None:
+    """Ctrl-C, where it comes while feedline works; this program's own lines are not interrupted."""
+    while frame is not None and frame.f_code.co_filename != __file__:
+        if FEEDLINE in Path(frame.f_code.co_filename).parents:
+            raise KeyboardInterrupt
+        frame = frame.f_back
+
+
+def consume(dataset: Any, states: Path, scenario: Scenario, log: Any, limit: int | None) -> None:
+    """Reads to the end; interrupts change nothing."""
+    with iter(dataset) as it:
+        if states.exists():
+            told = json.loads(states.read_text())
+            it.load_state_dict(told if scenario.sharded else told[0])
+        if limit:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        ids: list[int] = []
+        save(it, ids, log)
+        count = 0
+        while (element := following(it)) is not None:
+            ids += element.tolist()
+            count += 1
+            if count % scenario.every == 0:
+                save(it, ids, log)
+        save(it, ids, log, end=True)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def following(it: Any) -> Any:
+    """The next element, or None, however often it is interrupted."""
+    while True:
+        with contextlib.suppress(KeyboardInterrupt):
+            return next(it, None)
+
+
+def save(it: Any, ids: list[int], log: Any, **more: Any) -> None:
+    """Writes down where `it` stands, with the ids since the last time."""
+    state = None
+    while state is None:
+        with contextlib.suppress(KeyboardInterrupt):
+            state = it.state_dict()
+    write(log, {"ids": ids, "state": state, **more})
+    ids.clear()
+
+
+def write(log: Any, line: dict[str, Any]) -> None:
+    """One whole line, however small files must be otherwise."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (before[1], before[1]))
+    try:
+        log.write(json.dumps(line) + "\n")
+        log.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

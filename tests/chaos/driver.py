@@ -1,0 +1,378 @@
+"""Kills, stalls, interrupts and starves pipelines over record ids, and counts the ids afterwards: `make chaos`.
+
+    --seconds 3600      how long
+    --seed 0            where to begin; a failure names its seed
+    --jobs 1            scenarios at a time
+    --replay FILE       the scenario of a failure once more
+
+Whatever happened, every id must have been handed out exactly as often as the dataset has it (in order, where an order
+is promised), and nothing may be left behind: threads, processes, files, shared memory. A failure is shrunk and written
+to build/chaos as a scenario that `--replay` runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.chaos import consumer  # noqa: E402
+from tests.chaos.scenario import FAULTS, Life, Maker, Scenario, from_text, smaller, write_files  # noqa: E402
+from tests.engine.watch import segments, settled  # noqa: E402
+
+LONGEST = 120.0  # seconds of one life; who takes longer hangs
+RUNS = 0.8  # seconds within which faults come
+TRIES, SHRINKS = 3, 300.0  # runs of each smaller scenario, seconds for all of them
+APART = 1 << 20  # seeds between campaigns that run at a time
+FORK = multiprocessing.get_context(
+    "fork"
+)  # this process has one thread and no iterator, so that a fork is as good as new
+OWN = ("scenario", "part-", "states-", "life-", "made-")
+
+
+class Failure(Exception):
+    """Something that must not happen."""
+
+
+@dataclass
+class Consumer:
+    """A process that reads one part."""
+
+    process: Any  # of multiprocessing
+    log: Path
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What it has written down; a line that a kill has cut does not count."""
+        whole = self.log.read_text().split("\n")[:-1] if self.log.exists() else []
+        return [json.loads(line) for line in whole]
+
+
+class Trial:
+    """One scenario in a folder of its own."""
+
+    def __init__(self, scenario: Scenario, folder: Path) -> None:
+        self.scenario, self.folder = scenario, folder
+        self.ids: list[int] = []
+        self.states: list[Any] = []
+        self.killed: list[int] = []
+
+    def run(self) -> None:
+        files = write_files(self.scenario, self.folder)
+        (self.folder / "scenario").write_text(self.scenario.text())
+        for number, life in enumerate(self.scenario.lives):
+            self.live(number, life, files, last=number == len(self.scenario.lives) - 1)
+        self.count()
+
+    def live(self, number: int, life: Life, files: list[Path], last: bool) -> None:
+        dice = random.Random(life.seed)
+        if self.states:
+            (self.folder / f"states-{number}").write_text(json.dumps(self.states))
+        consumers = [self.start(number, part, life) for part in range(life.parts)]
+        damaged = Damage(files, dice)
+        for fault in sorted(life.faults, key=lambda f: f == "kill"):
+            time.sleep(dice.random() * RUNS)
+            self.befall(fault, consumers, damaged, dice)
+        ended = self.ended(consumers, kill=bool(life.faults) and dice.random() < 0.7)
+        damaged.mend()
+        self.judge(consumers, ended, life, damaged)
+        if damaged.cut:
+            return  # what was saved of a file that was cut does not count
+        if any(not c.lines() for c in consumers):
+            if not last and not (self.states and self.scenario.sharded):
+                return
+            if last:
+                raise Failure(f"life {number}: a consumer wrote nothing down")
+            return
+        for each in consumers:
+            self.ids += [i for line in each.lines() for i in line.get("ids", ())]
+        self.states = [[line["state"] for line in c.lines() if "state" in line][-1] for c in consumers]
+        if last and not all(c.lines()[-1].get("end") for c in consumers):
+            raise Failure(f"life {number}: a consumer did not come to the end: {consumers[0].lines()[-1]}")
+
+    def start(self, number: int, part: int, life: Life) -> Consumer:
+        log, limit = self.folder / f"life-{number}-{part}", 2000 if "full" in life.faults else None
+        process = FORK.Process(target=consumer.live, args=(self.scenario, self.folder, part, life.parts, number, limit))
+        process.start()
+        return Consumer(process, log)
+
+    def befall(self, fault: str, consumers: list[Consumer], damaged: Damage, dice: random.Random) -> None:
+        chosen = dice.choice(consumers)
+        if fault in ("flip", "cut"):
+            damaged.do(fault, self.scenario.kind)
+        elif fault == "kill":
+            for each in consumers:
+                time.sleep(dice.random() * RUNS / 2)
+                each.process.kill()
+        elif fault == "kill worker":
+            for worker in _workers(chosen.process.pid)[:1]:
+                worker.kill()
+        elif chosen.process.is_alive() and fault != "full":
+            self.signal(chosen, fault, dice)
+
+    def signal(self, chosen: Consumer, fault: str, dice: random.Random) -> None:
+        if not chosen.lines():
+            return  # it has not begun
+        if fault == "interrupt":
+            for _ in range(dice.randint(1, 5)):
+                os.kill(chosen.process.pid, signal.SIGINT)
+                time.sleep(dice.random() * 0.05)
+            return
+        os.kill(chosen.process.pid, signal.SIGSTOP)
+        time.sleep(dice.random() * 0.5)
+        os.kill(chosen.process.pid, signal.SIGCONT)
+
+    def ended(self, consumers: list[Consumer], kill: bool) -> list[int]:
+        """The exit statuses, once all have ended and their workers with them."""
+        statuses = []
+        for each in consumers:
+            each.process.join(0.5 if kill else LONGEST)
+            if each.process.is_alive():
+                each.process.kill()
+                each.process.join()
+                if not kill:
+                    raise Failure(f"a consumer did not end within {LONGEST} s")
+            statuses.append(each.process.exitcode)
+        for each in consumers:
+            left = settled(lambda c=each: _session(c.process.pid))
+            if left:
+                raise Failure(f"processes are left: {left}")
+            killed = each.process.exitcode == -signal.SIGKILL
+            if segments(each.process.pid) and not killed:
+                raise Failure(f"shared memory is left: {segments(each.process.pid)}")
+            self.killed += [each.process.pid] if killed else []
+        return statuses
+
+    def judge(self, consumers: list[Consumer], statuses: list[int], life: Life, damaged: Damage) -> None:
+        """An error may come only where something was done that calls for it."""
+        for each, status in zip(consumers, statuses, strict=True):
+            said = each.log.with_name(each.log.name + ".said").read_text()
+            if status in (0, -signal.SIGKILL):
+                continue
+            lines = each.lines()
+            error = lines[-1] if lines and "error" in lines[-1] else None
+            excused = damaged.done or "full" in life.faults
+            if error is None or not excused or "OpError" not in error["error"]:
+                raise Failure(f"a consumer ended with {status}: {error or said[-1500:]}")
+
+    def count(self) -> None:
+        """Every id, as often as it must come, and in order."""
+        expected, got = self.scenario.expected(), Counter(self.ids)
+        if got != expected:
+            raise Failure(f"lost {dict(expected - got)}, doubled {dict(got - expected)}")
+        if self.scenario.ordered:
+            order = undisturbed(self.scenario)
+            if self.ids != order:
+                at = next(i for i, (a, b) in enumerate(zip(self.ids, order, strict=True)) if a != b)
+                raise Failure(f"another order from {at} on: {self.ids[at : at + 5]} instead of {order[at : at + 5]}")
+        if any(segments(pid) for pid in self.killed):
+            self.tidied()
+        left = [p.name for p in self.folder.iterdir() if not p.name.startswith(OWN) or ".part" in p.suffixes]
+        left = [name for name in left if not name.endswith(".feedline-index")]
+        if left:
+            raise Failure(f"files are left: {left}")
+
+    def tidied(self) -> None:
+        """What a killed process leaves in shared memory goes when the next one makes workers."""
+        process = FORK.Process(target=consumer.make_workers)
+        process.start()
+        process.join()
+        left = [path for pid in self.killed for path in segments(pid)]
+        if left:
+            raise Failure(f"shared memory is left: {left}")
+
+
+def undisturbed(scenario: Scenario) -> list[int]:
+    """The ids in the order in which a run without faults hands them out."""
+    with scratch() as folder:
+        write_files(scenario, folder)
+        process = FORK.Process(target=consumer.live, args=(scenario, folder, 0, 1, 0, None))
+        process.start()
+        process.join()
+        lines = Consumer(process, folder / "life-0-0").lines()
+        if not lines or not lines[-1].get("end"):
+            raise Failure(f"without any fault: {lines[-1:]} {(folder / 'life-0-0.said').read_text()[-1500:]}")
+        return [i for line in lines for i in line["ids"]]
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder that goes afterwards; not before, when a forked process ends, as a TemporaryDirectory would."""
+    folder = Path(tempfile.mkdtemp(prefix="chaos-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Damage:
+    """What is done to files, and undone."""
+
+    def __init__(self, files: list[Path], dice: random.Random) -> None:
+        self.files, self.dice = [f for f in files if f.stat().st_size > 20], dice
+        self.kept: dict[Path, tuple[bytes, int]] = {}
+        self.cut = False
+
+    @property
+    def done(self) -> bool:
+        return bool(self.kept)
+
+    def do(self, fault: str, kind: str) -> None:
+        if not self.files or kind == "lines":
+            return  # nothing in a text file tells that it is damaged
+        path = self.dice.choice(self.files)
+        content, time_ns = path.read_bytes(), path.stat().st_mtime_ns
+        self.kept.setdefault(path, (content, time_ns))
+        if fault == "cut":
+            os.truncate(path, len(content) - 1)
+            self.cut = True
+            return
+        at = self.dice.randrange(len(content))
+        with open(path, "r+b") as f:
+            f.seek(at)
+            f.write(bytes([content[at] ^ 1 << self.dice.randrange(8)]))
+        os.utime(path, ns=(time_ns, time_ns))
+
+    def mend(self) -> None:
+        for path, (content, time_ns) in self.kept.items():
+            path.write_bytes(content)
+            os.utime(path, ns=(time_ns, time_ns))
+
+
+def _workers(pid: int) -> list[psutil.Process]:
+    try:
+        children = psutil.Process(pid).children()
+        return [c for c in children if "loky" in " ".join(c.cmdline()) and "tracker" not in " ".join(c.cmdline())]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _session(leader: int) -> list[str]:
+    """The processes that a consumer, which has ended, has left."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != leader and os.getsid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(f"{process.pid} {' '.join(process.cmdline())[:80]}")
+        except (psutil.NoSuchProcess, ProcessLookupError):
+            continue
+    return found
+
+
+def failure(scenario: Scenario) -> str:
+    """How a scenario fails; empty where it does not."""
+    with scratch() as folder:
+        try:
+            Trial(scenario, folder).run()
+        except Failure as e:
+            return str(e)
+    return ""
+
+
+def shrunk(scenario: Scenario, why: str, seconds: float) -> Scenario:
+    """A smaller scenario that fails alike; each is tried a few times, since much is up to chance."""
+    until = time.monotonic() + seconds
+    shorter = True
+    while shorter:
+        shorter = False
+        for less in smaller(scenario):
+            if any(_kind(failure(less)) == _kind(why) for _ in range(TRIES) if time.monotonic() < until):
+                scenario, shorter = less, True
+                break
+    return scenario
+
+
+def _kind(why: str) -> str:
+    return " ".join(why.split()[:3])
+
+
+class Campaign:
+    """Scenarios one after the other until the time is up."""
+
+    def __init__(self, seconds: float, seed: int, shrink: bool, most: int = 5) -> None:
+        self.until, self.seed, self.shrinks, self.most = time.monotonic() + seconds, seed, shrink, most
+        self.counts: Counter[str] = Counter()
+
+    def run(self) -> None:
+        failures: list[tuple[Scenario, str]] = []
+        while time.monotonic() < self.until and len(failures) < self.most:
+            scenario = Maker(self.seed)()
+            why = failure(scenario)
+            self.counts.update(
+                scenarios=1, lives=len(scenario.lives), resizes=int(scenario.sharded), failures=bool(why)
+            )
+            self.counts.update(f for life in scenario.lives for f in life.faults)
+            self.counts.update(ids=sum(scenario.expected().values()))
+            if why:
+                failures.append((scenario, why))
+                print(f"\n== seed {self.seed}: {why}\n   {scenario.text()}", flush=True)
+            self.seed += 1
+            self.progress()
+        print(f"\n{self.told()}")
+        for scenario, why in failures if self.shrinks else ():
+            self.shrink(scenario, why)
+
+    def shrink(self, scenario: Scenario, why: str) -> None:
+        less = shrunk(scenario, why, SHRINKS)
+        path = ROOT / "build" / "chaos" / f"{scenario.seed}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(less.text())
+        print(f"{less.text()}\n  again: python -m tests.chaos.driver --replay {path.relative_to(ROOT)}", flush=True)
+
+    def progress(self) -> None:
+        if sys.stderr.isatty():
+            left = max(0.0, self.until - time.monotonic())
+            print(f"\r{self.told()}; {left / 60:.1f} min left ", end="", file=sys.stderr, flush=True)
+
+    def told(self) -> str:
+        names = ("scenarios", "lives", "ids", "resizes", *FAULTS, "failures")
+        return ", ".join(f"{self.counts[name]:,} {name}" for name in names)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--replay", type=Path)
+    args = parser.parse_args()
+    if args.replay:
+        why = failure(from_text(args.replay.read_text()))
+        print(why or "nothing failed this time")
+        return 1 if why else 0
+    if args.jobs > 1:
+        return together(args.jobs, args.seconds, args.seed)
+    print(f"== chaos: {args.seconds:.0f} s from seed {args.seed}", flush=True)
+    campaign = Campaign(args.seconds, args.seed, not args.no_shrink)
+    campaign.run()
+    return 1 if campaign.counts["failures"] else 0
+
+
+def together(jobs: int, seconds: float, seed: int) -> int:
+    """Several campaigns at a time, each with seeds of its own."""
+    command = [sys.executable, "-m", "tests.chaos.driver", "--seconds", str(seconds), "--seed"]
+    started = [subprocess.Popen([*command, str(seed + APART * i)], cwd=ROOT) for i in range(jobs)]
+    return max(process.wait() for process in started)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
