@@ -152,7 +152,7 @@ class Trial:
                     raise Failure(f"a consumer did not end within {LONGEST} s")
             statuses.append(each.process.exitcode)
         for each in consumers:
-            left = settled(lambda c=each: _session(c.process.pid))
+            left = settled(lambda c=each: _session(c.process.pid), LONGEST)
             if left:
                 raise Failure(f"processes are left: {left}")
             killed = each.process.exitcode == -signal.SIGKILL

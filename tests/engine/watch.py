@@ -42,9 +42,9 @@ def leftovers() -> list[str]:
     return settled(lambda: [*threads(), *processes(), *segments()])
 
 
-def settled(look: Callable[[], list[str]]) -> list[str]:
-    """What `look` finds, once it finds nothing, or after a while."""
-    until = time.monotonic() + PATIENCE_S
+def settled(look: Callable[[], list[str]], patience: float = PATIENCE_S) -> list[str]:
+    """What `look` finds, once it finds nothing, or after so many seconds."""
+    until = time.monotonic() + patience
     while (found := look()) and time.monotonic() < until:
         gc.collect()
         time.sleep(0.02)
