@@ -360,17 +360,19 @@ def main() -> int:
         print(why or "nothing failed this time")
         return 1 if why else 0
     if args.jobs > 1:
-        return together(args.jobs, args.seconds, args.seed)
+        return together(args)
     print(f"== chaos: {args.seconds:.0f} s from seed {args.seed}", flush=True)
     campaign = Campaign(args.seconds, args.seed, not args.no_shrink)
     campaign.run()
     return 1 if campaign.counts["failures"] else 0
 
 
-def together(jobs: int, seconds: float, seed: int) -> int:
+def together(args: argparse.Namespace) -> int:
     """Several campaigns at a time, each with seeds of its own."""
-    command = [sys.executable, "-m", "tests.chaos.driver", "--seconds", str(seconds), "--seed"]
-    started = [subprocess.Popen([*command, str(seed + APART * i)], cwd=ROOT) for i in range(jobs)]
+    command = [sys.executable, "-m", "tests.chaos.driver", "--seconds", str(args.seconds)]
+    command += ["--no-shrink"] if args.no_shrink else []
+    seeds = [args.seed + APART * i for i in range(args.jobs)]
+    started = [subprocess.Popen([*command, "--seed", str(seed)], cwd=ROOT) for seed in seeds]
     return max(process.wait() for process in started)
 
 
