@@ -6,6 +6,7 @@ import gc
 import pickle
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import pytest
 from tests.harness import Raises, check, check_errors, compare
 
 import feedline as fl
+from feedline.engine.crew import forced
 from feedline.engine.run import blocks
 from feedline.ops import cache as cache_module
 
@@ -407,6 +409,14 @@ def test_file_after_an_error_above_it(kept: bool, step: Any, tmp_path: Path) -> 
     finally:
         gc.enable()
     assert [int(x) for x in fl.Dataset.range(17).cache(tmp_path / "c")] == list(range(17))
+
+
+def test_file_after_an_error_while_a_thread_writes_on(tmp_path: Path) -> None:
+    ds = fl.Dataset.range(9).map(lambda x: (time.sleep(0.02), x)[1]).cache(tmp_path / "c")
+    with forced("thread"), pytest.raises(ValueError, match="the fourth") as caught:
+        list(ds.map(_fails).prefetch(4))
+    time.sleep(0.1)  # what the error holds goes on, with nobody waiting for it
+    assert [int(x) for x in ds] == list(range(9)) and caught
 
 
 def test_file_that_failed_goes_on_without_writing(tmp_path: Path) -> None:

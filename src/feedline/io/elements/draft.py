@@ -86,14 +86,14 @@ class Draft:
 
     def tell_failed(self) -> None:
         """Its iterator has raised an error and may be gone, though something still holds it (the error, for one): who
-        wants to write the file takes its place. Should it go on all the same, nothing is written any more.
+        wants to write the file takes its place. It goes on writing until then, since a thread may do so for nobody;
+        and should it go on after that, nothing is written any more.
         """
         self._yields = True
 
     def write(self, block: Block) -> None:
         """Adds rows, which must be read-only."""
         with self._lock:
-            self._yields = False
             if self._file is not None:
                 self._writer.write(block)
 
