@@ -66,6 +66,36 @@ def test_sizes_that_follow_unknown_ones_are_unknown() -> None:
     assert fl.Dataset.from_tensor_slices(TEXT[:2]).map(lambda s: np.array(s.split(b","))).element_spec.shape == [3]
 
 
+def test_known_sizes_are_kept_beside_strings_and_ragged_rows() -> None:
+    pairs = fl.Dataset.from_tensor_slices(np.array([[b"abc", b"d"]] * 20, object))
+    assert pairs.map(lambda e: (e, np.array(list(e[0])))).element_spec == (
+        fl.TensorSpec([2], fl.string), fl.TensorSpec([None], fl.int64),
+    )  # fmt: skip
+    sparse = fl.Dataset.from_tensors(fl.SparseTensor([[0, 0]], np.array([1]), [4, 3])).repeat(20)
+    assert sparse.map(lambda e: (e,)).element_spec[0].shape == [4, 3]
+
+
+def test_sizes_where_nothing_comes() -> None:
+    ragged = fl.Dataset.from_tensor_slices(fl.RaggedTensor.from_row_splits(np.arange(3), [0, 1, 3]))
+    few = ragged.batch(7, drop_remainder=True)
+    assert few.map(lambda e: {"x": e}).element_spec["x"] == few.element_spec == fl.RaggedTensorSpec([7, None], fl.int64)
+    assert few.map(lambda e: e[6]).element_spec == fl.TensorSpec([None], fl.int64)
+    none = fl.Dataset.from_generator(lambda: iter(()), output_signature=fl.TensorSpec([None, 3], fl.int64))
+    for step in (none.flat_map, none.interleave):
+        assert step(lambda e: fl.Dataset.from_tensors((e, e[:, :2]))).element_spec == (
+            fl.TensorSpec([None, 3], fl.int64), fl.TensorSpec([None, 2], fl.int64),
+        )  # fmt: skip
+        assert step(lambda e: fl.Dataset.from_tensors(e.reshape(2, 3))).element_spec.shape == [2, 3]
+    windows = fl.Dataset.range(0).window(2).scan(np.int64(0), lambda s, w: (s, s))
+    assert windows.element_spec == fl.TensorSpec([], fl.int64)
+
+
+def test_elements_that_are_empty_by_their_spec() -> None:
+    empty = fl.Dataset.from_tensors(np.zeros((0, 3)))
+    assert empty.map(lambda x: x[:, :2]).element_spec.shape == [0, 2]
+    assert empty.repeat(20).map(lambda x: np.concatenate([x, x])).element_spec.shape == [0, 3]
+
+
 def test_all_batches_are_ragged() -> None:
     lines = fl.Dataset.from_tensor_slices([b",".join([b"1"] * n) for n in [3] * 10 + [5, 4]])
     made = lines.map(lambda s: np.array(s.split(b","), np.float32)).ragged_batch(4)

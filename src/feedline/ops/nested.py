@@ -39,8 +39,23 @@ class Flattened(Node, OpensPlans):
 
     def spec(self) -> Any:
         """What the datasets made from the first few elements say, which are not run for that."""
-        elements = [b.rows()[0] for b in sample(self.input, SAMPLES)] or [stand_in(self.input.element_spec)]
-        return spec_of_made(self.function, elements)
+        elements = [b.rows()[0] for b in sample(self.input, SAMPLES)]
+        return spec_of_made(self.function, elements) if elements else self._spec_of_none()
+
+    def _spec_of_none(self) -> Any:
+        """Where there is no element: sizes that follow an unknown one differ for two made-up ones. Functions that take
+        one of the sizes only are believed.
+        """
+        given, errors = self.input.element_spec, []
+        specs = []
+        for size in (1, 2) if any(map(_is_open, flatten(given)[0])) else (1,):
+            try:
+                specs.append(spec_of_made(self.function, [stand_in(given, size)]))
+            except Exception as e:
+                errors.append(e)
+        if not specs:
+            raise errors[0]
+        return general(specs[0], specs[-1]) or specs[0]
 
     def cardinality(self) -> int:
         """Never known: the function would have to run for all elements."""
@@ -273,9 +288,13 @@ def spec_of_made(function: Function, elements: Iterable[Any]) -> Any:
     return spec
 
 
-def stand_in(spec: Any) -> Any:
-    """An element made from its spec alone: zeros, and for a dataset one with a single element of zeros."""
-    return map_structure(lambda s: _datasets(s, s.dataset_shape) if isinstance(s, DatasetSpec) else zeros_of(s), spec)
+def stand_in(spec: Any, size: int = 1) -> Any:
+    """An element made from its spec alone: zeros, of this size where it is unknown, and for a dataset one with a single
+    element of zeros.
+    """
+    return map_structure(
+        lambda s: _datasets(s, s.dataset_shape, size) if isinstance(s, DatasetSpec) else zeros_of(s, size), spec
+    )
 
 
 def dataset_of(block: Block, spec: Any) -> Any:
@@ -285,14 +304,19 @@ def dataset_of(block: Block, spec: Any) -> Any:
     return dataset(plan)
 
 
-def _datasets(spec: Any, shape: Any) -> Any:
+def _is_open(spec: Any) -> bool:
+    shape = getattr(spec, "dataset_shape" if isinstance(spec, DatasetSpec) else "shape", None)
+    return shape is not None and not shape.is_fully_defined()
+
+
+def _datasets(spec: Any, shape: Any, size: int) -> Any:
     if not shape.rank:
-        return _dataset(spec.element_spec)
-    return Datasets([_datasets(spec, shape[1:])] * (shape[0] or 1))
+        return _dataset(spec.element_spec, size)
+    return Datasets([_datasets(spec, shape[1:], size)] * (shape[0] or size))
 
 
-def _dataset(spec: Any) -> Any:
-    leaves, tree = flatten(stand_in(spec))
+def _dataset(spec: Any, size: int) -> Any:
+    leaves, tree = flatten(stand_in(spec, size))
     return dataset_of(Block([pack([leaf]) for leaf in leaves], 1, tree), spec)
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidTypeError
 from feedline.ops.carry import Carry, packed
+from feedline.ops.nested import stand_in
 from feedline.plan import arguments
 from feedline.plan.face import F, sample
 from feedline.plan.function import Function
@@ -16,7 +17,6 @@ from feedline.plan.pace import late, soon
 from feedline.sharing import cached_property
 from feedline.structure.block import Block
 from feedline.structure.values import leaf_of
-from feedline.structure.zeros import zeros_of
 
 SAMPLES = 4
 
@@ -47,7 +47,7 @@ class Scan(Node):
         """Seen in the results for the first few elements; dimensions that differ among them are unknown."""
         blocks = sample(self, SAMPLES)
         if not blocks:  # no elements to try it on
-            _, output = self._call(self._carry.initial, zeros_of(self.input.element_spec))
+            _, output = self._call(self._carry.initial, stand_in(self.input.element_spec))
             blocks = [self.function.block_of([output])]
         return infer(blocks, self.input.element_spec, len(blocks) == self.cardinality())
 

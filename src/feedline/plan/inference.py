@@ -14,10 +14,12 @@ from feedline.structure.block import Block
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec, general
 
+_SHAPED = (TensorSpec, SparseTensorSpec, RaggedTensorSpec)
+
 
 def infer(samples: Sequence[Block], given: Any, complete: bool = False) -> Any:
     """The spec that fits the sampled results of a function for elements of spec `given`; `complete` where these are all
-    of its results. A size of 0 counts as unknown: rather something is empty just now.
+    of its results. A size of 0 counts as unknown, unless the elements have it: rather something is empty just now.
     """
     specs = [block.spec() for block in samples]
     spec = specs[0]
@@ -31,28 +33,30 @@ def infer(samples: Sequence[Block], given: Any, complete: bool = False) -> Any:
         ]
         known = _known_dims(given, any(shown))
         spec = spec if known is None else tree.unflatten([_only(leaf, known) for leaf in leaves])
-    return map_structure(_never_empty, spec)
+    return spec if _has_empty(given) else map_structure(_never_empty, spec)
 
 
 def _known_dims(given: Any, varied: bool) -> Any:
-    """The sizes that can be told from those that follow an unknown one; None where all can. Where results differ in
-    size already, the unknown one does, and what they have in common does not follow it.
+    """The sizes that can be told from those that follow an unknown one: those of what the function is given. None where
+    all can. Where results differ in size already, the unknown one does, and what they have in common does not follow
+    it; but sizes hidden in values (the lengths of strings and of ragged rows) are many, and differ each by itself.
     """
     dims: set[Any] = set()
-    unknown = False
+    unknown = hidden = False
     for leaf in flatten(given)[0]:
         if leaf is None:
             continue
-        if not isinstance(leaf, TensorSpec) or leaf.dtype.kind == "O":
+        if not isinstance(leaf, _SHAPED):
             return set()
+        hidden |= not isinstance(leaf, TensorSpec) or leaf.dtype.kind == "O"
         unknown |= leaf.shape.dims is None or None in leaf.shape.dims
         dims |= set(leaf.shape.dims or ())
-    return dims - {None} if unknown and not varied else None
+    return dims - {None} if hidden or (unknown and not varied) else None
 
 
 def _only(spec: Any, known: Any) -> Any:
     """The spec with no dimensions but known ones."""
-    if not isinstance(spec, (TensorSpec, SparseTensorSpec, RaggedTensorSpec)) or not spec.shape.rank:
+    if not isinstance(spec, _SHAPED) or not spec.shape.rank:
         return spec
     dims = [d if d in known else None for d in spec.shape]
     if isinstance(spec, RaggedTensorSpec):
@@ -63,6 +67,10 @@ def _only(spec: Any, known: Any) -> Any:
 def _open_dims(spec: Any) -> Any:
     dims = getattr(getattr(spec, "shape", None), "dims", None)
     return dims and [i for i, d in enumerate(dims) if d is None]
+
+
+def _has_empty(given: Any) -> bool:
+    return any(isinstance(leaf, _SHAPED) and 0 in (leaf.shape.dims or ()) for leaf in flatten(given)[0])
 
 
 def _never_empty(spec: Any) -> Any:

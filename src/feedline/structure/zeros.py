@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,33 +14,42 @@ from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorShape, TensorSpec
 
 
-def zeros_of(spec: Any) -> Any:
-    """An element of zeros and empty strings that fits `spec`; unknown dimensions are taken as 1."""
-    return map_structure(_leaf, spec)
+def zeros_of(spec: Any, size: int = 1) -> Any:
+    """An element of zeros and empty strings that fits `spec`, with this size in place of unknown dimensions."""
+    return map_structure(lambda s: _leaf(s, size), spec)
 
 
-def _leaf(spec: Any) -> Any:
+def _leaf(spec: Any, size: int) -> Any:
     if spec is None:
         return None
     if isinstance(spec, TensorSpec):
-        return zeros(spec.shape, spec.dtype.dtype)
+        return zeros(spec.shape, spec.dtype.dtype, size)
     if isinstance(spec, SparseTensorSpec):
-        rank = spec.shape.rank or 1
+        sizes = _sizes(spec.shape, size) or [size]
         values = zeros(TensorShape([0]), spec.dtype.dtype)
-        return SparseTensor(np.zeros((0, rank), np.int64), values, np.ones(rank, np.int64))
+        return SparseTensor(np.zeros((0, len(sizes)), np.int64), values, np.array(sizes, np.int64))
     if isinstance(spec, RaggedTensorSpec):
-        flat = zeros(TensorShape([0]), spec.dtype.dtype)
-        made: Any = flat
-        for _ in range(spec.ragged_rank):
-            rows = len(made) if isinstance(made, np.ndarray) else made.nrows()
-            made = RaggedTensor.from_row_splits(made, np.zeros(1, spec.row_splits_dtype.dtype) if not rows else [0,
-            rows])
-        return made
+        return _ragged(spec, size)
     raise FailedPreconditionError(f"cannot make an element of {spec!r} to infer a spec from")
 
 
-def zeros(shape: TensorShape, dtype: np.dtype[Any]) -> Any:
+def _ragged(spec: RaggedTensorSpec, size: int) -> Any:
+    """Rows of equal lengths."""
+    rank = spec.ragged_rank
+    sizes = _sizes(spec.shape, size) or [size] * (rank + 1)
+    made = zeros(TensorShape([math.prod(sizes[: rank + 1]), *sizes[rank + 1 :]]), spec.dtype.dtype)
+    for level in range(rank, 0, -1):
+        splits = np.arange(math.prod(sizes[:level]) + 1, dtype=spec.row_splits_dtype.dtype) * sizes[level]
+        made = RaggedTensor.from_row_splits(made, splits)
+    return made
+
+
+def _sizes(shape: TensorShape, size: int) -> list[int]:
+    return [size if d is None else d for d in (shape.dims or ())]
+
+
+def zeros(shape: TensorShape, dtype: np.dtype[Any], size: int = 1) -> Any:
     """Zeros, or empty strings; a scalar for rank 0."""
-    dims = [1 if d is None else d for d in (shape.dims or ())]
+    dims = _sizes(shape, size)
     made = np.full(dims, b"", object) if dtype.kind == "O" else np.zeros(dims, dtype)
     return made if dims else made[()]
