@@ -159,3 +159,18 @@ def test_random_access() -> None:
 def test_arguments(args: Any, kwargs: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         fl.Dataset.zip(*args, **kwargs)
+
+
+def test_the_inputs_of_a_dict_are_taken_by_their_keys() -> None:
+    """So it is the first of the keys that tells how it ends."""
+
+    def endless() -> Any:
+        return fl.Dataset.range(2).apply(fl.experimental.assert_cardinality(fl.INFINITE_CARDINALITY))
+
+    for pair in ({"b": endless(), "x": fl.Dataset.range(2)}, {"x": fl.Dataset.range(2), "b": endless()}):
+        it = iter(fl.Dataset.zip(pair))
+        assert [int(next(it)["b"]), int(next(it)["x"])] == [0, 1]
+        with pytest.raises(fl.errors.FailedPreconditionError, match="assert_cardinality"):
+            next(it)
+    assert len(list(fl.Dataset.zip({"b": endless(), "a": fl.Dataset.range(2)}))) == 2
+    assert len(list(fl.Dataset.zip({"a": fl.Dataset.range(2), 1: fl.Dataset.range(3)}))) == 2

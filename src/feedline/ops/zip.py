@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -31,8 +33,8 @@ class Zip(Node):
     """One row of every input, in the structure `tree`.
 
     TensorFlow takes one row from every input each time, also from those after one that ended or failed, so that the
-    inputs stay in step. What comes first among the inputs decides: an end hides the errors after it; an error is raised
-    even if an input after it has ended, and then the end comes next.
+    inputs stay in step. What comes first among the inputs (in a dict: by its keys) decides: an end hides the errors
+    after it; an error is raised even if an input after it has ended, and then the end comes next.
     """
 
     State: ClassVar[Any] = Sides
@@ -50,9 +52,9 @@ class Zip(Node):
         return _shortest([n.cardinality() for n in self.datasets])
 
     def begin(self, pull: tuple[Pull, ...]) -> Sides:
-        """Starts all inputs, from left to right."""
-        for p in pull:
-            p.start()
+        """Starts all inputs, one after the other."""
+        for i in self._order:
+            pull[i].start()
         return Sides((None,) * len(pull))
 
     def loaded(self, state: Sides) -> Sides:
@@ -66,17 +68,17 @@ class Zip(Node):
         """Gets every input to the same row, then gives as many rows as all have. A row that fails is kept in the state
         first and raised in the next step, since what the inputs gave with it has to be remembered.
         """
-        outcome = _outcome(state.sides)
+        outcome = self._outcome(state.sides)
         if outcome is END:
             return None, state
         if outcome is not None:
             raise outcome
         sides, n = list(state.sides), want if self._apart else 1
-        for i, p in enumerate(pull):
+        for i in self._order:
             if sides[i] is None:
                 sure = n if self.datasets[i].quiet else min(n, self._sure(i, sides, state.used))
                 try:
-                    sides[i] = _next(p, sure)
+                    sides[i] = _next(pull[i], sure)
                 except BaseException as e:
                     raise Interrupted(e, Sides(tuple(sides), state.used)) from None
             if sides[i] is None:
@@ -86,6 +88,17 @@ class Zip(Node):
             return EMPTY, Sides(tuple(sides), state.used)
         rest = tuple(s.slice(n, s.n) if s.n > n else None for s in sides)
         return self._side_by_side([s.slice(0, n) for s in sides], n), Sides(rest, state.used + n)
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """In which order TensorFlow takes the inputs."""
+        return _in_order(self.tree)
+
+    def _outcome(self, sides: tuple[Any, ...]) -> Any:
+        """What the next row comes to where that is known and it is no element: an error or END; else None."""
+        if any(s is None for s in sides):
+            return None
+        return next((sides[i] for i in self._order if not isinstance(sides[i], Block)), None)
 
     @cached_property
     def _apart(self) -> bool:
@@ -109,7 +122,7 @@ class Zip(Node):
 
     def after_error(self, state: Sides) -> Sides:
         """The row that failed is gone from every input."""
-        if _outcome(state.sides) is None:
+        if self._outcome(state.sides) is None:
             return state
         if any(s is END for s in state.sides):
             return Sides((END,) * len(state.sides), state.used)
@@ -137,11 +150,18 @@ def _next(pull: Pull, want: int) -> Any:
     return END if block is None else block if block.n else None
 
 
-def _outcome(sides: tuple[Any, ...]) -> Any:
-    """What the next row comes to where that is known and it is no element: an error or END; else None."""
-    if any(s is None for s in sides):
-        return None
-    return next((s for s in sides if not isinstance(s, Block)), None)
+def _in_order(tree: Tree, at: int = 0) -> list[int]:
+    """The numbers of the leaves, those of a dict by its keys."""
+    if tree.is_leaf:
+        return [at]
+    found = []
+    for child in tree.children:
+        found.append(_in_order(child, at))
+        at += child.size
+    if isinstance(tree.kind, type) and issubclass(tree.kind, Mapping):
+        with suppress(TypeError):  # keys that cannot be compared stay as they are
+            found = [found[i] for i in sorted(range(len(found)), key=lambda i: tree.keys[i])]
+    return [i for part in found for i in part]
 
 
 def _shortest(counts: list[int]) -> int:
