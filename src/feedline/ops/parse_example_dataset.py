@@ -100,7 +100,7 @@ def parse_example_dataset(
     >>> list(ds.apply(fl.experimental.parse_example_dataset({"x": fl.io.FixedLenFeature([], fl.int64)})))
     [{'x': array([7, 7])}]
     """
-    if not isinstance(features, Mapping):
+    if features is not None and not isinstance(features, Mapping):
         raise InvalidTypeError(f"parse_example_dataset: features must be a dict, got {features!r}")
     parser = ExampleParser(features, "parse_example_dataset")
     calls = integer(num_parallel_calls, "num_parallel_calls", "parse_example_dataset")

@@ -25,8 +25,8 @@ PROGRAM = """if True:
         print("here", flush=True)
         sys.stdin.readline()
 
-    def large(x):  # a few of these are a block, which goes to the file at once
-        return np.full(20_000, x)
+    def large(x):  # each of these is a block, which goes to the file at once
+        return np.full(200_000, x)
 
     def slow():
         for i in range(24):
@@ -36,7 +36,7 @@ PROGRAM = """if True:
 
     ds = fl.Dataset.range(24).map(large)
     if kind == "save":
-        spec = fl.TensorSpec([20_000], fl.int64)
+        spec = fl.TensorSpec([200_000], fl.int64)
         fl.Dataset.from_generator(slow, output_signature=spec).save(path)
         ds = fl.Dataset.load(path)
     else:
@@ -45,7 +45,7 @@ PROGRAM = """if True:
     for i, row in enumerate(ds):
         if i == stop and kind != "save":
             wait()
-        assert row.shape == (20_000,) and row.min() == row.max(), "half a row"
+        assert row.shape == (200_000,) and row.min() == row.max(), "half a row"
         found.append(int(row[0]))
     print(found)
 """

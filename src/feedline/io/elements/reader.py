@@ -145,7 +145,7 @@ class ElementsReader:
         try:
             return read()
         except OpError as e:
-            if isinstance(e, DataLossError) or e.__cause__ is not None:
+            if isinstance(e, DataLossError) or isinstance(e.__cause__, OSError):
                 raise
             raise self._damaged(part, str(e)) from None
         except Exception as e:
