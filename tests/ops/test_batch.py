@@ -80,5 +80,8 @@ def test_wrong_types() -> None:
         fl.Dataset.range(3).batch("x")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="drop_remainder must be True or False"):
         fl.Dataset.range(3).batch(2, drop_remainder=3)  # type: ignore[arg-type]
-    with pytest.raises(fl.errors.InvalidArgumentError, match="Dataset objects"):
-        list(fl.Dataset.range(4).window(2).batch(2))
+
+
+def test_batches_of_datasets() -> None:
+    (windows,) = fl.Dataset.range(4).window(2).batch(2)
+    assert [list(window) for window in windows] == [[0, 1], [2, 3]]
