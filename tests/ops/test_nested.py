@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from feedline.structure.nest import LEAF
 
 
 class Child:
-    """A run of 5000 rows that notes how many it was asked for."""
+    """A run of 5000 rows that notes how many it was asked for, and takes no time."""
+
+    seconds = 0.0
 
     def __init__(self, row: Any = 0) -> None:
         self.asked: list[int] = []
@@ -64,10 +67,13 @@ def test_does_not_read_large_rows_far_ahead() -> None:
 
 
 def test_gathering_pays_for_small_pieces_only() -> None:
-    assert enough(1, 8, 1)
-    assert not enough(1, 8, 100)
-    assert enough(1, 1 << 20, 100)
-    assert not enough(0, 0, 1)
+    later, over = math.inf, 0.0
+    assert enough(1, 8, 1, later)
+    assert not enough(1, 8, 100, later)
+    assert enough(1, 1 << 20, 100, later)
+    assert not enough(0, 0, 1, later)
+    assert enough(1, 8, 100, over)
+    assert not enough(0, 0, 1, over)
 
 
 def test_stand_ins() -> None:
