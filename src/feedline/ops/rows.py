@@ -14,9 +14,11 @@ from feedline.structure.spec import TypeSpec, general_leaf
 from feedline.structure.strings import SHORT
 
 _INT64 = np.dtype(np.int64)
-EXPECTED_BYTES = 1 << 30
-"""Room for more rows than that is made when they come. Memory that is not written to costs nothing, and a store that
-grows is held twice while it is copied.
+EXPECTED_BYTES = 1 << 26
+"""Room for rows that take more is made when they come."""
+RESERVED_BYTES = 1 << 30
+"""The same for arrays of numbers: memory that is not written to costs nothing, and a store that grows is held twice
+while it is copied.
 """
 PIECE_BYTES = 1 << 23
 """A block of rows for the pool need not be larger: its rows are held twice while they are stored."""
@@ -147,7 +149,9 @@ class Pool:
         """The numbers of so many rows that are free, as they are used next."""
         if len(self._free) < n:
             have = self._capacity
-            expected = min(self._expected, int(EXPECTED_BYTES / max(1.0, self._row_bytes)))
+            numbers = all(isinstance(s, np.ndarray) and s.dtype.kind != "O" for s in self._stores)
+            room = RESERVED_BYTES if numbers else EXPECTED_BYTES
+            expected = min(self._expected, int(room / max(1.0, self._row_bytes)))
             more = max(n - len(self._free), have // 2, 64, expected - have)
             self._stores = [_longer(s, more) for s in self._stores]
             if self._origins is not None:
