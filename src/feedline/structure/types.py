@@ -173,7 +173,8 @@ def as_dtype(dtype: Any) -> DType:
         return found
     if isinstance(dtype, str) and dtype == "bfloat16":
         return _bfloat16()
-    if dtype is None or (hasattr(dtype, "dtype") and not isinstance(dtype, (type, np.dtype))):
+    is_array = hasattr(dtype, "dtype") and hasattr(dtype, "shape") and not isinstance(dtype, (type, np.dtype))
+    if dtype is None or is_array:
         raise InvalidTypeError(f"{dtype!r} is no dtype; give for instance fl.float32")
     name = getattr(dtype, "name", None)
     if isinstance(name, str) and not isinstance(dtype, np.dtype) and name in _BY_NAME:
