@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from typing import Any
@@ -262,6 +261,8 @@ class _Received:
 
 def _wait(fs: Any, call: Any) -> Any:
     """What a coroutine gives, which runs where those of the file system do."""
+    import asyncio
+
     future = asyncio.run_coroutine_threadsafe(call, fs.loop)
     try:
         return future.result()
