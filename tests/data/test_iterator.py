@@ -11,6 +11,7 @@ import pytest
 from tests.engine.outcomes import got_by_threads
 
 import feedline as fl
+from feedline.random import seeds
 
 
 def test_protocol() -> None:
@@ -105,3 +106,15 @@ def test_threads_that_share_an_iterator_get_each_element_once(name: str) -> None
     got = got_by_threads(getattr(iter(fl.Dataset.range(20_000)), name))
     assert sorted(x for mine in got for x in mine) == list(range(20_000))
     assert all(mine == sorted(mine) for mine in got)
+
+
+def test_an_interrupt_leaves_no_function_scope_behind() -> None:
+    """Seedless operators that are made later are not taken for those of the function that was interrupted."""
+
+    def interrupted(x: Any) -> Any:
+        seeds.FunctionScope().__enter__()  # as where Ctrl-C comes before the block that leaves it
+        raise KeyboardInterrupt
+
+    with iter(fl.Dataset.range(3).map(interrupted)) as it, pytest.raises(KeyboardInterrupt):
+        next(it)
+    assert seeds.current_scope() is None

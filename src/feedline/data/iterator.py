@@ -20,6 +20,7 @@ from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, 
 from feedline.kernels import interrupts
 from feedline.kernels.threads import most as kernel_threads
 from feedline.plan.face import Face
+from feedline.random.seeds import back_to, current_scope
 from feedline.structure.block import Objects
 from feedline.structure.datasets import Datasets
 from feedline.structure.nest import flatten, map_structure
@@ -89,7 +90,7 @@ class Iterator(Generic[T]):
         nothing is lost by them: what has failed meanwhile is told when the iterator is asked again.
         """
         self._crew.check()  # before the lock: in a child process nobody may be there to release it
-        held, failed, found = interrupts.hold(), None, False
+        held, failed, found, scope = interrupts.hold(), None, False, current_scope()
         try:
             self._lock_it()
             try:
@@ -99,6 +100,7 @@ class Iterator(Generic[T]):
                 self._lock.release()
         except BaseException as e:
             failed = e
+            back_to(scope)
         try:
             interrupts.release(held)
         except BaseException:

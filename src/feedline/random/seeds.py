@@ -124,6 +124,14 @@ class FunctionScope:
         _scope.reset(self._tokens.pop())
 
 
+def back_to(scope: FunctionScope | None) -> None:
+    """Leaves the scopes that were entered since `scope` was the current one: an interrupt may have come between the
+    entering of a scope and the block that leaves it.
+    """
+    if _scope.get() is not scope:
+        _scope.set(scope)
+
+
 def current_scope() -> FunctionScope | None:
     """The scope of the user's function that runs now in this thread."""
     return _scope.get()
