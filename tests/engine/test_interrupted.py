@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.storms import PIPELINES, Storm, collected, points
+from tests.engine.storms import PIPELINES, Storm, collected, made, plain, points
 from tests.engine.watch import leftovers
 
 import feedline as fl
@@ -48,6 +51,77 @@ def test_at_any_line(name: str) -> None:
             for at in points(calm.seen, f"{name} {cap} {mode}", 2):
                 storm = Storm(at)
                 assert collected(make, storm, anew) == expect, f"{at} {storm.where}"
+
+
+# While a state is saved and loaded.
+
+
+def looser() -> Any:
+    return fl.Dataset.range(200).map(slow, num_parallel_calls=3, deterministic=False).batch(3)
+
+
+STATES: dict[str, Callable[[], Any]] = {
+    name: PIPELINES[name] for name in ("parallel", "prefetch", "parallel interleave", "shuffle", "cache", "window")
+} | {
+    "loose": looser,
+    "loose, shuffle": lambda: looser().unbatch().shuffle(5, seed=1).prefetch(2),
+    "shuffle, parallel": lambda: made().shuffle(5, seed=1).map(plain, num_parallel_calls=2).batch(2),
+}
+
+
+def _anyway(do: Callable[[], Any], storm: Storm) -> Any:
+    """What `do` gives, however often it is interrupted."""
+    while True:
+        outer = sys.gettrace()
+        try:
+            sys.settrace(storm)
+            return do()
+        except KeyboardInterrupt:
+            continue
+        finally:
+            sys.settrace(outer)
+
+
+def _numbers(elements: Iterable[Any]) -> list[int]:
+    return [i for x in elements for i in np.ravel(x).tolist()]
+
+
+@pytest.mark.usefixtures("_interruptible")
+@pytest.mark.parametrize("name", STATES)
+def test_while_a_state_is_saved_or_loaded(name: str) -> None:
+    make, same = STATES[name], sorted if name.startswith("loose") else list
+    rng = random.Random(name)
+    for mode in (None, "thread"):
+        with forced(mode):
+            expect = same(_numbers(make()))
+            for _ in range(3):
+                with iter(make()) as it, iter(make()) as other:
+                    first = _numbers([next(it), next(it)])
+                    state = _anyway(it.save, Storm(rng.sample(range(1, 400), 12)))
+                    assert same(first + _numbers(it)) == expect
+                    _anyway(partial(other.restore, state), Storm(rng.sample(range(1, 400), 12)))
+                    assert same(first + _numbers(other)) == expect
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_while_a_save_waits_for_calls() -> None:
+    """What has come by then is kept, whatever has been waited for."""
+    main = threading.main_thread().ident
+    assert main is not None
+    ds = fl.Dataset.range(40).map(slower, num_parallel_calls=4, deterministic=False)
+    with iter(ds) as it:
+        got = [next(it)]
+        timer = threading.Timer(0.03, signal.pthread_kill, (main, signal.SIGINT))
+        timer.start()
+        with contextlib.suppress(KeyboardInterrupt):
+            it.save()
+            timer.join()
+        assert sorted(_numbers([*got, *it])) == list(range(40))
+
+
+def slower(x: Any) -> Any:
+    time.sleep(0.02)
+    return np.int64(int(x))
 
 
 # At any time.

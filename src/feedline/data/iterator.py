@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from operator import length_hint
 from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
@@ -249,10 +250,26 @@ class Iterator(Generic[T]):
         """
         return self._saved(checkpoint.saved)  # type: ignore[no-any-return]
 
-    def _saved(self, form: Any) -> Any:
+    @contextmanager
+    def _held(self) -> Generator[None, None, None]:
+        """Within it, no other thread uses the iterator, and interrupts come up where waiting begins, or at its end."""
         self._crew.check()
-        with self._lock:
-            self._must_be_open()
+        held, scope = interrupts.hold(), current_scope()
+        try:
+            self._lock_it()
+            try:
+                self._must_be_open()
+                yield
+            finally:
+                self._lock.release()
+        except BaseException:
+            back_to(scope)
+            raise
+        finally:
+            interrupts.release(held)
+
+    def _saved(self, form: Any) -> Any:
+        with self._held():
             try:
                 return form(self._cursor)
             except Closing:
@@ -297,9 +314,7 @@ class Iterator(Generic[T]):
         what waits in them is shared out, so its order changes. Other steps that have begun, such as take and cache, are
         a `FailedPreconditionError`, and so are shuffles without a seed and steps that keep no order below the shard.
         """
-        self._crew.check()
-        with self._lock:
-            self._must_be_open()
+        with self._held():
             load: Any = elastic.loads if isinstance(state_dict, (list, tuple)) else checkpoint.loads
             with told_as_damage(), journal.kept(self._run.plan):
                 cursor = load(state_dict, self._run.twin(), strict)
@@ -324,8 +339,7 @@ class Iterator(Generic[T]):
         >>> next(it)
         np.int64(0)
         """
-        with self._lock:
-            self._must_be_open()
+        with self._held():
             self._run.warm()
 
     def close(self) -> None:

@@ -7,7 +7,6 @@ which is all that a sequential run does.
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import suppress
 from queue import Empty
 from time import perf_counter, thread_time
@@ -291,19 +290,24 @@ class Calls(Handing):
 
     def pause(self) -> None:
         """Nothing of it runs when its consumer does not, but for calls on their way. Where their rows cannot be had
-        again, those are waited for: a function may write into what it was given.
+        again, those are waited for: a function may write into what it was given. An interrupt ends the waiting; what
+        has come by then is kept.
         """
         if not self.active or self._can_be_had_again():
             return
-        kept = deque([*self._at_hand(), *self.ready])
+        self.ready.extendleft(reversed(self._put_away()))
         while self.window:
-            self.out = self.error = None
             try:
                 self._take(self._wait())
             except Exception as e:
-                kept.append(e)
-            kept += self._at_hand()
-        self.out, self.error, self.ready = None, None, kept
+                self.ready.append(e)
+            self.ready += self._put_away()
+
+    def _put_away(self) -> list[Block | Exception]:
+        """What is at hand, which is not any more."""
+        found = self._at_hand()
+        self.out = self.error = None
+        return found
 
     def _can_be_had_again(self) -> bool:
         origin = self.origin if self.out is not None else None
