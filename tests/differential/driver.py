@@ -1,7 +1,8 @@
 """Compares feedline with TensorFlow on made-up pipelines: `make differential`.
 
     --count 20000 --seed 0      which pipelines
-    --jobs 2                    processes on each side
+    --jobs 2                    processes on each side: about 1 GB of memory and a processor for each pair
+    --seconds 600               stop by then, with what has been found
     --only 'shuffle|cache'      pipelines whose text matches
     --show 17                   one pipeline, with what both sides gave
 
@@ -13,7 +14,9 @@ feedline alone. What TensorFlow does not repeat itself is left out. Differences 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import re
 import sqlite3
 import subprocess
@@ -23,9 +26,9 @@ import threading
 import time
 import zlib
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -37,7 +40,17 @@ from tests.differential.files import write_files  # noqa: E402
 from tests.differential.make import pipeline  # noqa: E402
 
 TOLERANCE = 1e-6
+CLEAR = "\r\033[K" if sys.stderr.isatty() else ""
 RESTART = 500  # pipelines of one process: TensorFlow keeps the graphs of functions
+SECONDS = 120  # for an answer; a side itself gives up sooner, unless it hangs outside Python
+MODEST = {  # the pairs share the processors
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "2",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "CUDA_VISIBLE_DEVICES": "",
+}
 
 
 class Process:
@@ -54,23 +67,43 @@ class Process:
             self.close()
         if self.child is None:
             self.child = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                env=os.environ | MODEST,
             )
-        assert self.child.stdin and self.child.stdout
-        self.child.stdin.write(json.dumps(request) + "\n")
-        self.child.stdin.flush()
-        line = self.child.stdout.readline()
+        child = self.child
+        assert child.stdin and child.stdout
+        late = threading.Event()
+        hung = threading.Timer(SECONDS, lambda: (late.set(), child.kill()))
+        hung.start()
+        try:
+            child.stdin.write(json.dumps(request) + "\n")
+            child.stdin.flush()
+            line = child.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        finally:
+            hung.cancel()
         if not line:
-            status, self.child = self.child.wait(), None
-            return {"build": None, "died": status}
+            self.close()
+            return {"build": None, "slow": True} if late.is_set() else {"build": None, "died": child.returncode}
         answer: dict[str, Any] = json.loads(line)
         return answer
 
     def close(self) -> None:
-        if self.child is not None and self.child.stdin:
-            self.child.stdin.close()
-            self.child.wait()
-            self.child = None
+        child, self.child = self.child, None
+        if child is not None and child.stdin and child.stdout:
+            with contextlib.suppress(BrokenPipeError):
+                child.stdin.close()
+            try:
+                child.wait(10)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+            child.stdout.close()
 
 
 class Recorded:
@@ -131,15 +164,21 @@ class Pair:
 
     def reads_ahead(self, lines: list[str], got: dict[str, Any]) -> bool:
         """Whether TensorFlow gives what feedline does where none of its threads runs ahead."""
-        return lines != sequential(lines) and not compare(self.expected(sequential(lines)), got)
+        for plain in sequential(lines):
+            gold = self.expected(plain)
+            if all(explanation(lines, w, gold) for w in compare(gold, got)):
+                return True
+        return False
 
-    def shrunk(self, lines: list[str], why: list[str]) -> list[str]:
-        """The fewest lines that still show a difference of the same kind."""
+    def shrunk(self, lines: list[str], why: list[str], stop: Callable[[], bool]) -> list[str]:
+        """The fewest lines that still show a difference of the same kind, or fewer ones when it has to stop."""
         kind = _kind(why[0])
         shorter = True
         while shorter:
             shorter = False
             for i in range(len(lines) - 1, -1, -1):
+                if stop():
+                    return lines
                 rest = lines[:i] + lines[i + 1 :]
                 if not any(line.startswith("ds = ") for line in rest):
                     continue
@@ -198,7 +237,10 @@ def _built(gold: dict[str, Any], got: dict[str, Any]) -> list[str]:
 
 
 def _told(error: Any) -> str:
-    return f"{error['error']} ({error['msg'][:100]})" if error else "no error"
+    if not error:
+        return "no error"
+    message = re.sub(r"^\{\{.*?\}\} ", "", error["msg"])
+    return f"{error['error']} ({message[:100]})"
 
 
 def _classes(expected: Any, raised: Any, where: str) -> list[str]:
@@ -233,22 +275,38 @@ class Campaign:
         self.recorded = Recorded(args.recorded)
         self.begun = time.monotonic()
         self.lock = threading.Lock()
-        self.failures: list[int] = []
+        self.failures: dict[int, str] = {}
+        self.stopped = ""
 
     def run(self) -> None:
-        seeds: SimpleQueue[int | None] = SimpleQueue()
-        for seed in range(self.args.seed, self.args.seed + self.args.count):
-            seeds.put(seed)
-        for _ in range(self.args.jobs):
-            seeds.put(None)
+        seeds = iter(range(self.args.seed, self.args.seed + self.args.count))
         with ThreadPoolExecutor(self.args.jobs) as pool:
-            for done in [pool.submit(self.work, seeds) for _ in range(self.args.jobs)]:
-                done.result()
+            working = [pool.submit(self.work, seeds) for _ in range(self.args.jobs)]
+            try:
+                for done in as_completed(working):
+                    done.result()
+            except BaseException as e:
+                self.stopped = self.stopped or type(e).__name__
+                if not isinstance(e, KeyboardInterrupt):
+                    raise
 
-    def work(self, seeds: SimpleQueue[int | None]) -> None:
+    def next(self, seeds: Iterator[int]) -> int | None:
+        """The next seed; None where there is none, or no time or patience for it."""
+        with self.lock:
+            if len(self.failures) >= self.args.most:
+                self.stopped = self.stopped or f"{self.args.most} differences"
+            elif self.seconds >= self.args.seconds:
+                self.stopped = self.stopped or f"{self.args.seconds:.0f} seconds"
+            return None if self.stopped else next(seeds, None)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.begun
+
+    def work(self, seeds: Iterator[int]) -> None:
         pair = Pair(self.args.tensorflow, self.data, self.recorded)
         try:
-            while (seed := seeds.get()) is not None and len(self.failures) < self.args.most:
+            while (seed := self.next(seeds)) is not None:
                 lines = pipeline(seed)
                 if self.args.only and not re.search(self.args.only, "\n".join(lines)):
                     continue
@@ -257,8 +315,8 @@ class Campaign:
                     what, why = "recorded", []
                 else:
                     what, why, _, _ = pair.differences(lines)
-                if what == "differs":
-                    lines = pair.shrunk(lines, why)
+                if what == "differs" and not self.args.whole:
+                    lines = pair.shrunk(lines, why, lambda: bool(self.stopped) or self.seconds > self.args.seconds)
                     why = pair.differences(lines)[1] or why
                 with self.lock:
                     self.tell(seed, what, why, lines)
@@ -268,27 +326,26 @@ class Campaign:
     def tell(self, seed: int, what: str, why: list[str], lines: list[str]) -> None:
         self.counts[what] += 1
         if what == "differs":
-            self.failures.append(seed)
-            print(
-                f"\r\033[K== seed {seed}",
-                *(f"    {line}" for line in lines),
-                *(f"  {w}" for w in why),
-                sep="\n",
-                flush=True,
-            )
+            self.failures[seed] = why[0]
+            shown = [f"== seed {seed}", *(f"    {line}" for line in lines), *(f"  {w}" for w in why)]
+            print(CLEAR + "\n".join(shown), flush=True)
         done = sum(self.counts.values())
         if sys.stderr.isatty() or done % 200 == 0:
-            rate = done / (time.monotonic() - self.begun)
+            rate = done / self.seconds
             left = (self.args.count - done) / rate
             end = "" if sys.stderr.isatty() else "\n"
-            print(
-                f"\r{done} of {self.args.count}, {rate:.1f}/s, {left / 60:.0f} min left: {self.told()}",
-                end=end,
-                file=sys.stderr,
-            )
+            progress = f"{done} of {self.args.count}, {rate:.1f}/s, {left / 60:.0f} min left: {self.told()}"
+            print(CLEAR + progress, end=end, file=sys.stderr, flush=True)
 
     def told(self) -> str:
         return ", ".join(f"{n} {what}" for what, n in sorted(self.counts.items()))
+
+    def summary(self) -> str:
+        """Counts, and the seeds of the differences."""
+        stopped = f", stopped after {self.stopped}" if self.stopped else ""
+        done, first = sum(self.counts.values()), self.args.seed
+        head = f"{done} pipelines from seed {first} in {self.seconds:.0f} s{stopped}: {self.told()}"
+        return "\n".join([head, *(f"  seed {seed}: {why[:150]}" for seed, why in sorted(self.failures.items()))])
 
 
 def main() -> int:
@@ -296,7 +353,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--most", type=int, default=50, help="stop after so many differences")
+    parser.add_argument("--whole", action="store_true", help="do not shrink what differs")
     parser.add_argument("--only", default="")
     parser.add_argument("--show", type=int)
     parser.add_argument("--recorded", default="build/differential.sqlite", help="where TensorFlow's outcomes are kept")
@@ -309,8 +368,8 @@ def main() -> int:
             return show(args, data)
         campaign = Campaign(args, data)
         campaign.run()
-    print(f"\r\033[K{sum(campaign.counts.values())} pipelines from seed {args.seed}: {campaign.told()}")
-    return 1 if campaign.failures else 0
+    print(CLEAR + campaign.summary())
+    return 1 if campaign.failures or campaign.stopped else 0
 
 
 def show(args: argparse.Namespace, data: str) -> int:

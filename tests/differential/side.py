@@ -80,7 +80,8 @@ class Side:
                 errors += 1
         return events
 
-    def run(self, lines: list[str]) -> dict[str, Any]:
+    def run(self, lines: list[str], spec: bool = True) -> dict[str, Any]:
+        """What a pipeline gives."""
         with tempfile.TemporaryDirectory() as tmp:
             self.reset()
             try:
@@ -99,6 +100,8 @@ class Side:
                 close = getattr(it, "close", None)
                 if close is not None:
                     close()
+            if not spec:
+                return result
             try:
                 result["spec"] = self.encode(ds.element_spec, self.impl)
             except Exception as e:
@@ -120,6 +123,7 @@ class Feedline(Side):
         sys.path[:0] = [str(HERE.parents[1])]
         self.blocks = importlib.import_module("feedline.engine.run").blocks
         self.forced = importlib.import_module("feedline.engine.crew").forced
+        self.misfit = importlib.import_module("tests.likeness").misfit
 
     def ways(self, lines: list[str], plain: dict[str, Any]) -> list[str]:
         """Where blocks of other sizes, workers, or a state make a difference."""
@@ -134,9 +138,32 @@ class Feedline(Side):
             with ExitStack() as stack:
                 for context in how:
                     stack.enter_context(context)
-                other = self.run(lines)
+                other = self.run(lines, spec=False)
             found += [f"{name}: {why}" for why in _same(other["epochs"], plain["epochs"])]
-        return found + self.restored(lines, plain["epochs"][0])
+        first = plain["epochs"][0]
+        found += self.restored(lines, first)
+        return found if "error" in first[0] else found + self.misfits(lines)
+
+    def misfits(self, lines: list[str]) -> list[str]:
+        """Where the spec, asked for first, says what an element contradicts, or cannot be had though elements can."""
+        with tempfile.TemporaryDirectory() as tmp:
+            self.reset()
+            ds = self.build(lines, tmp)
+            try:
+                spec = ds.element_spec
+            except Exception as e:
+                return [f"spec: {type(e).__name__}: {e}"]
+            with iter(ds) as it:
+                for i in range(LIMIT):
+                    try:
+                        why = self.misfit(next(it), spec)
+                    except StopIteration:
+                        break
+                    except Exception:
+                        continue
+                    if why:
+                        return [f"spec: element {i} does not fit it: {why}"]
+        return []
 
     def restored(self, lines: list[str], events: list[Any]) -> list[str]:
         if not events or events[-1] != "end" or len(events) > 40:

@@ -14,6 +14,7 @@ import numpy as np
 from feedline.engine.run import BLOCK_ROWS, Run
 from feedline.errors import FailedPreconditionError, OpError
 from feedline.io.files import shown
+from feedline.plan.cardinality import INFINITE
 from feedline.plan.node import Node, RowFailed, RowWise
 from feedline.plan.reach import OpensFiles, OpensFolders, OpensPlans
 from feedline.random.element import uncounted
@@ -133,7 +134,7 @@ def _blocks(plan: Node) -> Iterator[Block]:
     if plan.inputs and (plan.keeps_rows or plan.transparent):
         for below in plan.inputs:
             yield from _blocks(below)
-    elif plan.user_code or getattr(plan, "generator", None) is not None or plan.cardinality() > MOST_ROWS:
+    elif plan.user_code or getattr(plan, "generator", None) is not None or _is_long(plan.cardinality()):
         raise _Unknown
     elif plan.inputs and plan.in_order and plan.quiet:
         yield plan.rows(np.arange(plan.cardinality()))
@@ -147,6 +148,10 @@ def _blocks(plan: Node) -> Iterator[Block]:
         raise _Unknown
     else:
         yield from _run(plan)
+
+
+def _is_long(cardinality: int) -> bool:
+    return cardinality == INFINITE or cardinality > MOST_ROWS
 
 
 def _run(plan: Node) -> Iterator[Block]:
@@ -172,7 +177,7 @@ def _key(element: Any) -> Any:
         if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O":
             found.append((leaf.shape, tuple(leaf.ravel().tolist())))
         elif isinstance(leaf, (np.ndarray, np.generic)):
-            found.append((str(leaf.dtype), leaf.shape, leaf.tobytes()))
+            found.append((leaf.dtype.str, leaf.shape, leaf.tobytes()))
         elif isinstance(leaf, (bytes, str, int, float)):
             found.append(leaf)
         else:
