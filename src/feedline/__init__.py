@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+import importlib as _importlib
+from typing import TYPE_CHECKING
 
 from feedline import data, errors, image, integrations, io, random, train
 from feedline.data import experimental
@@ -122,9 +122,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "bfloat16":  # needs ml_dtypes, which not everyone has
-        return _types.as_dtype("bfloat16")
-    if name == "compat":  # TensorFlow 1's names, for those who ask for them
-        return importlib.import_module("feedline.compat")
-    raise AttributeError(f"module 'feedline' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from feedline import compat as compat
+
+    bfloat16: DType
+else:
+
+    def __getattr__(name):
+        if name == "bfloat16":  # needs ml_dtypes, which not everyone has
+            return _types.as_dtype("bfloat16")
+        if name == "compat":  # TensorFlow 1's names, for those who ask for them
+            return _importlib.import_module("feedline.compat")
+        raise AttributeError(f"module 'feedline' has no attribute {name!r}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,15 @@ def test_they_show_what_they_take(kind: Any) -> None:
     assert taken[0] in ("filenames", "driver_name") and "self" not in taken
     assert inspect.getdoc(kind) and issubclass(kind, fl.Dataset)
     assert getattr(fl.data, kind.__name__, None) is kind or getattr(fl.data.experimental, kind.__name__) is kind
+
+
+def test_constructors_take_what_their_operators_take() -> None:
+    for kind in CLASSES:
+        words = re.findall("TFRecord|[A-Z][a-z]+", kind.__name__)
+        name = "_".join(word.lower() for word in words)
+        made = getattr(importlib.import_module(f"feedline.ops.sources.{name}"), name)
+        own, other = ([*inspect.signature(f).parameters.values()][1:] for f in (vars(kind)["__init__"], made))
+        assert own == other, kind
 
 
 def test_they_pickle_as_what_they_are(tmp_path: Path) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -79,6 +78,17 @@ if TYPE_CHECKING:
     from feedline.integrations import torch as _torch
 
 T_co = TypeVar("T_co", covariant=True)
+C = TypeVar("C")
+
+if TYPE_CHECKING:
+
+    class static(Generic[C]):
+        """`staticmethod` for functions that are overloaded or generic."""
+
+        def __init__(self, function: C) -> None: ...
+        def __get__(self, instance: object, owner: object) -> C: ...
+else:
+    static = staticmethod
 
 
 class Dataset(Face[T_co]):
@@ -91,24 +101,22 @@ class Dataset(Face[T_co]):
     A dataset is a value: every method gives a new one. It can be iterated any number of times.
     """
 
-    _made: ClassVar[Callable[[Node], Any]]
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("Dataset is made by its sources, for instance Dataset.range(3) or Dataset.from_tensors(x)")
 
     # Sources
-    choose_from_datasets = staticmethod(_choose_from_datasets.choose_from_datasets)
-    counter = staticmethod(_counter.counter)
-    from_generator = staticmethod(_from_generator.from_generator)
-    from_source = staticmethod(_from_source.from_source)
-    from_tensor_slices = staticmethod(_from_tensor_slices.from_tensor_slices)
-    from_tensors = staticmethod(_from_tensors.from_tensors)
-    list_files = staticmethod(_list_files.list_files)
-    load = staticmethod(_load.load)
-    random = staticmethod(_random.random)
-    range = staticmethod(_range.range_)
-    sample_from_datasets = staticmethod(_sample_from_datasets.sample_from_datasets)
-    zip = staticmethod(_zip.zip_)
+    choose_from_datasets = static(_choose_from_datasets.choose_from_datasets)
+    counter = static(_counter.counter)
+    from_generator = static(_from_generator.from_generator)
+    from_source = static(_from_source.from_source)
+    from_tensor_slices = static(_from_tensor_slices.from_tensor_slices)
+    from_tensors = static(_from_tensors.from_tensors)
+    list_files = static(_list_files.list_files)
+    load = static(_load.load)
+    random = static(_random.random)
+    range = static(_range.range_)
+    sample_from_datasets = static(_sample_from_datasets.sample_from_datasets)
+    zip = static(_zip.zip_)
 
     # Transformations
     apply = _apply.apply

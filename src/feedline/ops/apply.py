@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from feedline.plan.face import Face
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 D = TypeVar("D")
 
 
-def apply(self: Any, transformation_func: Callable[[Any], D]) -> D:
+def apply(self: Dataset[T], transformation_func: Callable[[Dataset[T]], D]) -> D:
     """What `transformation_func` makes of this dataset.
 
     >>> def doubled(dataset):

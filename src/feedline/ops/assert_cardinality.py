@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import FailedPreconditionError
 from feedline.plan.access import unnumbered
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
 
 class Counted(NamedTuple):
@@ -84,7 +87,7 @@ class AssertCardinality(Node):
         return self.input.rows(index)
 
 
-def assert_cardinality(expected_cardinality: int) -> Callable[[F], F]:
+def assert_cardinality(expected_cardinality: Integer) -> Callable[[Dataset[T]], Dataset[T]]:
     """States how many elements a dataset has, where that is not known otherwise; for `apply`.
 
     >>> odd = fl.Dataset.range(6).filter(lambda x: x % 2 == 1)
@@ -98,7 +101,7 @@ def assert_cardinality(expected_cardinality: int) -> Callable[[F], F]:
     """
     expected = integer(expected_cardinality, "expected_cardinality", "assert_cardinality")
 
-    def asserted(dataset: F) -> F:
-        return dataset._derive(AssertCardinality(dataset._plan, expected))  # type: ignore[no-any-return]
+    def asserted(dataset: Dataset[T]) -> Dataset[T]:
+        return dataset._derive(AssertCardinality(dataset._plan, expected))
 
     return asserted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,11 +10,14 @@ from feedline.errors import FailedPreconditionError, OutOfRangeError, Unimplemen
 from feedline.plan.access import unnumbered
 from feedline.plan.arguments import integer, plan_of
 from feedline.plan.counted import assumed, counted, counted_already, fresh
-from feedline.plan.face import Face
 from feedline.plan.node import Node
 
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
-def at(dataset: Face[Any], index: int) -> Any:
+
+def at(dataset: Dataset[T], index: Integer) -> T:
     """Element number `index` of a dataset, made without the others.
 
     >>> ds = fl.Dataset.range(1_000_000).map(lambda x: x * 2).batch(4)
@@ -30,15 +33,17 @@ def at(dataset: Face[Any], index: int) -> Any:
     """
     plan = plan_of(dataset, "dataset", "at")
     i = integer(index, "index", "at")
+    row: T
     try:
-        return _row(plan, i)
+        row = _row(plan, i)
     except (FailedPreconditionError, OutOfRangeError):
         if fresh(plan):
             raise
-    return _row(plan, i)  # files have changed since their records were counted
+        row = _row(plan, i)  # files have changed since their records were counted
+    return row
 
 
-def item(dataset: Any, index: int) -> Any:
+def item(dataset: Dataset[T], index: Integer) -> T:
     """Element number `index` of a dataset, as `at` gives it; a negative number counts from the end."""
     i = integer(index, "index", "dataset[index]")
     n = len(dataset) if i < 0 else 0
@@ -79,7 +84,10 @@ def _by_number(plan: Node, i: int) -> Node:
             raise _out_of_range(plan, i)
         raise UnimplementedError(
             f"at: the dataset gives no random access because of {odd.op} (step {odd.position})"
-            + (f": {odd.obstacle}" if odd.obstacle else "; iterate it, or put its elements into arrays and use "
-               "from_tensor_slices")
+            + (
+                f": {odd.obstacle}"
+                if odd.obstacle
+                else "; iterate it, or put its elements into arrays and use from_tensor_slices"
+            )
         )
     return counted(plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, overload
 
 import numpy as np
 
@@ -12,11 +12,16 @@ from feedline.errors import InvalidTypeError, OpError
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.dealing import begun_of, dealt_rows
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, SEAM, Exited, Interrupted, Node, Pull, node
 from feedline.structure.block import Array, Block, Members, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
 from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, K, S
 
 Stack = Callable[[Block, int], Block]
 
@@ -215,14 +220,77 @@ def _grown(shape: Any, size: int | None) -> Any:
     return None if shape.rank is None else [size, *shape]
 
 
+@overload
 def batch(
-    self: F,
-    batch_size: int,
+    self: Dataset[Never],
+    batch_size: Integer,
     drop_remainder: bool = False,
-    num_parallel_calls: int | None = None,
+    num_parallel_calls: Integer | None = None,
     deterministic: bool | None = None,
     name: str | None = None,
-) -> F:
+) -> Dataset[Any]: ...
+@overload
+def batch(
+    self: Dataset[tuple[Any, ...]],
+    batch_size: Integer,
+    drop_remainder: bool = False,
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Dataset[tuple[Any, ...]]: ...
+@overload
+def batch(
+    self: Dataset[dict[K, Any]],
+    batch_size: Integer,
+    drop_remainder: bool = False,
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Dataset[dict[K, Any]]: ...
+@overload
+def batch(
+    self: Dataset[bytes],
+    batch_size: Integer,
+    drop_remainder: bool = False,
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Dataset[NDArray[np.object_]]: ...
+@overload
+def batch(
+    self: Dataset[NDArray[S]],
+    batch_size: Integer,
+    drop_remainder: bool = False,
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Dataset[NDArray[S]]: ...
+@overload
+def batch(
+    self: Dataset[S],
+    batch_size: Integer,
+    drop_remainder: bool = False,
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Dataset[NDArray[S]]: ...
+@overload
+def batch(
+    self: Dataset[Any],
+    batch_size: Integer,
+    drop_remainder: bool = False,
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Dataset[Any]: ...
+def batch(
+    self: Dataset[Any],
+    batch_size: Integer,
+    drop_remainder: bool = False,
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Dataset[Any]:
     """Stacks `batch_size` consecutive elements into one.
 
     >>> list(fl.Dataset.range(5).batch(2))
@@ -237,4 +305,4 @@ def batch(
     size = arguments.positive(batch_size, "batch_size", "batch")
     parallel = arguments.parallel_calls(num_parallel_calls, "batch")
     drop = arguments.boolean(drop_remainder, "drop_remainder", "batch")
-    return self._derive(Batch(self._plan, size, drop, parallel, deterministic))  # type: ignore[no-any-return]
+    return self._derive(Batch(self._plan, size, drop, parallel, deterministic))

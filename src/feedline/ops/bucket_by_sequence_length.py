@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.batch import batched_spec
 from feedline.ops.group_by_window import GroupByWindow
 from feedline.plan import arguments
-from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import node
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import TensorShape, TensorSpec
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 OP = "bucket_by_sequence_length"
 
@@ -137,7 +139,7 @@ def _open_shape(shapes: list[tuple[int, ...]], lengths: list[int]) -> TensorShap
 
 
 def bucket_by_sequence_length(
-    self: F,
+    self: Dataset[Any],
     element_length_func: Callable[..., Any],
     bucket_boundaries: Sequence[int],
     bucket_batch_sizes: Sequence[int],
@@ -147,7 +149,7 @@ def bucket_by_sequence_length(
     no_padding: bool = False,
     drop_remainder: bool = False,
     name: str | None = None,
-) -> F:
+) -> Dataset[Any]:
     """Batches elements together with others of similar length, so that little has to be padded.
 
     >>> ds = fl.Dataset.from_generator(
@@ -176,4 +178,4 @@ def bucket_by_sequence_length(
     )
     size_of, smallest = Function(SizeOf(sizes)), max(1, min(sizes))
     plan = BucketBySequenceLength(self._plan, Function(bucket_of), Function(batched), None, size_of, smallest)
-    return self._derive(plan)  # type: ignore[no-any-return]
+    return self._derive(plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -18,11 +18,15 @@ from feedline.ops.sources.load import Load
 from feedline.ops.written import Written
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dealing import undealt
-from feedline.plan.face import F, dataset
+from feedline.plan.face import dataset
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node, Pull, node
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block, concat
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 CHUNK_ROWS = 1024
 CHUNK_BYTES = 1 << 20
@@ -326,7 +330,7 @@ class FileCache(Written):
         return (self.found() or self.input).rows(index)
 
 
-def cache(self: F, filename: str | os.PathLike[str] = "", name: str | None = None) -> F:
+def cache(self: Dataset[T], filename: str | os.PathLike[str] = "", name: str | None = None) -> Dataset[T]:
     """Keeps the elements of the first complete pass, in memory or in a file; later passes read them from there.
 
     >>> calls = []
@@ -364,4 +368,4 @@ def cache(self: F, filename: str | os.PathLike[str] = "", name: str | None = Non
     made: Node = Cache(plan)
     if path:
         made = FileCache(plan, path, f"{int(fingerprint(plan, drawn_seeds=False)):016x}")
-    return self._derive(made)  # type: ignore[no-any-return]
+    return self._derive(made)

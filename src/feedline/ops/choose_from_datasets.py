@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec, general
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 CHOICES_AHEAD = 1024
 
@@ -356,7 +360,9 @@ def plans_of(datasets: Any, op: str) -> tuple[Node, ...]:
     return tuple(plan_of(d, f"datasets[{i}]", op) for i, d in enumerate(datasets))
 
 
-def chosen(selector: Node, plans: tuple[Node, ...], stop: bool, drawable: tuple[bool, ...] | None = None) -> Any:
+def chosen(
+    selector: Node, plans: tuple[Node, ...], stop: bool, drawable: tuple[bool, ...] | None = None
+) -> Dataset[Any]:
     """A dataset of the rows that `selector` chooses. The inputs' specs are compared at once where that takes no user's
     function.
     """
@@ -366,7 +372,9 @@ def chosen(selector: Node, plans: tuple[Node, ...], stop: bool, drawable: tuple[
     return dataset(plan)
 
 
-def choose_from_datasets(datasets: Sequence[Any], choice_dataset: Any, stop_on_empty_dataset: bool = True) -> Any:
+def choose_from_datasets(
+    datasets: Sequence[Dataset[T]], choice_dataset: Dataset[Any], stop_on_empty_dataset: bool = True
+) -> Dataset[T]:
     """Takes each next element from the dataset whose number `choice_dataset` gives.
 
     >>> letters = [fl.Dataset.from_tensors(s).repeat(2) for s in ("a", "b")]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feedline.errors import InvalidTypeError
 from feedline.plan.arguments import plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import general
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 
 class Where(NamedTuple):
@@ -108,7 +111,7 @@ def _incompatible(first: Any, second: Any) -> InvalidTypeError:
     )
 
 
-def concatenate(self: F, dataset: Any, name: str | None = None) -> F:
+def concatenate(self: Dataset[T], dataset: Dataset[Any], name: str | None = None) -> Dataset[T]:
     """The elements of this dataset, then those of `dataset`.
 
     >>> list(fl.Dataset.range(2).concatenate(fl.Dataset.range(7, 9)))
@@ -119,4 +122,4 @@ def concatenate(self: F, dataset: Any, name: str | None = None) -> F:
     plan = Concatenate(self._plan, plan_of(dataset, "dataset", "concatenate"))
     if plan.spec_known:
         plan.spec()
-    return self._derive(plan)  # type: ignore[no-any-return]
+    return self._derive(plan)

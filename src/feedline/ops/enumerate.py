@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from feedline.ops.sources.counter import Counter
 from feedline.ops.zip import Zip
 from feedline.plan.arguments import integer
-from feedline.plan.face import Face
 from feedline.structure.nest import flat
 
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
-def enumerate_(self: Face[Any], start: int = 0, name: str | None = None) -> Any:
+
+def enumerate_(self: Dataset[T], start: Integer = 0, name: str | None = None) -> Dataset[tuple[np.int64, T]]:
     """Pairs each element with its number, an int64 that counts from `start`.
 
     >>> list(fl.Dataset.from_tensor_slices(["a", "b"]).enumerate(start=5))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from feedline.errors import InvalidArgumentError
 from feedline.ops.predicate import answer, by_columns
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Parallel, RowFailed, RowWise, node
 from feedline.random.element import Epochs
 from feedline.structure.block import Array, Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
 
 @node
@@ -83,13 +86,13 @@ def _chosen(block: Block, answers: Array) -> Block:
 
 
 def filter_(
-    self: F,
+    self: Dataset[T],
     predicate: Callable[..., Any],
     name: str | None = None,
     *,
-    num_parallel_calls: int | None = None,
+    num_parallel_calls: Integer | None = None,
     deterministic: bool | None = None,
-) -> F:
+) -> Dataset[T]:
     """Keeps the elements for which `predicate` is True.
 
     >>> list(fl.Dataset.range(6).filter(lambda x: x % 3 == 0))
@@ -105,4 +108,4 @@ def filter_(
     """
     call = arguments.element_function(predicate, "predicate", "filter", self._plan)
     parallel = arguments.parallel_calls(num_parallel_calls, "filter")
-    return self._derive(Filter(self._plan, Function(call), parallel, deterministic))  # type: ignore[no-any-return]
+    return self._derive(Filter(self._plan, Function(call), parallel, deterministic))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
 from feedline.plan.dealing import begun_of
-from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once
 from feedline.structure.block import Block, concat
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import R, T
 
 
 class Flattening:
@@ -145,7 +148,11 @@ class FlatMap(Flattened):
         return made
 
 
-def flat_map(self: F, map_func: Callable[..., Any], name: str | None = None) -> F:
+@overload
+def flat_map(self: Dataset[T], map_func: Callable[[T], Dataset[R]], name: str | None = None) -> Dataset[R]: ...
+@overload
+def flat_map(self: Dataset[Any], map_func: Callable[..., Dataset[R]], name: str | None = None) -> Dataset[R]: ...
+def flat_map(self: Dataset[Any], map_func: Callable[..., Dataset[Any]], name: str | None = None) -> Dataset[Any]:
     """Makes a dataset from each element and gives the elements of these datasets one after another.
 
     >>> list(fl.Dataset.from_tensor_slices([[1, 2], [3, 4]]).flat_map(fl.Dataset.from_tensor_slices))
@@ -158,4 +165,4 @@ def flat_map(self: F, map_func: Callable[..., Any], name: str | None = None) -> 
     [array([0, 1, 2]), array([2, 3, 4]), array([4, 5, 6])]
     """
     call = arguments.element_function(map_func, "map_func", "flat_map", self._plan)
-    return self._derive(FlatMap(self._plan, Function(call)))  # type: ignore[no-any-return]
+    return self._derive(FlatMap(self._plan, Function(call)))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from feedline.errors import InvalidArgumentError
 
-NONE = object()
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 
-def get_single_element(self: Any, name: str | None = None) -> Any:
+def get_single_element(self: Dataset[T], name: str | None = None) -> T:
     """The only element of the dataset.
 
     >>> fl.Dataset.range(3).batch(10).get_single_element()
@@ -18,11 +20,10 @@ def get_single_element(self: Any, name: str | None = None) -> Any:
     A dataset with no element, or with more than one, is an `InvalidArgumentError`.
     """
     with iter(self) as elements:
-        element = next(elements, NONE)
-        if element is NONE:
-            raise InvalidArgumentError("get_single_element: the dataset is empty; it must have exactly one element")
-        if next(elements, NONE) is not NONE:
-            raise InvalidArgumentError(
-                "get_single_element: the dataset has more than one element; batch(n) or take(1) makes it one"
-            )
-        return element
+        for element in elements:
+            for _ in elements:
+                raise InvalidArgumentError(
+                    "get_single_element: the dataset has more than one element; batch(n) or take(1) makes it one"
+                )
+            return element
+    raise InvalidArgumentError("get_single_element: the dataset is empty; it must have exactly one element")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, SupportsIndex
 
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.counted import assumed, counted, fresh
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.rewrite import standing_for, with_inputs
 from feedline.random.index_shuffle import permute
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Array, Block, concat
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 ROUNDS = 8
 Key = tuple[int, int, int]
@@ -174,8 +177,11 @@ def _one_by_one(source: Node, index: Array) -> tuple[Block | None, Exception | N
 
 
 def global_shuffle(
-    self: F, seed: int | None = None, reshuffle_each_iteration: bool | None = True, name: str | None = None
-) -> F:
+    self: Dataset[T],
+    seed: SupportsIndex | None = None,
+    reshuffle_each_iteration: bool | None = True,
+    name: str | None = None,
+) -> Dataset[T]:
     """Puts all elements into random order: a perfect shuffle that holds nothing in memory and starts at once.
 
     >>> [int(x) for x in fl.Dataset.range(10).global_shuffle(seed=42)]
@@ -202,4 +208,4 @@ def global_shuffle(
         kind = FailedPreconditionError if n == INFINITE else InvalidArgumentError
         raise kind(f"global_shuffle: needs a known number of elements, at least one, got {got}")
     reshuffle = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
-    return self._derive(GlobalShuffle(plan, SeedGenerator(*get_seed(seed), reshuffle)))  # type: ignore[no-any-return]
+    return self._derive(GlobalShuffle(plan, SeedGenerator(*get_seed(seed), reshuffle)))

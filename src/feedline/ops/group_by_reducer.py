@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from feedline.plan.function import Function
 from feedline.plan.inference import infer
 from feedline.plan.node import Node, Pull, RowFailed, node
 from feedline.structure.block import Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 SAMPLES = 4
 PULL_ROWS = 1024
@@ -48,7 +51,7 @@ class Reducer:
         self._finalize_func = finalize_func
 
     @property
-    def init_func(self) -> Callable[[Any], Any]:
+    def init_func(self) -> Callable[[Dataset[Any]], Dataset[Any]]:
         """Key to first state."""
         return self._init_func
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -11,13 +11,17 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.nested import dataset_of, made, seeds_in, spec_of_made, stand_in
 from feedline.plan import arguments
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.face import F, dataset, in_memory, sample
+from feedline.plan.face import dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, Objects, concat, pack
 from feedline.structure.nest import flat
 from feedline.structure.spec import DatasetSpec
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, R, T
 
 SAMPLES = 4
 FEW_KEYS = 64
@@ -266,13 +270,13 @@ def int64_of(value: Any, name: str, exact: bool = False) -> int:
 
 
 def group_by_window(
-    self: F,
+    self: Dataset[T],
     key_func: Callable[..., Any],
-    reduce_func: Callable[[Any, Any], Any],
-    window_size: int | None = None,
+    reduce_func: Callable[[Any, Dataset[T]], Dataset[R]],
+    window_size: Integer | None = None,
     window_size_func: Callable[[Any], Any] | None = None,
     name: str | None = None,
-) -> F:
+) -> Dataset[R]:
     """Gathers elements with the same key until there are `window_size` of them, and makes a dataset of each such
     window.
 
@@ -291,6 +295,6 @@ def group_by_window(
         raise InvalidArgumentError(f"{op}: give either window_size or window_size_func")
     if window_size is not None:
         size = arguments.integer(window_size, "window_size", op)
-        return self._derive(GroupByWindow(self._plan, key, reduce, size, None, max(1, size)))  # type: ignore[no-any-return]
+        return self._derive(GroupByWindow(self._plan, key, reduce, size, None, max(1, size)))
     sizes = Function(arguments.function(window_size_func, "window_size_func", op))
-    return self._derive(GroupByWindow(self._plan, key, reduce, None, sizes))  # type: ignore[no-any-return]
+    return self._derive(GroupByWindow(self._plan, key, reduce, None, sizes))

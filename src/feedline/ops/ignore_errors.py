@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import CancelledError
 from feedline.plan.arguments import boolean
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Exited, Node, Pull, node
 from feedline.structure.block import Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 PATIENCE = 10_000
 """After so many errors of the same text with no element between them, the input is taken to be stuck at one place."""
@@ -64,7 +67,7 @@ class IgnoreErrors(Node):
         return None if all(s is None for s in states) else Ignored()
 
 
-def ignore_errors(self: F, log_warning: bool = False, name: str | None = None) -> F:
+def ignore_errors(self: Dataset[T], log_warning: bool = False, name: str | None = None) -> Dataset[T]:
     """Leaves out elements that raise an error, and goes on with the next.
 
     >>> def checked(x):
@@ -78,4 +81,4 @@ def ignore_errors(self: F, log_warning: bool = False, name: str | None = None) -
     bad element, the whole batch is left out, so this step belongs before `batch`.
     """
     log = log_warning is not None and boolean(log_warning, "log_warning", "ignore_errors")
-    return self._derive(IgnoreErrors(self._plan, log))  # type: ignore[no-any-return]
+    return self._derive(IgnoreErrors(self._plan, log))

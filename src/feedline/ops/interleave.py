@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 from feedline.errors import InvalidArgumentError
 from feedline.ops.nested import Flattened, Nested, enough
@@ -13,12 +13,15 @@ from feedline.plan import arguments
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dealing import begun_of
-from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.structure.block import Block, concat
 from feedline.structure.turns import in_turns
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, R, T
 
 TURN_BYTES = 1 << 16
 ALL_AHEAD_BYTES = 1 << 24
@@ -312,15 +315,35 @@ class Interleave(Flattened):
         return state
 
 
+@overload
 def interleave(
-    self: F,
-    map_func: Callable[..., Any],
-    cycle_length: int | None = None,
-    block_length: int | None = None,
-    num_parallel_calls: int | None = None,
+    self: Dataset[T],
+    map_func: Callable[[T], Dataset[R]],
+    cycle_length: Integer | None = None,
+    block_length: Integer | None = None,
+    num_parallel_calls: Integer | None = None,
     deterministic: bool | None = None,
     name: str | None = None,
-) -> F:
+) -> Dataset[R]: ...
+@overload
+def interleave(
+    self: Dataset[Any],
+    map_func: Callable[..., Dataset[R]],
+    cycle_length: Integer | None = None,
+    block_length: Integer | None = None,
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Dataset[R]: ...
+def interleave(
+    self: Dataset[Any],
+    map_func: Callable[..., Dataset[Any]],
+    cycle_length: Integer | None = None,
+    block_length: Integer | None = None,
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Dataset[Any]:
     """Makes a dataset from each element and gives the elements of `cycle_length` of these datasets in turn.
 
     >>> ds = fl.Dataset.range(3)
@@ -343,7 +366,7 @@ def interleave(
             f"interleave: num_parallel_calls must not be larger than cycle_length, got {parallel} and {cycle}; "
             "give a larger cycle_length, or AUTOTUNE for num_parallel_calls"
         )
-    return self._derive(Interleave(self._plan, Function(call), cycle, block, parallel, deterministic))  # type: ignore[no-any-return]
+    return self._derive(Interleave(self._plan, Function(call), cycle, block, parallel, deterministic))
 
 
 def _chosen_cycle(parallel: int | None) -> int:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from feedline.ops import columnar  # noqa: F401  what functions may call when they run for many rows
 from feedline.ops.nested import stand_in
 from feedline.plan import arguments
 from feedline.plan.calls import applied_at
-from feedline.plan.face import F, sample
+from feedline.plan.face import sample
 from feedline.plan.function import Function
 from feedline.plan.inference import infer
 from feedline.plan.node import Parallel, RowFailed, RowWise, node
 from feedline.random.element import Epochs
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, R, T, Ts
 
 SAMPLES = 4
 FEW = 16
@@ -164,17 +168,53 @@ class Map(RowWise):
         return applied_at(self, index)
 
 
+@overload
 def map_(
-    self: F,
-    map_func: Callable[..., Any],
-    num_parallel_calls: int | None = None,
+    self: Dataset[T],
+    map_func: Callable[[T], R],
+    num_parallel_calls: Integer | None = None,
     deterministic: bool | None = None,
     synchronous: bool | None = None,
     use_unbounded_threadpool: bool = False,
     name: str | None = None,
     *,
-    workers: str | None = None,
-) -> F:
+    workers: Literal["thread", "process"] | None = None,
+) -> Dataset[R]: ...
+@overload
+def map_(
+    self: Dataset[tuple[*Ts]],
+    map_func: Callable[[*Ts], R],
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    synchronous: bool | None = None,
+    use_unbounded_threadpool: bool = False,
+    name: str | None = None,
+    *,
+    workers: Literal["thread", "process"] | None = None,
+) -> Dataset[R]: ...
+@overload
+def map_(
+    self: Dataset[Any],
+    map_func: Callable[..., R],
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    synchronous: bool | None = None,
+    use_unbounded_threadpool: bool = False,
+    name: str | None = None,
+    *,
+    workers: Literal["thread", "process"] | None = None,
+) -> Dataset[R]: ...
+def map_(
+    self: Dataset[Any],
+    map_func: Callable[..., Any],
+    num_parallel_calls: Integer | None = None,
+    deterministic: bool | None = None,
+    synchronous: bool | None = None,
+    use_unbounded_threadpool: bool = False,
+    name: str | None = None,
+    *,
+    workers: Literal["thread", "process"] | None = None,
+) -> Dataset[Any]:
     """Applies `map_func` to every element.
 
     >>> list(fl.Dataset.range(3).map(lambda x: x * 2))
@@ -213,4 +253,4 @@ def map_(
     kind = arguments.workers(workers, "map")
     if kind == "process" and parallel is None:
         parallel = arguments.AUTOTUNE
-    return self._derive(Map(self._plan, Function(call), parallel, deterministic, kind))  # type: ignore[no-any-return]
+    return self._derive(Map(self._plan, Function(call), parallel, deterministic, kind))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError
 from feedline.ops.batch import Batch
 from feedline.ops.map import map_
 from feedline.plan import arguments
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Exited, Interrupted, Pull, node
 from feedline.structure.block import Block, concat
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer
 
 
 class Slots(NamedTuple):
@@ -103,11 +106,11 @@ def _passed_over(failed: Exception, left: int, pull: Pull) -> Slots:
 
 def map_and_batch(
     map_func: Callable[..., Any],
-    batch_size: int,
-    num_parallel_batches: int | None = None,
+    batch_size: Integer,
+    num_parallel_batches: Integer | None = None,
     drop_remainder: bool = False,
-    num_parallel_calls: int | None = None,
-) -> Callable[[F], F]:
+    num_parallel_calls: Integer | None = None,
+) -> Callable[[Dataset[Any]], Dataset[Any]]:
     """`map` and `batch` in one, for `Dataset.apply`.
 
     >>> list(fl.Dataset.range(5).apply(fl.experimental.map_and_batch(lambda x: x * x, 3)))
@@ -126,8 +129,8 @@ def map_and_batch(
     arguments.parallel_calls(num_parallel_calls, "map_and_batch")
     drop = arguments.boolean(drop_remainder, "drop_remainder", "map_and_batch")
 
-    def transform(dataset: F) -> F:
+    def transform(dataset: Dataset[Any]) -> Dataset[Any]:
         mapped = map_(dataset, map_func, num_parallel_calls)
-        return dataset._derive(MapAndBatch(mapped._plan, size, drop))  # type: ignore[no-any-return]
+        return dataset._derive(MapAndBatch(mapped._plan, size, drop))
 
     return transform

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF, Tree, flatten
@@ -18,6 +17,10 @@ from feedline.structure.spec import DatasetSpec, OptionalSpec, TensorSpec
 from feedline.structure.types import bool as bool_type
 from feedline.structure.values import spec_of_element
 from feedline.structure.zeros import zeros_of
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer
 
 
 class Padding(NamedTuple):
@@ -133,7 +136,9 @@ def _must_have_shapes(spec: Any) -> None:
             )
 
 
-def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[F], F]:
+def pad_to_cardinality(
+    cardinality: Integer, mask_key: str = "valid"
+) -> Callable[[Dataset[Any]], Dataset[dict[str, Any]]]:
     """Adds elements of zeros at the end until there are `cardinality` of them; for `apply`.
 
     >>> ds = fl.Dataset.from_tensor_slices({"a": [1, 2]})
@@ -148,7 +153,7 @@ def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[F
     if not isinstance(mask_key, str):
         raise InvalidTypeError(f"pad_to_cardinality: mask_key must be a string, got {mask_key!r}")
 
-    def padded(dataset: F) -> F:
+    def padded(dataset: Dataset[Any]) -> Dataset[dict[str, Any]]:
         plan = dataset._plan
         n = plan.cardinality()
         if n < 0:
@@ -163,6 +168,6 @@ def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[F
             _must_be_mapping(plan.element_spec)
         if plan.spec_stated:
             _must_have_shapes(plan.element_spec)
-        return dataset._derive(PadToCardinality(plan, to, mask_key))  # type: ignore[no-any-return]
+        return dataset._derive(PadToCardinality(plan, to, mask_key))
 
     return padded

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError
 from feedline.ops.batch import Grouped
 from feedline.plan import arguments
-from feedline.plan.face import F
 from feedline.plan.node import node
 from feedline.structure.block import Array, Block, Bytes, Column, Objects, Ungroupable, group, merged_spec
 from feedline.structure.nest import LEAF, Tree, flatten, is_structure
 from feedline.structure.spec import Dims, TensorShape, TensorSpec
 from feedline.structure.types import as_dtype
 from feedline.structure.values import leaf_of
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer
 
 Shapes = list[Dims | None]
 
@@ -235,13 +238,13 @@ def _text(shape: Dims) -> str:
 
 
 def padded_batch(
-    self: F,
-    batch_size: int,
+    self: Dataset[Any],
+    batch_size: Integer,
     padded_shapes: Any = None,
     padding_values: Any = None,
     drop_remainder: bool = False,
     name: str | None = None,
-) -> F:
+) -> Dataset[Any]:
     """Stacks `batch_size` consecutive elements whose shapes may differ, padding them to a common one.
 
     >>> ds = fl.Dataset.from_tensor_slices([1, 3, 2]).map(lambda n: np.full(n, n))
@@ -266,4 +269,4 @@ def padded_batch(
         plan.check(*flatten(self._plan.element_spec))
     elif not is_structure(padding_values):
         _values(padding_values, LEAF)  # one for all components: a scalar, whatever they are
-    return self._derive(plan)  # type: ignore[no-any-return]
+    return self._derive(plan)

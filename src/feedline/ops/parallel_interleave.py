@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError
 from feedline.ops.interleave import Cycle, Interleave
@@ -11,6 +11,10 @@ from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.node import Pull, node
 from feedline.structure.block import Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, R
 
 
 @node
@@ -51,13 +55,13 @@ class ParallelInterleave(Interleave):
 
 
 def parallel_interleave(
-    map_func: Callable[..., Any],
-    cycle_length: int,
-    block_length: int = 1,
+    map_func: Callable[..., Dataset[R]],
+    cycle_length: Integer,
+    block_length: Integer = 1,
     sloppy: bool | None = False,
-    buffer_output_elements: int | None = None,
-    prefetch_input_elements: int | None = None,
-) -> Callable[[Any], Any]:
+    buffer_output_elements: Integer | None = None,
+    prefetch_input_elements: Integer | None = None,
+) -> Callable[[Dataset[Any]], Dataset[R]]:
     """A function for `Dataset.apply` that interleaves the datasets made from the elements, as `Dataset.interleave`
     does.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.parsing.example import ExampleParser
@@ -15,12 +15,16 @@ from feedline.ops.parse_example_dataset import blamed, parsed
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan import arguments
 from feedline.plan.calls import applied_at
-from feedline.plan.face import F, sample
+from feedline.plan.face import sample
 from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer
 
 MOST_NAMES = 10_000
 MOST_NESTED = 16
@@ -132,12 +136,12 @@ def _files(plan: Node) -> Iterator[TFRecords]:
 
 
 def parse(
-    self: F,
+    self: Dataset[Any],
     features: Any = None,
-    batch_size: int | None = None,
+    batch_size: Integer | None = None,
     drop_remainder: bool = False,
     name: str | None = None,
-) -> F:
+) -> Dataset[Any]:
     """Parses records that are serialized `Example` messages: each becomes a dict of its features.
 
     >>> import tempfile
@@ -171,4 +175,4 @@ def parse(
     if batch_size is not None:
         size = arguments.positive(batch_size, "batch_size", "parse")
         plan = batch(self, size, drop_remainder)._plan
-    return self._derive(Parse(plan, Asked(given, plan)))  # type: ignore[no-any-return]
+    return self._derive(Parse(plan, Asked(given, plan)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.parsing.example import ExampleParser
@@ -15,6 +15,10 @@ from feedline.structure.block import Array, Block, concat, slice_column
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer
 
 BATCH = TensorSpec([None], string)
 
@@ -89,8 +93,8 @@ def checked_input(plan: Node) -> Node:
 
 
 def parse_example_dataset(
-    features: Mapping[str, Any], num_parallel_calls: int = 1, deterministic: bool | None = None
-) -> Callable[[Any], Any]:
+    features: Mapping[str, Any], num_parallel_calls: Integer = 1, deterministic: bool | None = None
+) -> Callable[[Dataset[Any]], Dataset[dict[str, Any]]]:
     """A function for `Dataset.apply` that parses batches of serialized `Example` messages with `fl.io.parse_example`.
 
     >>> from feedline.train import Example, Feature, Features, Int64List

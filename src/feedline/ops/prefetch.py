@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE, integer
 from feedline.plan.dealing import dealt_rows, error_waits
-from feedline.plan.face import F, register_holding
+from feedline.plan.face import register_holding
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.rewrite import standing_for
 from feedline.structure.block import Array, Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
 
 class Ready(NamedTuple):
@@ -83,7 +87,7 @@ def _holding(plan: Node) -> Node:
     return standing_for(plan, Prefetch(plan, 0))
 
 
-def prefetch(self: F, buffer_size: int | None, name: str | None = None) -> F:
+def prefetch(self: Dataset[T], buffer_size: Integer | None, name: str | None = None) -> Dataset[T]:
     """Lets up to `buffer_size` elements be made ready before they are asked for; AUTOTUNE leaves the number open.
 
     >>> list(fl.Dataset.range(3).prefetch(fl.AUTOTUNE))
@@ -96,4 +100,4 @@ def prefetch(self: F, buffer_size: int | None, name: str | None = None) -> F:
     size = AUTOTUNE if buffer_size is None else integer(buffer_size, "buffer_size", "prefetch")
     if size < 0 and size != AUTOTUNE:
         raise InvalidArgumentError(f"prefetch: buffer_size must be zero or more, or AUTOTUNE, got {size}")
-    return self._derive(Prefetch(self._plan, size))  # type: ignore[no-any-return]
+    return self._derive(Prefetch(self._plan, size))

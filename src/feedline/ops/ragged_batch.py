@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from feedline.ops.batch import batched_spec
 from feedline.ops.chain import is_map
 from feedline.ops.map_and_batch import MapAndBatch
 from feedline.plan import arguments
-from feedline.plan.face import F
 from feedline.plan.node import node
 from feedline.sharing import cached_property
 from feedline.structure import ragged
@@ -32,6 +31,10 @@ from feedline.structure.block import (
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import Dims, RaggedTensorSpec, TensorSpec
 from feedline.structure.types import DType, as_dtype, int32, int64
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer
 
 
 @node
@@ -135,12 +138,12 @@ def common_dims(known: Dims | None, shapes: Iterable[Dims | None]) -> Dims | Non
 
 
 def ragged_batch(
-    self: F,
-    batch_size: int,
+    self: Dataset[Any],
+    batch_size: Integer,
     drop_remainder: bool = False,
     row_splits_dtype: Any = int64,
     name: str | None = None,
-) -> F:
+) -> Dataset[Any]:
     """Puts `batch_size` consecutive elements whose shapes may differ into one ragged tensor.
 
     >>> ds = fl.Dataset.from_tensor_slices([1, 3, 2]).map(lambda n: np.full(n, n))
@@ -157,4 +160,4 @@ def ragged_batch(
     if splits not in (int32, int64):
         raise InvalidArgumentError(f"ragged_batch: row_splits_dtype must be int32 or int64, got {splits.name}")
     plan = RaggedBatch(self._plan, size, drop, row_splits_dtype=splits, seen=not self._plan.spec_stated)
-    return self._derive(plan)  # type: ignore[no-any-return]
+    return self._derive(plan)

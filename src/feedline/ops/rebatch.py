@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle, islice
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from feedline.ops.unbatch import check_batches, elements_for, leading, shape_of,
 from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, concat
@@ -23,6 +22,10 @@ from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorShape
 from feedline.structure.zeros import zeros
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 
 class Filling(NamedTuple):
@@ -208,7 +211,7 @@ def _nothing(spec: Any) -> Any:
     return zeros(TensorShape(dims), dtype)
 
 
-def rebatch(self: F, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> F:
+def rebatch(self: Dataset[T], batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset[T]:
     """Makes batches of `batch_size` rows out of batches of any sizes.
 
     >>> list(fl.Dataset.range(6).batch(4).rebatch(3))
@@ -229,4 +232,4 @@ def rebatch(self: F, batch_size: Any, drop_remainder: bool = False, name: str | 
     drop = boolean(drop_remainder, "drop_remainder", "rebatch")
     if self._plan.spec_known:
         check_batches(self._plan, "rebatch")
-    return self._derive(Rebatch(self._plan, sizes, drop))  # type: ignore[no-any-return]
+    return self._derive(Rebatch(self._plan, sizes, drop))

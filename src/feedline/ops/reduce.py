@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,12 @@ from feedline.plan.function import Function
 from feedline.plan.node import RowFailed
 from feedline.structure.nest import map_structure
 
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import R
 
-def reduce(self: Any, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
+
+def reduce(self: Dataset[Any], initial_state: Any, reduce_func: Callable[..., R], name: str | None = None) -> R:
     """Goes through the dataset with a state: `reduce_func(state, element)` gives the next one, the last is the result.
 
     >>> fl.Dataset.range(5).reduce(np.int64(0), lambda total, x: total + x)
@@ -37,4 +41,5 @@ def reduce(self: Any, initial_state: Any, reduce_func: Callable[..., Any], name:
             except Exception as e:
                 failed = RowFailed(number, None, e)
                 raise function.blame("reduce", self._plan.position + 1, number, failed) from e
-    return map_structure(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, state)
+    result: R = map_structure(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, state)
+    return result

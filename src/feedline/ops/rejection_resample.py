@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from feedline.ops.nested import apart
 from feedline.ops.sample_from_datasets import Draws, WeightedDraws
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, RowFailed, RowWise, node
 from feedline.random.sampling import log_weights, uniform
@@ -25,6 +24,10 @@ from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TensorSpec
 from feedline.structure.values import leaf_of
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 OP = "rejection_resample"
 ESTIMATED_AFTER = 32
@@ -270,13 +273,13 @@ def acceptance(initial: Array, target: Array) -> tuple[Array, Array]:
 
 
 def rejection_resample(
-    self: F,
+    self: Dataset[T],
     class_func: Callable[..., Any],
     target_dist: Any,
     initial_dist: Any = None,
-    seed: int | None = None,
+    seed: SupportsIndex | None = None,
     name: str | None = None,
-) -> F:
+) -> Dataset[tuple[Any, T]]:
     """Leaves elements out at random, so that the classes come with the frequencies `target_dist`.
 
     >>> ds = fl.Dataset.range(1000).map(lambda x: x % 4)
@@ -300,7 +303,7 @@ def rejection_resample(
         estimate = Estimate(Map(self._plan, function), len(target))
         through = Accept((estimate, estimate), labelled, target, None, pair)
         selector: Node = WeightedDraws(SeedGenerator(*get_seed(seed), False), Mixing(estimate, target))
-        return self._derive(chosen(selector, (labelled, through), True)._plan)  # type: ignore[no-any-return]
+        return self._derive(chosen(selector, (labelled, through), True)._plan)
     initial = _distribution(initial_dist, "initial_dist")
     if len(initial) != len(target):
         raise InvalidArgumentError(
@@ -311,12 +314,12 @@ def rejection_resample(
     with np.errstate(divide="ignore", invalid="ignore"):
         untouched = np.min(target / initial)
     if untouched == 1:
-        return self._derive(labelled)  # type: ignore[no-any-return]
+        return self._derive(labelled)
     if untouched == 0:
-        return self._derive(through)  # type: ignore[no-any-return]
+        return self._derive(through)
     logits = log_weights(np.array([m, np.float32(1) - m], np.float32)).astype(np.float64)
     selector = Draws(SeedGenerator(*get_seed(seed), False), logits)
-    return self._derive(chosen(selector, (labelled, through), True)._plan)  # type: ignore[no-any-return]
+    return self._derive(chosen(selector, (labelled, through), True)._plan)
 
 
 def _distribution(value: Any, name: str) -> Array:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.ops.shuffle import other_epochs
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, SEAM, Node, Pull, node
 from feedline.structure.block import Array, Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
 
 class Epoch(NamedTuple):
@@ -93,7 +96,7 @@ class Repeat(Node):
         return self.input.rows(index % self.input.cardinality())
 
 
-def repeat(self: F, count: int | None = None, name: str | None = None) -> F:
+def repeat(self: Dataset[T], count: Integer | None = None, name: str | None = None) -> Dataset[T]:
     """Repeats the dataset `count` times; without end for None or a negative count.
 
     >>> list(fl.Dataset.range(2).repeat(2))
@@ -102,4 +105,4 @@ def repeat(self: F, count: int | None = None, name: str | None = None) -> F:
     Each epoch starts the pipeline below anew: a shuffle gives another order, files are read again.
     """
     n = -1 if count is None else integer(count, "count", "repeat")
-    return self._derive(Repeat(self._plan, n))  # type: ignore[no-any-return]
+    return self._derive(Repeat(self._plan, n))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from feedline.random.sampling import log_weights, pick
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Array, Block, rows_of
 from feedline.structure.nest import LEAF
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 OP = "sample_from_datasets"
 
@@ -88,12 +92,12 @@ def _one(drawn: Any, weights: Array) -> int:
 
 
 def sample_from_datasets(
-    datasets: Sequence[Any],
+    datasets: Sequence[Dataset[T]],
     weights: Any = None,
-    seed: int | None = None,
+    seed: SupportsIndex | None = None,
     stop_on_empty_dataset: bool = False,
     rerandomize_each_iteration: bool | None = None,
-) -> Any:
+) -> Dataset[T]:
     """Takes each next element from a dataset that is drawn at random.
 
     >>> a, b = fl.Dataset.range(3), fl.Dataset.range(100, 103)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidTypeError
 from feedline.ops.carry import Carry, packed
 from feedline.ops.nested import stand_in
 from feedline.plan import arguments
-from feedline.plan.face import F, sample
+from feedline.plan.face import sample
 from feedline.plan.function import Function
 from feedline.plan.inference import infer
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, RowFailed, node
@@ -17,6 +17,10 @@ from feedline.plan.pace import late, soon
 from feedline.sharing import cached_property
 from feedline.structure.block import Block
 from feedline.structure.values import leaf_of
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import R
 
 SAMPLES = 4
 
@@ -110,7 +114,9 @@ class Scan(Node):
         return state._replace(error=None)
 
 
-def scan(self: F, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> F:
+def scan(
+    self: Dataset[Any], initial_state: Any, scan_func: Callable[..., tuple[Any, R]], name: str | None = None
+) -> Dataset[R]:
     """Applies `scan_func(state, element)`, which returns the next state and the output, to every element in order.
 
     >>> list(fl.Dataset.range(1, 4).scan(np.int64(0), lambda total, x: (total + x, total + x)))
@@ -121,4 +127,4 @@ def scan(self: F, initial_state: Any, scan_func: Callable[..., Any], name: str |
     """
     call = arguments.function(scan_func, "scan_func", "scan")
     initial = packed(Carry(initial_state, "scan").initial)
-    return self._derive(Scan(self._plan, initial, Function(call)))  # type: ignore[no-any-return]
+    return self._derive(Scan(self._plan, initial, Function(call)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,12 @@ from feedline.ops.parts import Left, dealt
 from feedline.ops.sources.from_source import Rows
 from feedline.ops.view import View
 from feedline.plan.arguments import integer
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
 SHARD_HINT = -1
 PULL_ROWS = 8192
@@ -137,7 +140,7 @@ def under_whole_shard(plan: Node) -> Node:
     return plan
 
 
-def shard(self: F, num_shards: int, index: int, name: str | None = None) -> F:
+def shard(self: Dataset[T], num_shards: Integer, index: Integer, name: str | None = None) -> Dataset[T]:
     """Keeps one element out of `num_shards`, beginning with number `index`: the part of one worker among several.
 
     >>> list(fl.Dataset.range(7).shard(3, index=1))
@@ -154,5 +157,5 @@ def shard(self: F, num_shards: int, index: int, name: str | None = None) -> F:
         if not 0 <= i < n:
             raise InvalidArgumentError(f"shard: index must be between 0 and {n - 1} for {n} shards, got {i}")
         if isinstance(self._plan, Rows):  # it can leave the rows of other shards unread
-            return self._derive(View(self._plan, i, n, Shard(self._plan, n, i).cardinality(), True))  # type: ignore[no-any-return]
-    return self._derive(Shard(self._plan, n, i))  # type: ignore[no-any-return]
+            return self._derive(View(self._plan, i, n, Shard(self._plan, n, i).cardinality(), True))
+    return self._derive(Shard(self._plan, n, i))

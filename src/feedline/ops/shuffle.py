@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypedDict
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from feedline.ops.rows import Pool, Still
 from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, SEAM, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.random.philox import words
@@ -23,6 +22,10 @@ from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import int64
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
 EPOCHS_AHEAD = 3
 PULL_ROWS = 8192
@@ -466,12 +469,12 @@ def buffer_rows(value: Any, op: str) -> int:
 
 
 def shuffle(
-    self: F,
-    buffer_size: int,
-    seed: int | None = None,
+    self: Dataset[T],
+    buffer_size: Integer,
+    seed: SupportsIndex | None = None,
     reshuffle_each_iteration: bool | None = True,
     name: str | None = None,
-) -> F:
+) -> Dataset[T]:
     """Draws the next element at random from a buffer of `buffer_size`, which is filled up from the input.
 
     >>> [int(x) for x in fl.Dataset.range(6).shuffle(3, seed=42)]
@@ -487,4 +490,4 @@ def shuffle(
     reshuffle = reshuffle_each_iteration is None or boolean(
         reshuffle_each_iteration, "reshuffle_each_iteration", "shuffle"
     )
-    return self._derive(Shuffle(self._plan, size, SeedGenerator(*get_seed(seed), reshuffle)))  # type: ignore[no-any-return]
+    return self._derive(Shuffle(self._plan, size, SeedGenerator(*get_seed(seed), reshuffle)))

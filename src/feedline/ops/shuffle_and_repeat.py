@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, SupportsIndex
 
 from feedline.errors import InvalidArgumentError
 from feedline.ops.shuffle import Shuffle, buffer_rows
 from feedline.plan.arguments import integer
-from feedline.plan.face import F
 from feedline.plan.node import Node, node
 from feedline.plan.rewrite import standing_for, with_inputs
 from feedline.random.seeds import SeedGenerator, get_seed
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
 
 @node
@@ -39,7 +42,9 @@ def seeded_apart(plan: Node) -> Node:
     return made
 
 
-def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | None = None) -> Callable[[F], F]:
+def shuffle_and_repeat(
+    buffer_size: Integer, count: Integer | None = None, seed: SupportsIndex | None = None
+) -> Callable[[Dataset[T]], Dataset[T]]:
     """`shuffle` and `repeat` in one, for `Dataset.apply`: each of `count` epochs has another order.
 
     >>> ds = fl.Dataset.range(3).apply(fl.experimental.shuffle_and_repeat(3, count=2, seed=1))
@@ -56,8 +61,8 @@ def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | N
             f"shuffle_and_repeat: count must be greater than zero, or None or -1 for no end, got {epochs}"
         )
 
-    def transform(dataset: F) -> F:
+    def transform(dataset: Dataset[T]) -> Dataset[T]:
         made = ShuffleAndRepeat(dataset._plan, size, SeedGenerator(*get_seed(seed), True), epochs, True)
-        return dataset._derive(made)  # type: ignore[no-any-return]
+        return dataset._derive(made)
 
     return transform

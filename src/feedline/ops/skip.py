@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.plan.arguments import integer
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
 PULL_ROWS = 8192
 
@@ -75,10 +78,10 @@ class Skip(Node):
         return self.input.rows(index + self.count)
 
 
-def skip(self: F, count: int, name: str | None = None) -> F:
+def skip(self: Dataset[T], count: Integer, name: str | None = None) -> Dataset[T]:
     """Leaves out the first `count` elements; all of them for -1 or a count larger than the dataset.
 
     >>> list(fl.Dataset.range(5).skip(3))
     [np.int64(3), np.int64(4)]
     """
-    return self._derive(Skip(self._plan, integer(count, "count", "skip")))  # type: ignore[no-any-return]
+    return self._derive(Skip(self._plan, integer(count, "count", "skip")))

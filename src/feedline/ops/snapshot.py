@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import NotFoundError
 from feedline.io.elements import compression as compressions
@@ -16,11 +16,14 @@ from feedline.ops.save import shard_numbers
 from feedline.ops.sources.load import plan_for
 from feedline.ops.written import Written
 from feedline.plan import arguments
-from feedline.plan.face import F
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.function import Function
 from feedline.plan.node import Node, node
 from feedline.structure.block import Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 
 class Snapshots:
@@ -92,13 +95,13 @@ class Snapshot(Written):
 
 
 def snapshot(
-    self: F,
+    self: Dataset[T],
     path: str | os.PathLike[str],
     compression: str | None = "AUTO",
     reader_func: Callable[[Any], Any] | None = None,
     shard_func: Callable[..., Any] | None = None,
     name: str | None = None,
-) -> F:
+) -> Dataset[T]:
     """Keeps the elements of the first complete pass in the folder `path`; later passes, of other programs too, read
     them from there.
 
@@ -128,4 +131,4 @@ def snapshot(
     if shard_func is not None:
         shard = Function(arguments.element_function(shard_func, "shard_func", "snapshot", plan))
     maker = f"{int(fingerprint(plan, drawn_seeds=False)):016x}"
-    return self._derive(Snapshot(plan, os.fsdecode(as_path(path)), kind, reader, shard, maker))  # type: ignore[no-any-return]
+    return self._derive(Snapshot(plan, os.fsdecode(as_path(path)), kind, reader, shard, maker))

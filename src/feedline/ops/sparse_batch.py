@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError
 from feedline.ops.batch import Grouped
 from feedline.plan import arguments
-from feedline.plan.face import F
 from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.plan.rewrite import standing_for
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.nest import is_structure
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import DatasetSpec, Dims, OptionalSpec, SparseTensorSpec, TensorShape
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer
 
 
 @node
@@ -103,7 +106,9 @@ def _structured(found: Any) -> InvalidTypeError:
     return InvalidTypeError(f"sparse_batch: the elements must be single arrays, got elements of structure {found!r}")
 
 
-def sparse_batch(self: F, batch_size: int, row_shape: Any, name: str | None = None) -> F:
+def sparse_batch(
+    self: Dataset[Any], batch_size: Integer, row_shape: Any, name: str | None = None
+) -> Dataset[SparseTensor]:
     """Puts `batch_size` consecutive elements, arrays whose shapes may differ, into one sparse tensor.
 
     >>> ds = fl.Dataset.from_tensor_slices([1, 2]).map(lambda n: np.full(n, n))
@@ -121,4 +126,4 @@ def sparse_batch(self: F, batch_size: int, row_shape: Any, name: str | None = No
         check_single(self._plan)
     rows = Fitting(self._plan, shape.dims)
     plan = standing_for(rows, SparseBatch(rows, size, False, shape.dims))  # one step to users
-    return self._derive(plan)  # type: ignore[no-any-return]
+    return self._derive(plan)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.face import F
 from feedline.plan.node import Node, Pull, node
 from feedline.structure.block import Array, Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, T
 
 
 class Taken(NamedTuple):
@@ -74,7 +77,7 @@ class Take(Node):
         return self.input.rows(index)
 
 
-def take(self: F, count: int, name: str | None = None) -> F:
+def take(self: Dataset[T], count: Integer, name: str | None = None) -> Dataset[T]:
     """Keeps the first `count` elements; all of them for -1 or a count larger than the dataset.
 
     >>> list(fl.Dataset.range(10).take(2))
@@ -82,4 +85,4 @@ def take(self: F, count: int, name: str | None = None) -> F:
 
     No more elements are read than are taken.
     """
-    return self._derive(Take(self._plan, integer(count, "count", "take")))  # type: ignore[no-any-return]
+    return self._derive(Take(self._plan, integer(count, "count", "take")))

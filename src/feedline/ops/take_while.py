@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feedline.ops.predicate import answer, by_columns
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import F
 from feedline.plan.function import Function
 from feedline.plan.node import Interrupted, Node, Pull, RowFailed, node
 from feedline.plan.pace import late, soon
 from feedline.structure.block import Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 
 class Taking(NamedTuple):
@@ -96,7 +99,7 @@ def _after(block: Block, start: int) -> Block | None:
     return block.slice(start, block.n) if start < block.n else None
 
 
-def take_while(self: F, predicate: Callable[..., Any], name: str | None = None) -> F:
+def take_while(self: Dataset[T], predicate: Callable[..., Any], name: str | None = None) -> Dataset[T]:
     """Keeps elements until `predicate` is False for the first time; that element and all after it are left out.
 
     >>> list(fl.Dataset.range(10).take_while(lambda x: x < 3))
@@ -105,4 +108,4 @@ def take_while(self: F, predicate: Callable[..., Any], name: str | None = None) 
     The predicate must return a bool scalar. An element that is a plain tuple becomes several arguments.
     """
     call = arguments.element_function(predicate, "predicate", "take_while", self._plan)
-    return self._derive(TakeWhile(self._plan, Function(call)))  # type: ignore[no-any-return]
+    return self._derive(TakeWhile(self._plan, Function(call)))

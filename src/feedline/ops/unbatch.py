@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,14 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.batch import Grouped
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
-from feedline.plan.face import F
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, Objects, Ungroupable, ungroup
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 
 class Opened(NamedTuple):
@@ -194,7 +196,7 @@ def unbatched_spec(spec: Any) -> Any:
     return type(spec)(shape, spec.dtype)
 
 
-def unbatch(self: F, name: str | None = None) -> F:
+def unbatch(self: Dataset[Any], name: str | None = None) -> Dataset[Any]:
     """Takes every element apart into its rows: the opposite of `batch`.
 
     >>> ds = fl.Dataset.from_tensor_slices(([[1, 2], [3, 4]], [["a", "b"], ["c", "d"]]))
@@ -206,4 +208,4 @@ def unbatch(self: F, name: str | None = None) -> F:
     """
     if self._plan.spec_known:
         check_batches(self._plan, "unbatch")
-    return self._derive(Unbatch(self._plan))  # type: ignore[no-any-return]
+    return self._derive(Unbatch(self._plan))

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import F
 from feedline.plan.node import Node, Pull, node
 from feedline.structure.block import Block, Column, rows_of
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import int32, int64, string
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 SUPPORTED = (int32, int64, string)
 
@@ -115,7 +118,7 @@ def _check(spec: Any) -> None:
         )
 
 
-def unique(self: F, name: str | None = None) -> F:
+def unique(self: Dataset[T], name: str | None = None) -> Dataset[T]:
     """Leaves out every element that has come before.
 
     >>> list(fl.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique())
@@ -127,4 +130,4 @@ def unique(self: F, name: str | None = None) -> F:
     plan = Unique(self._plan)
     if plan.spec_known:
         plan.spec()
-    return self._derive(plan)  # type: ignore[no-any-return]
+    return self._derive(plan)

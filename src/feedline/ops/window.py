@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, overload
 
 import numpy as np
 
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.dealing import begun_of, dealt_rows, error_waits, undealt
-from feedline.plan.face import F, dataset, in_memory
+from feedline.plan.face import dataset, in_memory
 from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
 from feedline.structure.block import Array, Block, Column, Objects, concat, slice_column, spec_of_column, take_rows
 from feedline.structure.nest import LEAF, map_structure
 from feedline.structure.spec import DatasetSpec
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Integer, K, Leaf, V
 
 Bad = tuple[tuple[int, Exception], ...]
 
@@ -175,14 +179,59 @@ def _part(column: Column, places: Array) -> Column:
     return take_rows(column, places)
 
 
+@overload
 def window(
-    self: F,
-    size: int,
-    shift: int | None = None,
-    stride: int = 1,
+    self: Dataset[Never],
+    size: Integer,
+    shift: Integer | None = None,
+    stride: Integer = 1,
     drop_remainder: bool = False,
     name: str | None = None,
-) -> F:
+) -> Dataset[Any]: ...
+@overload
+def window(
+    self: Dataset[tuple[Any, ...]],
+    size: Integer,
+    shift: Integer | None = None,
+    stride: Integer = 1,
+    drop_remainder: bool = False,
+    name: str | None = None,
+) -> Dataset[tuple[Dataset[Any], ...]]: ...
+@overload
+def window(
+    self: Dataset[dict[K, V]],
+    size: Integer,
+    shift: Integer | None = None,
+    stride: Integer = 1,
+    drop_remainder: bool = False,
+    name: str | None = None,
+) -> Dataset[dict[K, Dataset[V]]]: ...
+@overload
+def window(
+    self: Dataset[Leaf],
+    size: Integer,
+    shift: Integer | None = None,
+    stride: Integer = 1,
+    drop_remainder: bool = False,
+    name: str | None = None,
+) -> Dataset[Dataset[Leaf]]: ...
+@overload
+def window(
+    self: Dataset[Any],
+    size: Integer,
+    shift: Integer | None = None,
+    stride: Integer = 1,
+    drop_remainder: bool = False,
+    name: str | None = None,
+) -> Dataset[Any]: ...
+def window(
+    self: Dataset[Any],
+    size: Integer,
+    shift: Integer | None = None,
+    stride: Integer = 1,
+    drop_remainder: bool = False,
+    name: str | None = None,
+) -> Dataset[Any]:
     """Groups elements into windows: datasets of up to `size` elements each.
 
     >>> for window in fl.Dataset.range(5).window(3):
@@ -204,4 +253,4 @@ def window(
     step = n if shift is None else arguments.positive(shift, "shift", "window")
     by = arguments.positive(stride, "stride", "window")
     drop = arguments.boolean(drop_remainder, "drop_remainder", "window")
-    return self._derive(Window(self._plan, n, step, by, drop))  # type: ignore[no-any-return]
+    return self._derive(Window(self._plan, n, step, by, drop))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from feedline.plan.face import F
 from feedline.plan.node import Node, NoState, Pull, node
 from feedline.structure.block import Array, Block
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import T
 
 
 @node
@@ -45,7 +48,7 @@ def merged_options(plan: Node) -> Any:
     return merged
 
 
-def with_options(self: F, options: Any, name: str | None = None) -> F:
+def with_options(self: Dataset[T], options: Any, name: str | None = None) -> Dataset[T]:
     """Says how the dataset is to be run; see `Options`.
 
     >>> options = fl.Options()
@@ -60,4 +63,4 @@ def with_options(self: F, options: Any, name: str | None = None) -> F:
         raise TypeError(
             f"with_options: options must be an fl.Options object, got {options!r} of type {type(options).__name__}"
         )
-    return self._derive(WithOptions(self._plan, options.frozen()))  # type: ignore[no-any-return]
+    return self._derive(WithOptions(self._plan, options.frozen()))

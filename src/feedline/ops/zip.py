@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 from feedline.errors import DataLossError, InvalidArgumentError
 from feedline.ops.nested import apart
@@ -15,6 +15,10 @@ from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import Tree, flatten
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import K, R, T, V
 
 END = True
 
@@ -182,7 +186,23 @@ def _grafted(tree: Tree, parts: tuple[Tree, ...]) -> Tree:
     return Tree(tree.kind, tree.keys, tuple(children), tree.fixed)
 
 
-def zip_(*args: Any, datasets: Any = None, name: str | None = None) -> Any:
+@overload
+def zip_(first: Dataset[T], second: Dataset[V], /, *, name: str | None = None) -> Dataset[tuple[T, V]]: ...
+@overload
+def zip_(
+    first: Dataset[T], second: Dataset[V], third: Dataset[R], /, *, name: str | None = None
+) -> Dataset[tuple[T, V, R]]: ...
+@overload
+def zip_(datasets: tuple[Dataset[T], Dataset[V]], *, name: str | None = None) -> Dataset[tuple[T, V]]: ...
+@overload
+def zip_(
+    datasets: tuple[Dataset[T], Dataset[V], Dataset[R]], *, name: str | None = None
+) -> Dataset[tuple[T, V, R]]: ...
+@overload
+def zip_(datasets: dict[K, Dataset[V]], *, name: str | None = None) -> Dataset[dict[K, V]]: ...
+@overload
+def zip_(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset[Any]: ...
+def zip_(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset[Any]:
     """Puts the elements of several datasets side by side; the shortest decides where it ends.
 
     >>> a, b = fl.Dataset.range(3), fl.Dataset.range(10, 20)

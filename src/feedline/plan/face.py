@@ -7,26 +7,28 @@ they are imported.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from feedline.plan.node import Node
 from feedline.structure.block import Block
 from feedline.structure.datasets import Nested
 from feedline.structure.spec import DatasetSpec, register_spec_of
 
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+
 T_co = TypeVar("T_co", covariant=True)
-F = TypeVar("F", bound="Face[Any]")
 
 
 class Face(Nested, Generic[T_co]):
     """Something users hold a plan by."""
 
-    _made: ClassVar[Callable[[Node], Any]]
+    _made: ClassVar[Callable[[Node], Dataset[Any]]]
     """Makes the result of a transformation; None of the subclasses' constructors is called for that."""
 
     _plan: Node
 
-    def _derive(self, plan: Node) -> Any:
+    def _derive(self, plan: Node) -> Dataset[Any]:
         """A dataset with another plan, of the family this one belongs to."""
         return type(self)._made(plan)
 
@@ -36,14 +38,14 @@ class Face(Nested, Generic[T_co]):
         return self._plan.element_spec
 
 
-_default: list[Callable[[Node], Any]] = []
+_default: list[Callable[[Node], Dataset[Any]]] = []
 _sampler: list[Callable[[Node, int], list[Block]]] = []
 _in_memory: list[Callable[[Block], Node]] = []
 _holding: list[Callable[[Node], Node]] = []
 _recipes: dict[str, Callable[..., Node]] = {}
 
 
-def register_face(make: Callable[[Node], Any]) -> None:
+def register_face(make: Callable[[Node], Dataset[Any]]) -> None:
     """Says how a dataset is made from a plan."""
     _default[:] = [make]
 
@@ -86,7 +88,7 @@ def holding(plan: Node) -> Node:
     return _holding[0](plan)
 
 
-def dataset(plan: Node) -> Any:
+def dataset(plan: Node) -> Dataset[Any]:
     """A `Dataset` with this plan."""
     return _default[0](plan)
 

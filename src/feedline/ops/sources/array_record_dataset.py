@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidTypeError
 from feedline.io.array_record import ArrayRecordReader, needed
@@ -11,6 +11,10 @@ from feedline.ops.sources.counted_files import CountedFiles
 from feedline.ops.sources.files import names_plan
 from feedline.plan.face import Face
 from feedline.plan.node import node
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames
 
 
 @node
@@ -24,7 +28,7 @@ class ArrayRecords(CountedFiles):
         return ArrayRecordReader(name)
 
 
-def array_record_dataset(self: Face[Any], filenames: Any, name: str | None = None) -> None:
+def array_record_dataset(self: Dataset[Any], filenames: Filenames, name: str | None = None) -> None:
     """The records of one or more ArrayRecord files, as `bytes`.
 
     >>> import tempfile

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.io.arrow.ipc import ArrowReader
 from feedline.ops.sources.tables import Table, table
-from feedline.plan.face import Face
 from feedline.plan.node import node
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames, Integer
 
 
 @node
@@ -20,10 +23,10 @@ class ArrowRows(Table):
 
 
 def arrow_dataset(
-    self: Face[Any],
-    filenames: Any,
+    self: Dataset[Any],
+    filenames: Filenames,
     columns: Sequence[str] | None = None,
-    batch_size: int | None = None,
+    batch_size: Integer | None = None,
     drop_remainder: bool = False,
     fill_null: Mapping[str, Any] | None = None,
     name: str | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from feedline.structure.block import Array, Block
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import as_dtype, int64
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import AnyDType, Integer
 
 
 class Next(NamedTuple):
@@ -62,7 +66,11 @@ class Counter(Node):
         return Block([self.start + index.astype(self.start.dtype) * self.by], len(index), LEAF)
 
 
-def counter(start: Any = 0, step: Any = 1, dtype: Any = int64, name: str | None = None) -> Any:
+@overload
+def counter(start: Integer = 0, step: Integer = 1, *, name: str | None = None) -> Dataset[np.int64]: ...
+@overload
+def counter(start: Any = 0, step: Any = 1, dtype: AnyDType = ..., name: str | None = None) -> Dataset[Any]: ...
+def counter(start: Any = 0, step: Any = 1, dtype: AnyDType = int64, name: str | None = None) -> Dataset[Any]:
     """A dataset that counts from `start` in steps of `step`, without end.
 
     >>> list(fl.Dataset.counter(start=2, step=5).take(3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from feedline.plan.arguments import boolean, integer, text
 from feedline.plan.face import Face
 from feedline.plan.node import node
 from feedline.structure.spec import TensorSpec
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames, Integer
 
 OP = "CsvDataset"
 
@@ -48,11 +52,11 @@ class CsvRecords(Files):
 
 
 def csv_dataset(
-    self: Face[Any],
-    filenames: Any,
+    self: Dataset[Any],
+    filenames: Filenames,
     record_defaults: Any,
     compression_type: str | None = None,
-    buffer_size: int | None = None,
+    buffer_size: Integer | None = None,
     header: bool = False,
     field_delim: str = ",",
     use_quote_delim: bool = True,

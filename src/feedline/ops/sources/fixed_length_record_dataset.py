@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.io.fixed import FixedLengthReader
 from feedline.io.reader import Reader
 from feedline.ops.sources.files import Files, compression, names_plan, optional_integer, parallel_reads
 from feedline.plan.arguments import integer
-from feedline.plan.face import Face
 from feedline.plan.node import node
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames, Integer
 
 
 @node
@@ -32,14 +35,14 @@ class FixedLengthRecords(Files):
 
 
 def fixed_length_record_dataset(
-    self: Face[Any],
-    filenames: Any,
-    record_bytes: int,
-    header_bytes: int | None = None,
-    footer_bytes: int | None = None,
-    buffer_size: int | None = None,
+    self: Dataset[Any],
+    filenames: Filenames,
+    record_bytes: Integer,
+    header_bytes: Integer | None = None,
+    footer_bytes: Integer | None = None,
+    buffer_size: Integer | None = None,
     compression_type: str | None = None,
-    num_parallel_reads: int | None = None,
+    num_parallel_reads: Integer | None = None,
     name: str | None = None,
 ) -> None:
     """The records of one or more binary files, `record_bytes` long each, as `bytes`.

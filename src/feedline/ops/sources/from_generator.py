@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from feedline.structure.nest import Tree, flat, flatten
 from feedline.structure.spec import RaggedTensorSpec, TensorShape, TensorSpec, TypeSpec, type_spec_from_value
 from feedline.structure.types import as_dtype
 from feedline.structure.values import array_of, leaf_of
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 OP = "from_generator"
 
@@ -375,7 +378,7 @@ def from_generator(
     args: Any = None,
     output_signature: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Dataset[Any]:
     """A dataset of what `generator`, a function that returns an iterator, yields.
 
     >>> def words():

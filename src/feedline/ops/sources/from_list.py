@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.sources.from_tensor_slices import Slices
@@ -10,6 +10,9 @@ from feedline.plan.face import dataset
 from feedline.plan.node import node
 from feedline.structure.block import Block, Objects
 from feedline.structure.nest import same_tuples
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 
 @node
@@ -19,7 +22,7 @@ class List(Slices):
     op: ClassVar[str] = "from_list"
 
 
-def from_list(elements: list[Any], name: str | None = None) -> Any:
+def from_list(elements: list[Any], name: str | None = None) -> Dataset[Any]:
     """A dataset of the items of a list, which may be structures.
 
     >>> list(fl.experimental.from_list([(1, "a"), (2, "b")]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import TensorSpec, TypeSpec
 from feedline.structure.types import as_dtype
 from feedline.structure.values import leaf_of
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 
 class Source:
@@ -308,7 +311,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def from_source(source: Source, name: str | None = None) -> Any:
+def from_source(source: Source, name: str | None = None) -> Dataset[Any]:
     """A dataset of the rows of `source`, an object of a class derived from `Source` for a format of one's own.
 
     >>> class Countdown(fl.Source):

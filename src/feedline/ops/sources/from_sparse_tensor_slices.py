@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from feedline.structure.spec import TensorSpec
 from feedline.structure.types import int64
 from feedline.structure.values import leaf_of
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from feedline.data.dataset import Dataset
+
 OP = "from_sparse_tensor_slices"
 
 
@@ -27,7 +32,7 @@ class SparseSlices(Slices):
     op: ClassVar[str] = OP
 
 
-def from_sparse_tensor_slices(sparse_tensor: Any) -> Any:
+def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset[tuple[NDArray[np.int64], Any, NDArray[np.int64]]]:
     """A dataset of the rows of a sparse tensor: tuples of the indices, the values and the dense shape of each.
 
     >>> from feedline.compat import v1

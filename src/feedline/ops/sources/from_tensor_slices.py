@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec
 from feedline.structure.values import literal_of
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 COPY_BELOW = 1 << 20
 
@@ -75,7 +78,7 @@ def gather(column: Column, index: Array) -> Column:
     return take_rows(column, index)
 
 
-def from_tensor_slices(tensors: Any, name: str | None = None) -> Any:
+def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset[Any]:
     """A dataset whose elements are the rows of `tensors`, a nest of arrays with the same first dimension.
 
     >>> for features, label in fl.Dataset.from_tensor_slices(([[1.0, 2.0], [3.0, 4.0]], [0, 1])):

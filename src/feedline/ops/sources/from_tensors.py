@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError
 from feedline.ops.sources.from_tensor_slices import Slices
@@ -12,6 +12,9 @@ from feedline.structure.block import Block, pack
 from feedline.structure.nest import flatten
 from feedline.structure.values import literal_of
 
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+
 
 @node
 class Tensors(Slices):
@@ -20,7 +23,7 @@ class Tensors(Slices):
     op: ClassVar[str] = "from_tensors"
 
 
-def from_tensors(tensors: Any, name: str | None = None) -> Any:
+def from_tensors(tensors: Any, name: str | None = None) -> Dataset[Any]:
     """A dataset of one element, `tensors` itself.
 
     >>> list(fl.Dataset.from_tensors({"a": [1, 2], "b": "x"}))

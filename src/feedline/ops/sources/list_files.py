@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, SupportsIndex
 
 from feedline.errors import InvalidArgumentError
 from feedline.io.files import as_paths, matching_files, shown
@@ -11,8 +11,14 @@ from feedline.plan.face import dataset, in_memory
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF
 
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames
 
-def list_files(file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None) -> Any:
+
+def list_files(
+    file_pattern: Filenames, shuffle: bool | None = None, seed: SupportsIndex | None = None, name: str | None = None
+) -> Dataset[bytes]:
     """A dataset of the names of the files that match one pattern or several.
 
     >>> import os, tempfile

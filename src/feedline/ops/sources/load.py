@@ -6,7 +6,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from feedline.sharing import Guard, cached_property
 from feedline.structure.block import Array, Block, Objects, concat, pack
 from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.spec import DatasetSpec, TypeSpec, general
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 KEEP = 1 << 26
 """Bytes of blocks that stay in memory for random access."""
@@ -272,7 +275,7 @@ def load(
     compression: str | None = None,
     reader_func: Callable[[Any], Any] | None = None,
     wait: bool = False,
-) -> Any:
+) -> Dataset[Any]:
     """A dataset of the elements that `save` has written to the folder `path`.
 
     >>> import tempfile
@@ -338,5 +341,3 @@ def _allows(spec: Any, stored: Any) -> bool:
     if stored is None or spec is None:
         return stored is spec
     return isinstance(spec, TypeSpec) and spec.is_compatible_with(stored)
-
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from feedline.errors import InvalidArgumentError
 from feedline.ops.arrange import arranged
@@ -20,24 +20,28 @@ from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.face import dataset
 
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames, Integer
+
 
 def make_batched_features_dataset(
-    file_pattern: Any,
-    batch_size: int,
+    file_pattern: Filenames,
+    batch_size: Integer,
     features: Mapping[str, Any],
     reader: Callable[..., Any] | None = None,
     label_key: str | None = None,
     reader_args: Sequence[Any] | None = None,
-    num_epochs: int | None = None,
+    num_epochs: Integer | None = None,
     shuffle: bool = True,
-    shuffle_buffer_size: int = 10000,
-    shuffle_seed: int | None = None,
-    prefetch_buffer_size: int | None = None,
-    reader_num_threads: int | None = None,
-    parser_num_threads: int | None = None,
+    shuffle_buffer_size: Integer = 10000,
+    shuffle_seed: SupportsIndex | None = None,
+    prefetch_buffer_size: Integer | None = None,
+    reader_num_threads: Integer | None = None,
+    parser_num_threads: Integer | None = None,
     sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
-) -> Any:
+) -> Dataset[Any]:
     """Batches of the features of `Example` messages in files: a dict of arrays each, or a dict and a label.
 
     >>> import tempfile
@@ -77,7 +81,7 @@ def make_batched_features_dataset(
     return prefetch(parsed, AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
-def _records(files: Any, reader: Callable[..., Any] | None, args: list[Any], threads: int | None) -> Any:
+def _records(files: Any, reader: Callable[..., Any] | None, args: list[Any], threads: Integer | None) -> Any:
     if reader is None:
         compression, buffer_size = [*args, None, None][:2]
         cycle = parallel_reads(threads, "make_batched_features_dataset")

@@ -7,7 +7,7 @@ import os
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -31,12 +31,16 @@ from feedline.plan.face import Face, dataset, in_memory
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF
 
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames, Integer
+
 OP = "make_csv_dataset"
 
 
 def make_csv_dataset(
-    file_pattern: Any,
-    batch_size: int,
+    file_pattern: Filenames,
+    batch_size: Integer,
     column_names: Sequence[str] | None = None,
     column_defaults: Sequence[Any] | None = None,
     label_name: str | None = None,
@@ -45,18 +49,18 @@ def make_csv_dataset(
     use_quote_delim: bool = True,
     na_value: str = "",
     header: bool = True,
-    num_epochs: int | None = None,
+    num_epochs: Integer | None = None,
     shuffle: bool = True,
-    shuffle_buffer_size: int = 10000,
-    shuffle_seed: int | None = None,
-    prefetch_buffer_size: int | None = None,
-    num_parallel_reads: int | None = None,
+    shuffle_buffer_size: Integer = 10000,
+    shuffle_seed: SupportsIndex | None = None,
+    prefetch_buffer_size: Integer | None = None,
+    num_parallel_reads: Integer | None = None,
     sloppy: bool = False,
     num_rows_for_inference: int | None = 100,
     compression_type: str | None = None,
     ignore_errors: bool = False,
     encoding: str = "utf-8",
-) -> Any:
+) -> Dataset[Any]:
     """Batches of the columns of CSV files: a dict of arrays under their names each, or a dict and a label.
 
     >>> import tempfile

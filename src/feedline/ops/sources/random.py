@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 
 class Drawn(NamedTuple):
@@ -62,8 +65,8 @@ class Random(Node):
 
 
 def random(
-    seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
-) -> Any:
+    seed: SupportsIndex | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+) -> Dataset[np.int64]:
     """A dataset of random int64 numbers from 0 to 2**32 - 1, without end.
 
     >>> [int(x) for x in fl.Dataset.random(seed=4).take(3)]

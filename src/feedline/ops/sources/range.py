@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from feedline.structure.block import Array, Block
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import as_dtype, int64
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import AnyDType, Integer
 
 
 @node
@@ -65,7 +69,11 @@ class Range(Indexed):
 register_recipe(Range.op, lambda start, stop, by, dtype: Range(start, stop, by, as_dtype(dtype).dtype))
 
 
-def range_(*args: Any, output_type: Any = int64, name: str | None = None) -> Any:
+@overload
+def range_(*args: Integer, name: str | None = None) -> Dataset[np.int64]: ...
+@overload
+def range_(*args: Integer, output_type: AnyDType, name: str | None = None) -> Dataset[Any]: ...
+def range_(*args: Integer, output_type: AnyDType = int64, name: str | None = None) -> Dataset[Any]:
     """A dataset of numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`.
 
     >>> list(fl.Dataset.range(3))

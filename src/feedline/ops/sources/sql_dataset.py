@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError, UnimplementedError
 from feedline.io.files import as_path, system_path
 from feedline.io.sql import TYPES, SqlReader
 from feedline.plan.arguments import text
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import Face
 from feedline.plan.node import EMPTY, Node, node
 from feedline.structure.block import Block
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import DType, as_dtype
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
 
 
 class Rows(NamedTuple):
@@ -82,7 +84,7 @@ class Sql(Node):
         return state._replace(error=None)
 
 
-def sql_dataset(self: Face[Any], driver_name: str, data_source_name: str, query: str, output_types: Any) -> None:
+def sql_dataset(self: Dataset[Any], driver_name: str, data_source_name: str, query: str, output_types: Any) -> None:
     """The rows of an SQL query, in the structure of `output_types`.
 
     >>> import sqlite3, tempfile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.arrow.columns import Form, checked_fill
@@ -16,6 +16,9 @@ from feedline.ops.sources.files import names_plan
 from feedline.plan import arguments
 from feedline.plan.face import Face, dataset
 from feedline.plan.node import Node, node
+
+if TYPE_CHECKING:
+    from feedline.plan.annotations import Filenames, Integer
 
 
 @node
@@ -38,10 +41,10 @@ class Table(CountedFiles):
 
 def table(
     kind: type[Table],
-    filenames: Any,
+    filenames: Filenames,
     columns: Sequence[str] | None,
     fill_null: Mapping[str, Any] | None,
-    batch_size: int | None,
+    batch_size: Integer | None,
     drop_remainder: bool,
 ) -> Node:
     """The plan for files of tables, the first of which says what the columns are."""
@@ -63,8 +66,7 @@ def table(
             raise InvalidArgumentError(f"{op}: drop_remainder needs a batch_size")
         return plan
     size = arguments.positive(batch_size, "batch_size", op)
-    batches: Face[Any] = ragged_batch(dataset(plan), size, drop)
-    return batches._plan
+    return ragged_batch(dataset(plan), size, drop)._plan
 
 
 def _columns(columns: Any, op: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.files import as_paths, shown
@@ -13,6 +13,10 @@ from feedline.io.tar import KEY, Form, TarReader, checked_extensions, compressio
 from feedline.ops.sources.files import STRING, Files, names_plan, optional_integer, parallel_reads
 from feedline.plan.face import Face
 from feedline.plan.node import node
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames, Integer
 
 OP = "TarDataset"
 
@@ -36,13 +40,13 @@ class TarSamples(Files):
 
 
 def tar_dataset(
-    self: Face[Any],
-    filenames: Any,
+    self: Dataset[Any],
+    filenames: Filenames,
     extensions: Sequence[str] | None = None,
     missing: bytes | str | None = None,
     compression_type: str | None = None,
-    buffer_size: int | None = None,
-    num_parallel_reads: int | None = None,
+    buffer_size: Integer | None = None,
+    num_parallel_reads: Integer | None = None,
     name: str | None = None,
 ) -> None:
     """The samples of one or more tar files in the manner of WebDataset: dicts of the contents of their files.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.io.reader import Reader
 from feedline.io.text import TextLineReader
 from feedline.ops.sources.files import Files, compression, names_plan, optional_integer, parallel_reads
-from feedline.plan.face import Face
 from feedline.plan.node import node
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames, Integer
 
 
 @node
@@ -25,11 +28,11 @@ class TextLines(Files):
 
 
 def text_line_dataset(
-    self: Face[Any],
-    filenames: Any,
+    self: Dataset[Any],
+    filenames: Filenames,
     compression_type: str | None = None,
-    buffer_size: int | None = None,
-    num_parallel_reads: int | None = None,
+    buffer_size: Integer | None = None,
+    num_parallel_reads: Integer | None = None,
     name: str | None = None,
 ) -> None:
     """The lines of one or more text files, as `bytes` without their line ends.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -27,11 +27,16 @@ from feedline.ops.sources.files import (
 from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.turns import Turns
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import Face
 from feedline.plan.node import Node, Pull, node
 from feedline.plan.pull import Shelf
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filenames, Integer
 
 _log = logging.getLogger("feedline")
 
@@ -182,14 +187,14 @@ class TFRecords(Files):
 
 
 def tfrecord_dataset(
-    self: Face[Any],
-    filenames: Any,
+    self: Dataset[Any],
+    filenames: Filenames,
     compression_type: str | None = None,
-    buffer_size: int | None = None,
-    num_parallel_reads: int | None = None,
+    buffer_size: Integer | None = None,
+    num_parallel_reads: Integer | None = None,
     name: str | None = None,
     *,
-    on_corrupt: Any = "raise",
+    on_corrupt: Literal["raise", "skip"] | Callable[[Corruption], object] = "raise",
 ) -> None:
     """The records of one or more TFRecord files, as `bytes`.
 

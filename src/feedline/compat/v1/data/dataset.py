@@ -109,7 +109,8 @@ class Dataset(_Dataset[T_co], Symbolic):
         >>> list(v1.data.Dataset.range(2).map_with_legacy_function(lambda x: x + 1))
         [np.int64(1), np.int64(2)]
         """
-        return self.map(map_func, num_parallel_calls, deterministic)
+        mapped: Dataset[Any] = v1_dataset(self.map(map_func, num_parallel_calls, deterministic))
+        return mapped
 
     def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Dataset[Any]:
         """The same as `filter`.
@@ -118,7 +119,8 @@ class Dataset(_Dataset[T_co], Symbolic):
         >>> list(v1.data.Dataset.range(3).filter_with_legacy_function(lambda x: x > 1))
         [np.int64(2)]
         """
-        return self.filter(predicate)
+        filtered: Dataset[Any] = v1_dataset(self.filter(predicate))
+        return filtered
 
     @property
     def element_spec(self) -> Any:
