@@ -34,5 +34,7 @@ def test_length_and_truth() -> None:
 
 
 def test_methods_show_their_own_signature() -> None:
-    assert str(inspect.signature(fl.Dataset.take)) == "(self: 'F', count: 'int', name: 'str | None' = None) -> 'F'"
+    assert str(inspect.signature(fl.Dataset.take)) == (
+        "(self: 'Dataset[T]', count: 'Integer', name: 'str | None' = None) -> 'Dataset[T]'"
+    )
     assert "Keeps the first" in (fl.Dataset.take.__doc__ or "")
