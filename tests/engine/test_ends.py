@@ -207,6 +207,67 @@ def test_closed_while_another_thread_waits(name: str) -> None:
     assert told and "closed" in told[0]
 
 
+@pytest.mark.parametrize("first", [0, 2, 700])
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "interleave"])
+def test_a_reader_waits_where_closing_wakes_it(name: str, first: int) -> None:
+    """In a program with several threads no reader is in a function that a worker can be in: from the first element on,
+    and where workers bring nothing else.
+    """
+    gate, told = Gate(first), []
+    it = iter(plans(gate)[name])
+    if first == 2:
+        next(it)
+
+    def read() -> None:
+        with pytest.raises(fl.errors.FailedPreconditionError, match="closed"):
+            for _ in range(1000):
+                next(it)
+        told.append(True)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        assert gate.reached.wait(PATIENCE_S)
+        time.sleep(0.01)
+        it.close()
+        reader.join(PATIENCE_S / 2)
+        assert told
+    finally:
+        gate.opened.set()
+        reader.join()
+
+
+def test_a_reader_does_not_wait_in_a_generator_below_prefetch() -> None:
+    opened, told = threading.Event(), []
+
+    def numbers() -> Any:
+        yield 0
+        opened.wait(PATIENCE_S)
+        yield 1
+
+    ds = fl.Dataset.from_generator(numbers, output_signature=fl.TensorSpec((), fl.int64)).prefetch(2)
+    with iter(ds) as it:
+        next(it)
+    it = iter(ds)
+    assert int(next(it)) == 0
+
+    def read(it: Any) -> None:
+        with pytest.raises(fl.errors.FailedPreconditionError, match="closed"):
+            next(it)
+        told.append(True)
+
+    reader = threading.Thread(target=read, args=(it,))
+    reader.start()
+    try:
+        time.sleep(0.05)
+        it.close()
+        reader.join(PATIENCE_S / 2)
+        assert told
+    finally:
+        opened.set()
+        reader.join()
+
+
 def test_closed_while_another_thread_is_in_the_function_itself() -> None:
     """Closing returns all the same; the reader frees what there is when its function returns."""
     gate, closed = Gate(), threading.Event()

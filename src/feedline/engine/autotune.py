@@ -152,6 +152,11 @@ class Tuner:
             return False
         return self.limit > 1 or self.asked == 1
 
+    @property
+    def rested(self) -> bool:
+        """True when it is time to try again what has brought nothing."""
+        return perf_counter() >= self._until
+
     def go(self) -> int:
         """Workers begin; gives their number."""
         if self.fixed is not None:

@@ -231,6 +231,18 @@ class Worker(threading.Thread):
         return self._decided.acquire(blocking=False)
 
 
+def lone() -> bool:
+    """True in a program with one thread of its own, in which nobody can close an iterator while it is being read."""
+    return threading.active_count() == 1 or sum(not isinstance(t, Worker) for t in threading.enumerate()) < 2
+
+
+def watched() -> bool:
+    """True for a thread of the program's, where others might close what it waits for: it should wait where it can be
+    woken, not in a function of the user's that a worker may as well be in.
+    """
+    return not lone() and not isinstance(threading.current_thread(), Worker)
+
+
 class Pool:
     """Threads that take jobs in the order they were given, as many as are needed and allowed. Where the system has none
     left, whoever gives a job does it.

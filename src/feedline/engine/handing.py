@@ -9,7 +9,7 @@ from typing import Any
 
 from feedline.engine.autotune import Tuner
 from feedline.engine.call import Call, Threads
-from feedline.engine.crew import Closing, Share, forced, may_start_processes
+from feedline.engine.crew import Closing, Share, forced, may_start_processes, watched
 from feedline.engine.input import Input, Timed
 from feedline.engine.landing import Landing, Place
 from feedline.engine.prefetch import Ahead
@@ -166,6 +166,8 @@ class Handing(Input):
     def _room(self) -> int:
         settings = self.crew.settings
         calls = self.tuner.decide()
+        if not calls and self._watched():
+            calls = max(1, self.tuner.go()) if self.tuner.rested else 1
         if calls != self.calls and calls:
             self.calls = calls
             self._hire()
@@ -173,12 +175,20 @@ class Handing(Input):
             if self.tuner.holds_gil and settings.processes and self.tuner.asked == AUTOTUNE and not self.moved:
                 self._move()
             return 0  # what is on its way is waited for, then the consumer goes on alone
+        if not self.node.settled and self.ordered and not self._in_processes():
+            return 1  # the first one says what results look like
         if settings.timeout is not None:
             return calls  # each has a worker, and its time begins when it is handed over
         if self.tuner.asked == 1:
             return 1
         room = max(2 * calls, calls + 2)
         return room if self.wide == 1 else max(room, min(self.wide * room, int(WIDE_BYTES / self.tuner.call_bytes)))
+
+    def _watched(self) -> bool:
+        """True where somebody might close the iterator while the consumer is in a function of the user's: then a worker
+        should be in it, even where that brings nothing else.
+        """
+        return self.node.user_code and watched()
 
     def _move(self) -> None:
         """The next calls are made by processes, if the function can be sent there."""

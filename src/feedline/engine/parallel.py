@@ -51,7 +51,7 @@ class Calls(Handing):
             if self.ready:
                 self._next_ready()
                 continue
-            if not self.tuner.calls and not self.window and self.late is None:
+            if not self.tuner.calls and not self.window and self.late is None and not self._watched():
                 self._stop()
                 return self._alone(want)
             self._top_up(want)
@@ -137,7 +137,7 @@ class Calls(Handing):
         if not self.ordered and not self.tuner.tried and not state.ready:
             return True
         by_others = self.crew.settings.timeout is not None or self._in_processes() or forced.mode is not None
-        return by_others and self.node.settled and not state.ready
+        return not state.ready and ((by_others and self.node.settled) or self._watched())
 
     def _wait(self) -> Call:
         """The call whose turn it is, when it is finished."""

@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from time import monotonic, perf_counter, sleep
 from typing import Any
 
-from feedline.engine.crew import PATIENCE, Closing, NoThreadLeft, forced, wait_for
+from feedline.engine.crew import PATIENCE, Closing, NoThreadLeft, forced, lone, wait_for, watched
 from feedline.engine.input import MOVING, Input, blocks, firm
 from feedline.engine.item import Item
 from feedline.engine.producer import current, produce
@@ -147,6 +147,10 @@ class Ahead(Input):
         return True
 
     def _inline(self, want: int) -> Block | None:
+        if not (self.run.path and self.free) and watched() and self.states[self.slot] == self.node.State():
+            self.launch()
+            if self.running:
+                return self(want)
         if not self.free and self.node.ahead != AUTOTUNE:
             want = min(want, self.depth + 1)  # nobody wants to see effects further ahead
         began = perf_counter()
@@ -181,7 +185,7 @@ class Ahead(Input):
         if self.thread is not None:
             self.thread.join()  # the last one has nothing to do any more, but may not be out of the door yet
         self._reset()
-        self.began = self._before() if self.light else None
+        self.began = self.inputs.copy() if self.light else None
         self.ready: SimpleQueue[None] = SimpleQueue()
         self.room: SimpleQueue[None] = SimpleQueue()
         self.demand: SimpleQueue[None] = SimpleQueue()
@@ -264,7 +268,7 @@ class Ahead(Input):
                 item = self._make()
                 over = item is not None and item.block is None and item.error is None
                 self._put(item)
-                if self.cheap > CHEAP_BLOCKS:
+                if self.cheap > CHEAP_BLOCKS and lone():
                     self._put(Item.switching(self.began))
                     over = True
         except Closing:
@@ -278,7 +282,7 @@ class Ahead(Input):
 
     def _put(self, item: Item | None) -> None:
         """Queues an item, and notes from which states the next one will be made."""
-        began = self._before() if self.light else None
+        began = self.inputs.copy() if self.light else None
         if item is None:
             with self.lock:
                 self.began = began
@@ -341,9 +345,6 @@ class Ahead(Input):
             self._change_rows(block, seconds)
         return Item(block, None, self.began)
 
-    def _before(self) -> list[Any] | None:
-        return self.inputs.copy()  # type: ignore[no-any-return]
-
     def _change_rows(self, block: Block, seconds: float) -> None:
         """More rows at a time where they are small and quickly made, as far as the user's number of rows allows it.
         Where nobody can tell, more is tried for longer: steps that work on whole blocks take little more for it.
@@ -363,9 +364,7 @@ class Ahead(Input):
 
     def _long_enough(self) -> float:
         """Blocks that take less are made larger."""
-        if self.free:
-            return SLOW
-        return SLOW / 2 if self.node.ahead == AUTOTUNE else QUICK
+        return SLOW if self.free else SLOW / 2 if self.node.ahead == AUTOTUNE else QUICK
 
     def _hold(self, own: bool = True) -> None:
         """Returns when the consumer is waiting for what comes next, and those who wait for the consumer are, too. Where
@@ -446,8 +445,8 @@ class Ahead(Input):
     def described(self) -> Stage:
         """For reports."""
         how, held = "thread" if self.threaded else "alone", sum(item.size for item in self.items.copy())
-        waits = f"{self.starved} of {self.asked + self.starved} times nothing was ready"
-        why = waits if self.threaded else why_alone(self.worked, self.blocks)
+        why = f"{self.starved} of {self.asked + self.starved} times nothing was ready"
+        why = why if self.threaded else why_alone(self.worked, self.blocks)
         return Stage(self.key, how, None, self.depth, self.worked, self.waited, held, why)
 
     # The end.
