@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib as _importlib
+import sys as _sys
 from typing import TYPE_CHECKING
 
 from feedline import data, errors, image, integrations, io, random, train
@@ -20,6 +21,7 @@ from feedline.data.readers import (
     TFRecordDataset,
 )
 from feedline.data.replay import replay
+from feedline.naming import show_public as _show_public
 from feedline.ops.sources.from_source import Source
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
@@ -121,6 +123,9 @@ __all__ = [
     "uint64",
 ]
 
+
+_show_public(_sys.modules[__name__], also=["compat"])
+_show_public(data, errors, experimental, image, integrations, io, io.gfile, ragged, random, sparse, train)
 
 if TYPE_CHECKING:
     from feedline import compat as compat

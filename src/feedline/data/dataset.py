@@ -11,6 +11,7 @@ from feedline.data.options import Options, engine_settings
 from feedline.engine.crew import Crew, Settings
 from feedline.engine.run import Run
 from feedline.errors import OpError
+from feedline.naming import own_methods
 from feedline.ops import apply as _apply
 from feedline.ops import at as _at
 from feedline.ops import batch as _batch
@@ -287,5 +288,6 @@ def _make(plan: Node) -> Dataset[Any]:
     return made
 
 
+own_methods(Dataset, list(vars(Dataset).items()))
 Dataset._made = staticmethod(_make)
 register_face(_make)

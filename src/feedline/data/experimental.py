@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from feedline.data.functions import (
     Counter,
+    at,
     cardinality,
     get_next_as_optional,
     get_single_element,
@@ -38,7 +39,6 @@ from feedline.ops import take_while as _take_while
 from feedline.ops import unbatch as _unbatch
 from feedline.ops import unique as _unique
 from feedline.ops.assert_cardinality import assert_cardinality
-from feedline.ops.at import at
 from feedline.ops.group_by_reducer import Reducer, group_by_reducer
 from feedline.ops.map_and_batch import map_and_batch
 from feedline.ops.pad_to_cardinality import pad_to_cardinality

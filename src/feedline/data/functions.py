@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, overload
 
 import numpy as np
 
 from feedline.data.iterator import Iterator
+from feedline.ops.at import at as at_
 from feedline.ops.sources.counter import counter
 from feedline.ops.sources.load import load as load_
 from feedline.plan.arguments import plan_of
@@ -16,8 +17,16 @@ from feedline.plan.face import Face
 from feedline.structure.optional import Optional
 from feedline.structure.types import int64
 
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import AnyDType, Filename, Integer, R, T
 
-def transformation(method: Callable[..., Any], name: str) -> Callable[..., Callable[[Any], Any]]:
+P = ParamSpec("P")
+
+
+def transformation(
+    method: Callable[Concatenate[Dataset[T], P], Dataset[R]], name: str
+) -> Callable[P, Callable[[Dataset[T]], Dataset[R]]]:
     """`method` of Dataset as a function of its arguments alone, which gives a function for `apply`.
 
     >>> list(fl.Dataset.from_tensor_slices([5, 5, 1]).apply(fl.experimental.unique()))
@@ -26,18 +35,22 @@ def transformation(method: Callable[..., Any], name: str) -> Callable[..., Calla
     signature = inspect.signature(method)
     taken = [p for n, p in signature.parameters.items() if n not in ("self", "name")]
 
-    def transform(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
-        bound = shown.bind(*args, **kwargs)
+    def transform(*args: P.args, **kwargs: P.kwargs) -> Callable[[Dataset[T]], Dataset[R]]:
+        bound: Any = shown.bind(*args, **kwargs)
         return lambda dataset: method(dataset, *bound.args, **bound.kwargs)
 
     shown = signature.replace(parameters=taken, return_annotation="Callable[[Dataset], Dataset]")
-    transform.__signature__ = shown  # type: ignore[attr-defined]
+    setattr(transform, "__signature__", shown)  # noqa: B010  functions have no such attribute for type checkers
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = f"`Dataset.{method.__name__.rstrip('_')}` as a function for `apply`.\n\n    {method.__doc__}"
+    transform.__doc__ = f"`Dataset.{method.__name__}` as a function for `apply`.\n\n    {method.__doc__}"
     return transform
 
 
-def Counter(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Any:
+@overload
+def Counter(start: Integer = 0, step: Integer = 1) -> Dataset[np.int64]: ...
+@overload
+def Counter(start: Any = 0, step: Any = 1, dtype: AnyDType = ...) -> Dataset[Any]: ...
+def Counter(start: Any = 0, step: Any = 1, dtype: AnyDType = int64) -> Dataset[Any]:
     """A dataset that counts without end, as `Dataset.counter`.
 
     >>> list(fl.experimental.Counter(5).take(2))
@@ -46,7 +59,17 @@ def Counter(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Any:
     return counter(start, step, dtype)
 
 
-def cardinality(dataset: Face[Any]) -> np.int64:
+def at(dataset: Dataset[T], index: Integer) -> T:
+    """Element number `index` of a dataset, made without the others, as `Dataset.at`.
+
+    >>> fl.experimental.at(fl.Dataset.range(1_000_000).map(lambda x: x * 2), 1000)
+    np.int64(2000)
+    """
+    plan_of(dataset, "dataset", "at")
+    return at_(dataset, index)
+
+
+def cardinality(dataset: Dataset[Any]) -> np.int64:
     """The number of elements, as `Dataset.cardinality`.
 
     >>> fl.experimental.cardinality(fl.Dataset.range(3))
@@ -55,7 +78,7 @@ def cardinality(dataset: Face[Any]) -> np.int64:
     return np.int64(plan_of(dataset, "dataset", "cardinality").cardinality())
 
 
-def get_single_element(dataset: Any) -> Any:
+def get_single_element(dataset: Dataset[T]) -> T:
     """The only element of a dataset, as `Dataset.get_single_element`.
 
     >>> fl.experimental.get_single_element(fl.Dataset.from_tensors(7))
@@ -66,7 +89,11 @@ def get_single_element(dataset: Any) -> Any:
 
 
 def save(
-    dataset: Any, path: Any, compression: str | None = None, shard_func: Any = None, checkpoint_args: Any = None
+    dataset: Dataset[Any],
+    path: Filename,
+    compression: str | None = None,
+    shard_func: Callable[..., Any] | None = None,
+    checkpoint_args: Any = None,
 ) -> None:
     """Writes all elements of a dataset to a folder, as `Dataset.save`.
 
@@ -80,7 +107,12 @@ def save(
     dataset.save(path, compression, shard_func, checkpoint_args)
 
 
-def load(path: Any, element_spec: Any = None, compression: str | None = None, reader_func: Any = None) -> Any:
+def load(
+    path: Filename,
+    element_spec: Any = None,
+    compression: str | None = None,
+    reader_func: Callable[[Dataset[Any]], Dataset[Any]] | None = None,
+) -> Dataset[Any]:
     """A dataset of what `save` has written, as `Dataset.load`.
 
     >>> import tempfile
@@ -92,7 +124,7 @@ def load(path: Any, element_spec: Any = None, compression: str | None = None, re
     return load_(path, element_spec, compression, reader_func)
 
 
-def get_structure(dataset_or_iterator: Any) -> Any:
+def get_structure(dataset_or_iterator: Dataset[Any] | Iterator[Any]) -> Any:
     """The spec of the elements of a dataset or iterator.
 
     >>> fl.experimental.get_structure(fl.Dataset.range(3))
@@ -104,7 +136,7 @@ def get_structure(dataset_or_iterator: Any) -> Any:
     return dataset_or_iterator.element_spec
 
 
-def get_next_as_optional(iterator: Any) -> Optional:
+def get_next_as_optional(iterator: Iterator[Any]) -> Optional:
     """The iterator's next element as an `Optional`, which is empty at the end.
 
     >>> fl.experimental.get_next_as_optional(iter(fl.Dataset.range(1))).get_value()

@@ -43,7 +43,8 @@ class TFRecordDataset(Dataset[bytes]):
             self, filenames, compression_type, buffer_size, num_parallel_reads, name, on_corrupt=on_corrupt
         )
 
-    __getitem__ = _at.item
+    def __getitem__(self, index: Integer) -> bytes:
+        return _at.item(self, index)
 
 
 class TextLineDataset(Dataset[bytes]):
@@ -179,4 +180,5 @@ class ArrayRecordDataset(Dataset[bytes]):
     def __init__(self, filenames: Filenames, name: str | None = None) -> None:
         _array_record_dataset.array_record_dataset(self, filenames, name)
 
-    __getitem__ = _at.item
+    def __getitem__(self, index: Integer) -> bytes:
+        return _at.item(self, index)

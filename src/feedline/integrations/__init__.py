@@ -6,11 +6,15 @@ method is called.
 
 from __future__ import annotations
 
-from feedline.data.dataset import Dataset
+from feedline.data.dataset import Dataset as _Dataset
 from feedline.integrations.jax import to_jax
 from feedline.integrations.keras import to_keras
 from feedline.integrations.tables import to_arrow, to_pandas
 from feedline.integrations.torch import to_torch
+from feedline.naming import own_methods as _own_methods
 
 for _method in (to_arrow, to_jax, to_keras, to_pandas, to_torch):
-    setattr(Dataset, _method.__name__, _method)
+    setattr(_Dataset, _method.__name__, _method)
+    _own_methods(_Dataset, [(_method.__name__, _method)])
+
+__all__ = ["to_arrow", "to_jax", "to_keras", "to_pandas", "to_torch"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from feedline.errors import FailedPreconditionError, OutOfRangeError, UnimplementedError
 from feedline.plan.access import unnumbered
-from feedline.plan.arguments import integer, plan_of
+from feedline.plan.arguments import integer
 from feedline.plan.counted import assumed, counted, counted_already, fresh
 from feedline.plan.node import Node
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import Integer, T
 
 
-def at(dataset: Dataset[T], index: Integer) -> T:
+def at(self: Dataset[T], index: Integer) -> T:
     """Element number `index` of a dataset, made without the others.
 
     >>> ds = fl.Dataset.range(1_000_000).map(lambda x: x * 2).batch(4)
-    >>> fl.experimental.at(ds, 1000)
+    >>> ds.at(1000)
     array([8000, 8002, 8004, 8006])
     >>> ds.at(249_999)
     array([1999992, 1999994, 1999996, 1999998])
@@ -31,7 +31,7 @@ def at(dataset: Dataset[T], index: Integer) -> T:
     read as far as the element. Over TFRecord files without compression it works too: their records are counted
     at the first call. After a `shuffle` it gives the elements in another order, as TensorFlow does.
     """
-    plan = plan_of(dataset, "dataset", "at")
+    plan = self._plan
     i = integer(index, "index", "at")
     row: T
     try:

@@ -26,7 +26,7 @@ from feedline.structure.block import Array, Block, concat
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
-    from feedline.plan.annotations import T
+    from feedline.plan.annotations import Filename, T
 
 CHUNK_ROWS = 1024
 CHUNK_BYTES = 1 << 20
@@ -330,7 +330,7 @@ class FileCache(Written):
         return (self.found() or self.input).rows(index)
 
 
-def cache(self: Dataset[T], filename: str | os.PathLike[str] = "", name: str | None = None) -> Dataset[T]:
+def cache(self: Dataset[T], filename: Filename = "", name: str | None = None) -> Dataset[T]:
     """Keeps the elements of the first complete pass, in memory or in a file; later passes read them from there.
 
     >>> calls = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
 from feedline.structure.values import leaf_of
 from feedline.train.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filename
 
 MOST_ROWS = 8192
 MOST_BYTES = 1 << 20
@@ -210,8 +214,8 @@ def _number(value: Any) -> int:
 
 
 def save(
-    self: Any,
-    path: str | os.PathLike[str],
+    self: Dataset[Any],
+    path: Filename,
     compression: str | None = None,
     shard_func: Callable[..., Any] | None = None,
     checkpoint_args: Any = None,

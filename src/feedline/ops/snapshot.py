@@ -23,7 +23,7 @@ from feedline.structure.block import Block
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
-    from feedline.plan.annotations import T
+    from feedline.plan.annotations import Filename, T
 
 
 class Snapshots:
@@ -96,7 +96,7 @@ class Snapshot(Written):
 
 def snapshot(
     self: Dataset[T],
-    path: str | os.PathLike[str],
+    path: Filename,
     compression: str | None = "AUTO",
     reader_func: Callable[[Any], Any] | None = None,
     shard_func: Callable[..., Any] | None = None,

@@ -21,6 +21,8 @@ from feedline.structure import partition, types
 from feedline.structure.dense import Array, dense, same, text
 from feedline.structure.partition import cumulated, ranges, slice_each, uniform
 
+__all__ = ["RaggedTensor", "constant", "range", "stack"]
+
 
 class RaggedTensor(NDArrayOperatorsMixin):
     """A tensor whose rows may differ in length. Made by `fl.ragged.constant` and the `from_...` methods.

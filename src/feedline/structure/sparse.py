@@ -11,6 +11,8 @@ import numpy as np
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.structure.dense import Array, dense, same, text
 
+__all__ = ["SparseTensor", "from_dense", "reorder", "to_dense"]
+
 
 class SparseTensor:
     """A tensor given by the `indices` of its values [n, rank], the `values` [n] and its `dense_shape` [rank].

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import json
 import os
 from collections.abc import Mapping
@@ -11,6 +10,34 @@ from typing import Any
 
 from feedline.compat.v1.graph import GraphKeys, get_default_graph
 from feedline.errors import DataLossError, InvalidArgumentError, NotFoundError
+from feedline.train import (
+    BytesList,
+    Checkpoint,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+    example,
+)
+
+__all__ = [
+    "BytesList",
+    "Checkpoint",
+    "Example",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "Int64List",
+    "Saver",
+    "SequenceExample",
+    "example",
+]
 
 
 class Saver:
@@ -66,5 +93,3 @@ class Saver:
             saveable.restore(sess, base64.b64decode(states[name]))
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(importlib.import_module("feedline.train"), name)

@@ -31,6 +31,7 @@ from feedline.structure.spec import DatasetSpec, TypeSpec, general
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
+    from feedline.plan.annotations import Filename
 
 KEEP = 1 << 26
 """Bytes of blocks that stay in memory for random access."""
@@ -270,7 +271,7 @@ def plan_for(path: bytes, saved: Saved, reader: Function | None, like: Any = Non
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: Filename,
     element_spec: Any = None,
     compression: str | None = None,
     reader_func: Callable[[Any], Any] | None = None,

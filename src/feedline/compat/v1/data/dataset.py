@@ -12,6 +12,7 @@ from feedline.compat.v1.graph import get_default_graph, inside_function, with_se
 from feedline.compat.v1.symbolic import Call, Symbolic, Values
 from feedline.compat.v1.tensor import Operation, Tensor
 from feedline.data.dataset import Dataset as _Dataset
+from feedline.naming import own_methods
 from feedline.ops.sources.from_sparse_tensor_slices import from_sparse_tensor_slices
 from feedline.plan.face import Face
 from feedline.plan.node import Node
@@ -204,6 +205,7 @@ for _name, _attribute in list(vars(_Dataset).items()):
     else:
         _method = _making_datasets(_attribute) if _name in _MAKE_DATASETS else _attribute
         setattr(Dataset, _name, as_tensor(_method) if _name in _VALUES else in_graph(_method))
+own_methods(Dataset, list(vars(Dataset).items()))
 
 
 def get_output_types(dataset_or_iterator: Any) -> Any:

@@ -14,6 +14,20 @@ from feedline.data import experimental
 from feedline.data.dataset import Dataset as FlDataset
 from feedline.structure.spec import DatasetSpec, OptionalSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec, TypeSpec
 
+__all__ = [
+    "DatasetStructure",
+    "IteratorSaveable",
+    "OptionalStructure",
+    "RaggedTensorStructure",
+    "SparseTensorStructure",
+    "Structure",
+    "TensorStructure",
+    "get_next_as_optional",
+    "get_structure",
+    "make_saveable_from_iterator",
+    "map_and_batch_with_legacy_function",
+]
+
 Structure = TypeSpec
 DatasetStructure = DatasetSpec
 OptionalStructure = OptionalSpec
@@ -156,4 +170,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(experimental)})
+    return sorted({*__all__, *experimental.__all__})
