@@ -4,6 +4,10 @@
   the end and all calls that may be made by other threads made there; each of these:
   - two epochs of the same dataset, where every array that may be written to is overwritten once it has been compared;
   - saved at every element and restored into a fresh dataset, twice in a row, the second time with other blocks;
+- each step keeps to the contract: the referee (tests/referee.py) says where it takes more of its input than it needs,
+  gives more than it is asked for, asks an input that has ended, keeps something outside of its state, or says
+  `keeps_rows` though it does not;
+- rows by number are those of an iteration, where the dataset says that they can be had;
 - the dataset pickles, where the user's functions do, and prints;
 - elements fit `element_spec`, and their number is `cardinality()` where that is known.
 
@@ -21,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from tests.likeness import compare, difference, elements, misfit, show
+from tests.referee import check_random_access, referee
 
 import feedline as fl
 from feedline.engine import checkpoint
@@ -64,47 +69,41 @@ SAME: Any = object()
 Source = Any  # a dataset, or a function without arguments that makes one
 
 
-def check(
-    dataset: Source,
-    expect: Iterable[Any],
-    *,
-    second: Any = SAME,
-    endless: bool = False,
-    restore: bool = True,
-    optimizer: Sequence[bool] = (True, False),
-    sizes: Sequence[int | None] = BLOCK_SIZES,
-) -> None:
-    """Fails unless the dataset gives exactly `expect`, however it is run.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What `check` and `check_errors` take by name.
+
+    `second` are the elements of the second epoch, None where they are not to be compared. With `endless` the dataset
+    may go on after what is expected. `restore=False` is for what cannot be saved. `optimizer` says which settings to
+    try, for the few pipelines that TensorFlow's rewrites change (shuffle and repeat, map and batch with errors).
+    """
+
+    second: Any = SAME
+    endless: bool = False
+    restore: bool = True
+    optimizer: Sequence[bool] = (True, False)
+    sizes: Sequence[int | None] = BLOCK_SIZES
+
+
+def check(dataset: Source, expect: Iterable[Any], **settings: Any) -> None:
+    """Fails unless the dataset gives exactly `expect`, however it is run. The keyword arguments are `Settings`.
 
     `dataset` is a dataset or a function that makes a fresh one. It must be a function where a step has seeds, as in
     shuffle, since those remember how often they were iterated. Expected elements are NumPy values, `bytes`, ragged and
     sparse tensors, optionals, and structures of them. A Python value stands for what feedline makes of it: 1 is an
     int32, [1.5] a float32 array. A list stands for the elements of a dataset where the element is one.
-
-    `second` are the elements of the second epoch, None where they are not to be compared. With `endless` the dataset
-    may go on after `expect`. `restore=False` is for what cannot be saved. `optimizer` says which settings to try, for
-    the few pipelines that TensorFlow's rewrites change (shuffle and repeat, map and batch with errors).
     """
     __tracebackhide__ = True
-    _check(dataset, list(expect), second, endless, restore, optimizer, sizes, errors=False)
+    _check(dataset, list(expect), Settings(**settings), errors=False)
 
 
-def check_errors(
-    dataset: Source,
-    expect: Iterable[Any],
-    *,
-    second: Any = SAME,
-    endless: bool = False,
-    restore: bool = True,
-    optimizer: Sequence[bool] = (True, False),
-    sizes: Sequence[int | None] = BLOCK_SIZES,
-) -> None:
+def check_errors(dataset: Source, expect: Iterable[Any], **settings: Any) -> None:
     """As `check`, where `expect` holds an exception class, or `Raises`, for each `next` that raises.
 
     The iterator is asked again after each error. `endless` is for what raises again and again.
     """
     __tracebackhide__ = True
-    _check(dataset, list(expect), second, endless, restore, optimizer, sizes, errors=True)
+    _check(dataset, list(expect), Settings(**settings), errors=True)
 
 
 # How one check goes.
@@ -156,33 +155,26 @@ class _Way:
                 yield Failure(e)
 
 
-def _check(
-    dataset: Source,
-    expect: list[Any],
-    second: Any,
-    endless: bool,
-    restore: bool,
-    optimizer: Sequence[bool],
-    sizes: Sequence[int | None],
-    errors: bool,
-) -> None:
+def _check(dataset: Source, expect: list[Any], given: Settings, errors: bool) -> None:
     __tracebackhide__ = True
-    make = _factory(dataset)
+    make, second, endless = _factory(dataset), given.second, given.endless
     epochs = [expect, expect if second is SAME else second if second is None else list(second)]
-    if not hasattr(fl.Dataset, "with_options"):
-        optimizer = [True]
     _check_outside(make(), expect, endless, errors)
-    ways = [_Way(make, size, optimized, errors) for optimized in optimizer for size in sizes]
-    ways += [_Way(make, size, optimizer[0], errors, workers) for workers, size in WORKERS if size in sizes]
+    ways = [_Way(make, size, optimized, errors) for optimized in given.optimizer for size in given.sizes]
+    ways += [_Way(make, size, given.optimizer[0], errors, workers) for workers, size in WORKERS if size in given.sizes]
     for way in ways:
         with way.run():
             _check_epochs(way, epochs, endless)
-    if restore:
+    if given.restore:
         for i, way in enumerate(ways):
             with way.run():
-                _check_restore(way, epochs, endless, sizes[(i + 1) % len(sizes)])
-    for optimized in optimizer:
-        _check_pickled(_Way(make, None, optimized, errors), expect, endless)
+                _check_restore(way, epochs, endless, given.sizes[(i + 1) % len(given.sizes)])
+    if not errors and not endless:
+        check_random_access(make(), expect)
+    for optimized in given.optimizer:
+        way = _Way(make, None, optimized, errors)
+        referee(way.fresh, len(expect), endless, errors, way.words())
+        _check_pickled(way, expect, endless)
 
 
 def _factory(dataset: Source) -> Callable[[], Any]:

@@ -98,9 +98,11 @@ class Concatenate(Node):
         early = index < n
         if early.all():
             return self.input.rows(index)
+        second = self.dataset.rows(index[~early] - n)
+        second = second.reordered(flatten(self.element_spec)[1])
         if not early.any():
-            return self.dataset.rows(index - n)
-        both = concat([self.input.rows(index[early]), self.dataset.rows(index[~early] - n)])
+            return second
+        both = concat([self.input.rows(index[early]), second])
         return both.take(np.argsort(np.argsort(~early, kind="stable"), kind="stable"))
 
 

@@ -23,12 +23,13 @@ class Flattening:
     have been taken, the one that the next dataset is to be made from, if it is at hand, and an error that is due next.
     """
 
-    __slots__ = ("begun", "error", "key", "nested", "taken")
+    __slots__ = ("begun", "ended", "error", "key", "nested", "taken")
 
     def __init__(self) -> None:
         self.nested: Nested | None = None
         self.begun: list[Nested] = []
         self.taken = 0
+        self.ended = False  # the input has; not saved, since it says so again
         self.key: Block | None = None
         self.error: Exception | None = None
 
@@ -122,6 +123,8 @@ class FlatMap(Flattened):
         if s.begun:
             s.nested = s.begun.pop(0)
             return True
+        if s.ended:
+            return False
         try:
             key = s.key if s.key is not None else pull(1)
             if key is not None and key.n:
@@ -133,7 +136,8 @@ class FlatMap(Flattened):
             s.taken, s.key = s.taken + (s.key is not None), None
             s.error = e
             return True
-        return key is not None
+        s.ended = key is None
+        return not s.ended
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The datasets that run are dealt out."""

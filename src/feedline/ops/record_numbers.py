@@ -67,7 +67,6 @@ class RecordNumbers(Node):
     """
 
     State: ClassVar[Any] = Numbering
-    keeps_rows: ClassVar[bool] = True
     transparent: ClassVar[bool] = True
     op: ClassVar[str] = "record_numbers"
     input: Node
@@ -75,6 +74,11 @@ class RecordNumbers(Node):
     by: int = 1
     most: int | None = None
     held: int | None = None
+
+    @property
+    def addressed(self) -> bool:
+        """Where the records are: numbers take no room in a checkpoint, and stand for records."""
+        return self.input.addressed
 
     def begin(self, pull: Pull) -> Numbering:
         """Decides. What is wrong with a file is told when its turn comes, as without an index."""
@@ -199,11 +203,15 @@ class FetchRecords(Node):
     """The records whose numbers come in. What comes in as a record goes out as it is."""
 
     State: ClassVar[Any] = Fetching
-    keeps_rows: ClassVar[bool] = True
     transparent: ClassVar[bool] = True
     op: ClassVar[str] = "fetch_records"
     note: ClassVar[str] = "records by number where the files have an index, so that none has to be held"
     input: Node
+
+    @property
+    def addressed(self) -> bool:
+        """Where the records are."""
+        return self.input.addressed
 
     def loaded(self, state: Fetching) -> Fetching:
         """Numbers mean something only for files that are what they were."""

@@ -1,0 +1,396 @@
+"""The referee of the contract in plan/node.py: runs a plan with inputs that fail where a node breaks it.
+
+A plan is run twice, in the caller's thread:
+
+- The reference run moves single rows. It records, for each node, how many rows of each input it had taken when it had
+  given its k-th row. A step of a node with a light state and no code of the user's is run again from the same state,
+  with the same answers of its inputs: it must give the same (its state is all that it keeps). It is also run with
+  "nothing yet" in place of the last rows that it took: if that makes no difference, they were not needed.
+- The strict run asks for blocks of many sizes. A node may give at most `want` rows, and may take no more rows of its
+  inputs than the reference run took for as many. Rows of a node with `keeps_rows` must be rows of its inputs, and say
+  so: the row that their `origin` names.
+
+In both, an input that has ended is not asked again before it is started again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import cycle
+from operator import gt
+from typing import Any
+
+import numpy as np
+from tests.likeness import difference, show
+
+from feedline.engine.input import Input
+from feedline.engine.run import Run
+from feedline.plan.node import EMPTY, Interrupted, Node
+from feedline.plan.rewrite import bottom_up, standing_for
+from feedline.structure.block import Block, Origin
+
+WANTS = (3, 1, 64, 2, 1000, 7)
+"""How many rows the strict run asks for, in turn."""
+
+Key = tuple[Any, ...]
+
+
+class Foul(BaseException):
+    """A node has broken the contract. No step catches it."""
+
+
+class Book:
+    """What the reference run has seen: rows taken of the inputs, for each node and each number of rows given."""
+
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self.taken: dict[Key, list[tuple[int, ...]]] = {}
+        self.at_end: dict[Key, tuple[int, ...]] = {}
+        self.last_stamp = 0
+
+    def stamp(self, n: int) -> Origin:
+        """Numbers for rows that have none: below zero, as those of rows in memory."""
+        self.last_stamp += n
+        return Origin(-self.last_stamp, np.arange(n))
+
+    def most(self, key: Key, given: int) -> tuple[int, ...] | None:
+        """The rows taken for so many rows given; None where the reference run was not asked for so many."""
+        taken = self.taken.get(key, [])
+        return taken[given] if given < len(taken) else self.at_end.get(key)
+
+
+def with_effects(plan: Node) -> Node:
+    """The plan over sources that say they run the user's code, so that none may be asked for more than is needed."""
+    return bottom_up(plan, lambda n: None if n.inputs else _with_effects(n))
+
+
+@cache
+def _class_with_effects(cls: type[Node]) -> type[Node]:
+    return type(cls.__name__, (cls,), {"user_code": True, "source_with_effects": True})
+
+
+def _with_effects(source: Node) -> Node:
+    made = standing_for(source, source.replace())
+    object.__setattr__(made, "__class__", _class_with_effects(type(source)))
+    return made
+
+
+class RefereedRun(Run):
+    """A run all of whose inputs are refereed, those of nested runs too."""
+
+    def __init__(
+        self, plan: Node, prepare: Any, book: Book, reference: Book, place: Key = (), key: Block | None = None
+    ) -> None:
+        self.book, self.reference, self.place = book, reference, place
+        self.opened: dict[int, int] = {}
+        super().__init__(plan, prepare, key)
+
+    def _kind(self, node: Node) -> type[Input]:
+        return RefereedInput
+
+    def _input(self, node: Node) -> Input:
+        made = super()._input(node)
+        for pull in made.below():
+            pull.stamps = node.keeps_rows  # type: ignore[attr-defined]
+        return made
+
+    def nested(self, plan: Node, key: Block | None, within: Node | None = None) -> Run:
+        """The nested runs that a node opens are numbered."""
+        position = (within or self.plan).position
+        number = self.opened[position] = self.opened.get(position, -1) + 1
+        place = (*self.place, position, number)
+        return RefereedRun(with_effects(self.prepare(plan)), self.prepare, self.book, self.reference, place, key)
+
+
+class RefereedInput(Input):
+    """An input that fails where its node, or who asks it, breaks the contract."""
+
+    __slots__ = ("addressed", "allowed", "answers", "ended", "given", "key", "rows", "stamps")
+
+    def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
+        super().__init__(run, node, first, slot, inputs)
+        self.key = (*run.place, slot)
+        self.ended = self.stamps = False
+        self.addressed = True  # all rows so far have said where they come from
+        self.given = 0
+        self.allowed = (0,) * len(self.below())
+        self.answers: list[Block | Exception | None] = []
+        self.rows: dict[int, Any] = {}
+
+    def start(self) -> None:
+        """An input that is started goes on."""
+        super().start()
+        self.ended = False
+
+    def reopen(self) -> None:
+        """It may be asked again, and what is below it."""
+        self.ended = False
+        for pull in self._inputs():
+            pull.reopen()
+
+    def shelve(self, want: int, shelf: Any) -> None:
+        """Rows come by ordinary calls."""
+
+    def __call__(self, want: int) -> Block | None:
+        """Runs the node by one block, and looks at what it does."""
+        if self.ended:
+            raise Foul(f"{self._name()} has ended, and is asked again")
+        if want < 1:
+            raise Foul(f"{self._name()} is asked for {want} rows")
+        book: Book = self.run.book  # type: ignore[attr-defined]
+        asked = want if book.strict else 1
+        try:
+            block = self._looked_at(asked)
+        except Exception as e:
+            self.answers.append(e)
+            raise
+        if block is None:
+            self.ended = True
+        elif block.n > asked:
+            raise Foul(f"{self._name()} gave {block.n} rows where {asked} were wanted")
+        else:
+            self.given += block.n
+        self._account(book, asked, block)
+        if self.stamps and block is not None and block.n:
+            block = self._stamped(book, block)
+        self.answers.append(block)
+        return block
+
+    def _looked_at(self, want: int) -> Block | None:
+        for pull in self._inputs():
+            pull.answers.clear()
+        before = self.states[self.slot]
+        try:
+            block = super().__call__(want)
+        except Exception:
+            for pull in self._inputs():
+                pull.reopen()  # a step that has raised goes on from its last state, and may ask again
+            raise
+        if not self.run.book.strict and self._repeatable(before):  # type: ignore[attr-defined]
+            self._repeat(before, want, block)
+        if self.node.keeps_rows and block is not None and block.n:
+            self._compare_kept(block)
+        return block
+
+    def _account(self, book: Book, asked: int, block: Block | None) -> None:
+        taken = tuple(pull.given for pull in self._inputs())
+        if not book.strict:
+            if block is None:
+                book.at_end[self.key] = taken
+            else:
+                book.taken.setdefault(self.key, [(0,) * len(taken)]).extend([taken] * block.n)
+            return
+        given = self.given - (0 if block is None else block.n)
+        most = self.run.reference.most(self.key, given + asked)  # type: ignore[attr-defined]
+        self.allowed = tuple(map(max, self.allowed, taken if most is None else most))  # for all that was wanted so far
+        if any(map(gt, taken, self.allowed)):
+            raise Foul(
+                f"{self._name()} has taken {_told(taken)} rows of its input to give {asked} more than {given}, where "
+                f"{_told(self.allowed)} are enough"
+            )
+
+    # A step once more.
+
+    def _repeatable(self, state: Any) -> bool:
+        node = self.node
+        own_effects = node.user_code and not hasattr(node, "source_with_effects")
+        light = not (node.heavy or own_effects or getattr(node, "generator", None) or getattr(node, "epochs", None))
+        return light and not _is_live(state) and not _is_live(self.states[self.slot])
+
+    def _repeat(self, before: Any, want: int, block: Block | None) -> None:
+        answers = [list(pull.answers) for pull in self._inputs()]
+        other, state = self._again(before, want, answers)
+        if not _alike(other, block):
+            raise Foul(
+                f"{self._name()} gave {_shown(block)}, and from the same state and input {_shown(other)}: "
+                "it keeps something outside of its state"
+            )
+        if type(state) is not type(self.states[self.slot]):
+            raise Foul(f"{self._name()} went on with a {type(state).__name__}")
+        last = max(((i, k) for i, given in enumerate(answers) for k in range(len(given))), default=None)
+        if last is None or (block is not None and not block.n) or len(answers) > 1:
+            return
+        i, k = last
+        rows = answers[i][k]
+        if not isinstance(rows, Block) or not rows.n:
+            return
+        answers[i][k:] = [EMPTY]
+        other, _ = self._again(before, want, answers, ends=block is not None)
+        if _alike(other, block):
+            raise Foul(f"{self._name()} took a row of its input that it did not need to give {_shown(block)}")
+
+    def _again(
+        self, before: Any, want: int, answers: list[list[Any]], ends: bool = False
+    ) -> tuple[Block | None, Any]:
+        copy = dataclasses.replace(self.node)
+        pulls = tuple(Replay(given, ends) for given in answers)
+        try:
+            return copy.step(before, pulls if copy.many else pulls[0] if pulls else None, want)
+        except Interrupted as e:
+            return e.rows, e.state
+        except Replay.Over:
+            return EMPTY, before
+
+    # Provenance.
+
+    def _stamped(self, book: Book, block: Block) -> Block:
+        """The block with a number for each row, under which the rows are remembered."""
+        if block.origin is None:
+            self.addressed = False
+            block = Block(block.columns, block.n, block.tree, book.stamp(block.n), block.members)
+        numbers = block.origin.numbers().tolist()  # type: ignore[union-attr]
+        self.rows.update(zip(numbers, block.rows(), strict=True))
+        return block
+
+    def _compare_kept(self, block: Block) -> None:
+        if block.origin is None or not any(pull.rows for pull in self._inputs()):
+            if block.origin is None and self.node.addressed and all(pull.addressed for pull in self._inputs()):
+                raise Foul(f"{self._name()} is addressed, but its rows do not say where they come from")
+            known = {repr(row) for pull in self._inputs() for row in pull.known_rows()}
+            kept = [repr(row) in known for row in block.rows()]
+        else:
+            kept = [self._is_row(*row) for row in zip(block.origin.numbers().tolist(), block.rows(), strict=True)]
+        if not all(kept):
+            row = block.element(kept.index(False))
+            raise Foul(f"{self._name()} says keeps_rows, but {show(row)} is not the row of its input that it should be")
+
+    def _is_row(self, number: int, row: Any) -> bool:
+        found = [pull.rows[number] for pull in self._inputs() if number in pull.rows]
+        return bool(found) and not difference(_sorted(row), _sorted(found[0]))
+
+    def known_rows(self) -> Iterable[Any]:
+        """The rows that it has given, or all, where they can be had by number without its being asked."""
+        if self.rows or not self.node.in_order:
+            return self.rows.values()
+        return self.node.rows(np.arange(self.node.cardinality())).rows()
+
+    def _inputs(self) -> tuple[Any, ...]:
+        return self.below()
+
+    def _name(self) -> str:
+        return f"{self.node.op} at step {self.node.position}"
+
+
+class Replay:
+    """An input that gives the same answers again, and then nothing yet; if `ends`, in the end the end."""
+
+    class Over(BaseException):
+        """More is asked for, again and again."""
+
+    def __init__(self, answers: list[Any], ends: bool) -> None:
+        self.answers, self.ends = deque(answers), ends
+        self.patience = 3
+
+    def __call__(self, want: int) -> Block | None:
+        """The next answer."""
+        if not self.answers:
+            self.patience -= 1
+            if self.patience > 0:
+                return EMPTY
+            if self.ends and not self.patience:
+                return None
+            raise Replay.Over
+        answer = self.answers.popleft()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer  # type: ignore[no-any-return]
+
+    def shelve(self, want: int, shelf: Any) -> None:
+        """Rows come by ordinary calls."""
+
+    def start(self) -> None:
+        """The answers are those after a start."""
+
+    def open(self, plan: Any, key: Any = None) -> Any:
+        """Nodes that open nested plans have heavy states."""
+        raise Replay.Over
+
+
+def referee(make: Callable[[], Any], count: int, endless: bool, errors: bool, words: str) -> None:
+    """Fails where a node of the dataset that `make` makes breaks the contract. `count` elements, or errors, come."""
+    __tracebackhide__ = True
+    reference = Book(strict=False)
+    for book in (reference, Book(strict=True)):
+        plan, prepare, _ = make()._prepared
+        run = RefereedRun(with_effects(plan), prepare, book, reference)
+        try:
+            _drive(run, book, count, endless, errors)
+        except Foul as e:
+            raise AssertionError(f"the contract is broken, {words}: {e}") from None
+        finally:
+            run.close()
+
+
+def _drive(run: Run, book: Book, count: int, endless: bool, errors: bool) -> None:
+    run.start()
+    left = count
+    for want in cycle(WANTS if book.strict else (1,)):
+        if endless and not left:
+            return
+        try:
+            block = run.pull(min(want, left) if endless else want)
+        except Exception:
+            if not errors or not left:
+                raise
+            left -= 1
+            continue
+        if block is None:
+            return
+        left -= block.n
+
+
+def check_random_access(dataset: Any, expect: list[Any]) -> None:
+    """Rows by number are those of an iteration, where the plan says that they can be had."""
+    __tracebackhide__ = True
+    plan: Node = dataset._plan
+    if not plan.indexable or plan.cardinality() < 0 or not plan.in_order:
+        return
+    n = len(expect)
+    assert plan.has_row(n) is not True, f"has_row({n}) says that there is a row after the last one"
+    assert all(plan.has_row(i) is not False for i in range(n)), "has_row says that an element is not there"
+    order = np.random.default_rng(0).permutation(n)
+    for index in (order, order[:1], order[-1:]):
+        try:
+            rows = plan.rows(index).rows() if len(index) else []
+        except Exception as e:
+            raise AssertionError(f"{plan.op} says that rows can be had by number, and then: {e!r}") from e
+        assert len(rows) == len(index), f"rows({show(index)}) gives {len(rows)} rows"
+        for i, row in zip(index.tolist(), rows, strict=True):
+            why = difference(row, expect[i])
+            assert not why, f"rows([{i}]) is not element {i}: {why}\n  got: {show(row)}\n  element: {show(expect[i])}"
+
+
+def _is_live(value: Any) -> bool:
+    """True when a state holds something that can be closed."""
+    if isinstance(value, (tuple, list, deque)):
+        return any(map(_is_live, value))
+    if isinstance(value, dict):
+        return any(map(_is_live, value.values()))
+    return value is not None and not isinstance(value, type) and callable(getattr(value, "close", None))
+
+
+def _sorted(row: Any) -> Any:
+    """A row with its keys in order: `concatenate` gives all rows one order."""
+    if not isinstance(row, dict):
+        return row
+    return {key: _sorted(value) for key, value in sorted(row.items(), key=lambda item: str(item[0]))}
+
+
+def _alike(a: Block | None, b: Block | None) -> bool:
+    if a is None or b is None or a.n != b.n:
+        return a is b
+    return not any(repr(x) != repr(y) and difference(x, y) for x, y in zip(a.rows(), b.rows(), strict=True) if a.n)
+
+
+def _shown(block: Block | None) -> str:
+    return "the end" if block is None else show(block.rows(), 100) if block.n else "nothing yet"
+
+
+def _told(taken: tuple[int, ...]) -> str:
+    return " and ".join(map(str, taken))
+
+
+__all__ = ["Foul", "check_random_access", "referee"]
