@@ -45,7 +45,7 @@ test: venv
 
 # The site into build/docs; the table of names and the picture are kept in the repository, and made anew here.
 docs: venv
-	@$(BIN)/python docs/make/names.py
+	@$(BIN)/python docs/make/names.py && $(BIN)/python docs/make/tree.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict && echo "open build/docs/index.html"
 
 # The kernels once more, with the sanitizers in them; `tests/fuzz/driver.py` takes these instead of the installed ones.
