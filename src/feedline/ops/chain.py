@@ -8,19 +8,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.ops.map import SAMPLES, Map
+from feedline.ops.map import Map
 from feedline.ops.predicate import answer
 from feedline.plan.calls import Called
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import sample
 from feedline.plan.function import Function
-from feedline.plan.inference import infer
 from feedline.plan.laps import laps
 from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, node
 from feedline.plan.pace import late
 from feedline.random.element import Epochs
 from feedline.structure.block import Block
-from feedline.structure.zeros import zeros_of
 
 
 class Link(NamedTuple):
@@ -52,15 +49,11 @@ class Chain(RowWise):
     links: tuple[Link, ...]
 
     def spec(self) -> Any:
-        """As after the last map: seen in the first few results. Filters change nothing."""
-        maps = tuple(link for link in self.links if link.op == "map")
-        blocks = sample(self.replace(links=maps), SAMPLES) if maps else []
-        if blocks:
-            return infer(blocks, self.input.element_spec, len(blocks) == self.cardinality())
-        spec = self.input.element_spec
-        for link in maps:  # no elements to try them on
-            spec = infer([link.function.block_of([link.function.on_row(zeros_of(spec))])], spec)
-        return spec
+        """As after the last map. Filters change nothing."""
+        plan = self.input
+        for link in self.links:
+            plan = Map(plan, link.function) if link.op == "map" else plan
+        return plan.element_spec
 
     def cardinality(self) -> int:
         """Not known where something is filtered."""

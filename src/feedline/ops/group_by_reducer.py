@@ -10,19 +10,17 @@ import numpy as np
 from feedline.errors import InvalidTypeError
 from feedline.ops.carry import Carry, packed
 from feedline.ops.group_by_window import int64_of
-from feedline.ops.nested import stand_in
+from feedline.ops.nested import first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import sample
 from feedline.plan.function import Function
-from feedline.plan.inference import infer
+from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import Node, Pull, RowFailed, node
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
 
-SAMPLES = 4
 PULL_ROWS = 1024
 
 
@@ -132,13 +130,18 @@ class GroupByReducer(Node):
 
     def spec(self) -> Any:
         """Seen in what the first few elements, folded, come to."""
-        elements = [b.rows()[0] for b in sample(self.input, SAMPLES)] or [stand_in(self.input.element_spec)]
-        s = Folded()
-        results = []
+        elements, given = first_elements(self.input), self.input.element_spec
+        if not elements:
+            return infer_unseen(given, stand_ins(given), lambda e: self._folded([e])[0])
+        return infer(self._folded(elements), given, lambda: elements, lambda e: self._folded([e])[0])
+
+    def _folded(self, elements: list[Any]) -> list[Any]:
+        """The specs of what the elements come to, after each of them."""
+        s, found = Folded(), []
         for element in elements:
             self._fold(s, element)
-            results += [self._final(state) for state in s.states.values()]
-        return infer(results, self.input.element_spec)
+            found += [self._final(state).spec() for state in s.states.values()]
+        return found
 
     def cardinality(self) -> int:
         """Not known: the keys are what decides."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
-from feedline.ops.nested import dataset_of, made, seeds_in, spec_of_made, stand_in
+from feedline.ops.nested import SAMPLES, dataset_of, made, seeds_in, stand_ins
 from feedline.plan import arguments
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import dataset, in_memory, sample
 from feedline.plan.function import Function
+from feedline.plan.inference import infer_unseen
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, Objects, concat, pack
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
     from feedline.plan.annotations import Integer, R, T
 
-SAMPLES = 4
 FEW_KEYS = 64
 AHEAD_ROWS = 256
 AHEAD_BYTES = 1 << 18
@@ -108,11 +108,15 @@ class GroupByWindow(Node):
 
     def spec(self) -> Any:
         """What the reduced window of the first few elements says, which is not run for that."""
-        blocks = sample(self.input, SAMPLES)
-        spec = self.input.element_spec
-        block = concat(blocks) if blocks else Block.of_elements([stand_in(spec)])
-        key = np.int64(int64_of(self.key_func.on_row(block.rows()[0]), "key_func"))
-        return spec_of_made(self.reduce_func, [(key, dataset_of(block, spec))])
+        blocks, given = sample(self.input, SAMPLES), self.input.element_spec
+        if not blocks:
+            return infer_unseen(given, stand_ins(given), lambda e: self._spec_of(Block.of_elements([e])), False)
+        return self._spec_of(concat(blocks))
+
+    def _spec_of(self, rows: Block) -> Any:
+        """What the dataset that is made from a window of these rows says."""
+        key = np.int64(int64_of(self.key_func.on_row(rows.rows()[0]), "key_func"))
+        return made(self.reduce_func, (key, dataset_of(rows, self.input.element_spec))).element_spec
 
     def cardinality(self) -> int:
         """Known only to have no end where the input has none."""

@@ -7,12 +7,12 @@ from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from feedline.ops import columnar  # noqa: F401  what functions may call when they run for many rows
-from feedline.ops.nested import stand_in
+from feedline.ops.nested import SAMPLES, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.calls import applied_at
 from feedline.plan.face import sample
 from feedline.plan.function import Function
-from feedline.plan.inference import infer
+from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import Parallel, RowFailed, RowWise, node
 from feedline.random.element import Epochs
 from feedline.sharing import cached_property
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
     from feedline.plan.annotations import Integer, R, T, Ts
 
-SAMPLES = 4
 FEW = 16
 """So many rows are done one by one where they cannot be done together."""
 
@@ -63,16 +62,14 @@ class Map(RowWise):
         return None if self.function.elementwise else self.function.epochs
 
     def spec(self) -> Any:
-        """Worked out for arithmetic on scalars; otherwise seen in the results for the first few elements, where
-        dimensions that differ among them are unknown.
-        """
+        """Worked out for arithmetic on scalars; otherwise seen in the results for the first few elements."""
         if self._arithmetic_spec is not None:
             return self._arithmetic_spec
-        blocks = sample(self, SAMPLES)
-        if not blocks:  # no elements to try it on
-            results = [self.function.on_row(stand_in(self.input.element_spec))]
-            blocks = [self.function.block_of(results)]
-        return infer(blocks, self.input.element_spec, len(blocks) == self.cardinality())
+        found = [block.spec() for block in sample(self, SAMPLES)]
+        given, attempt = self.input.element_spec, self.function.spec_of
+        if not found:
+            return infer_unseen(given, stand_ins(given), attempt)
+        return infer(found, given, lambda: first_elements(self.input), attempt, len(found) == self.cardinality())
 
     @property
     def spec_known(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from queue import SimpleQueue
 from types import NoneType
 from typing import Any, ClassVar
@@ -13,13 +13,14 @@ from feedline.plan.columnar import makes_quiet_datasets
 from feedline.plan.dealing import error_waits
 from feedline.plan.face import Face, dataset, in_memory, sample
 from feedline.plan.function import Function
+from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import Node, RowFailed, node
 from feedline.plan.pace import AT_ONCE, SOON, late
 from feedline.plan.reach import OpensPlans
 from feedline.structure.block import Block, concat, pack
 from feedline.structure.datasets import Datasets
 from feedline.structure.nest import flatten, map_structure
-from feedline.structure.spec import DatasetSpec, general
+from feedline.structure.spec import DatasetSpec
 from feedline.structure.zeros import zeros_of
 
 GATHER_BYTES = 1 << 16
@@ -38,24 +39,24 @@ class Flattened(Node, OpensPlans):
     function: Function
 
     def spec(self) -> Any:
-        """What the datasets made from the first few elements say, which are not run for that."""
-        elements = [b.rows()[0] for b in sample(self.input, SAMPLES)]
-        return spec_of_made(self.function, elements) if elements else self._spec_of_none()
-
-    def _spec_of_none(self) -> Any:
-        """Where there is no element: sizes that follow an unknown one differ for two made-up ones. Functions that take
-        one of the sizes only are believed.
+        """What the datasets made from the first few elements say, which are not run for that. What an element of theirs
+        looks like is rarely decided by a string, such as the name of a file.
         """
-        given, errors = self.input.element_spec, []
-        specs = []
-        for size in (1, 2) if any(map(_is_open, flatten(given)[0])) else (1,):
+        elements, given = first_elements(self.input), self.input.element_spec
+        if not elements:
+            return infer_unseen(given, stand_ins(given), self._spec_of, strings_decide=False)
+        found, errors = [], []
+        for element in elements:
             try:
-                specs.append(spec_of_made(self.function, [stand_in(given, size)]))
+                found.append(self._spec_of(element))
             except Exception as e:
                 errors.append(e)
-        if not specs:
+        if not found:
             raise errors[0]
-        return general(specs[0], specs[-1]) or specs[0]
+        return infer(found, given, lambda: elements, self._spec_of, strings_decide=False)
+
+    def _spec_of(self, element: Any) -> Any:
+        return made(self.function, element).element_spec
 
     def cardinality(self) -> int:
         """Never known: the function would have to run for all elements."""
@@ -278,22 +279,22 @@ def made(function: Function, element: Any) -> Node:
     return result._plan
 
 
-def spec_of_made(function: Function, elements: Iterable[Any]) -> Any:
-    """The element spec that the datasets made from all these elements have in common."""
-    spec: Any = None
-    for element in elements:
-        found = made(function, element).element_spec
-        merged = found if spec is None else general(spec, found)
-        spec = spec if merged is None else merged
-    return spec
+def first_elements(plan: Node) -> list[Any]:
+    """A few elements to see a spec in."""
+    return [block.rows()[0] for block in sample(plan, SAMPLES)]
 
 
-def stand_in(spec: Any, size: int = 1) -> Any:
-    """An element made from its spec alone: zeros, of this size where it is unknown, and for a dataset one with a single
-    element of zeros.
+def stand_ins(spec: Any) -> Iterator[Any]:
+    """Elements made from their spec alone, to be tried one after the other: zeros or ones, of one size or another where
+    it is unknown, and for a dataset one with a single such element.
     """
+    return (_stand_in(spec, size, fill) for fill in (0, 1) for size in (1, 2))
+
+
+def _stand_in(spec: Any, size: int, fill: int) -> Any:
     return map_structure(
-        lambda s: _datasets(s, s.dataset_shape, size) if isinstance(s, DatasetSpec) else zeros_of(s, size), spec
+        lambda s: _datasets(s, s.dataset_shape, size, fill) if isinstance(s, DatasetSpec) else zeros_of(s, size, fill),
+        spec,
     )
 
 
@@ -304,19 +305,14 @@ def dataset_of(block: Block, spec: Any) -> Any:
     return dataset(plan)
 
 
-def _is_open(spec: Any) -> bool:
-    shape = getattr(spec, "dataset_shape" if isinstance(spec, DatasetSpec) else "shape", None)
-    return shape is not None and not shape.is_fully_defined()
-
-
-def _datasets(spec: Any, shape: Any, size: int) -> Any:
+def _datasets(spec: Any, shape: Any, size: int, fill: int) -> Any:
     if not shape.rank:
-        return _dataset(spec.element_spec, size)
-    return Datasets([_datasets(spec, shape[1:], size)] * (shape[0] or size))
+        return _dataset(spec.element_spec, size, fill)
+    return Datasets([_datasets(spec, shape[1:], size, fill)] * (shape[0] or size))
 
 
-def _dataset(spec: Any, size: int) -> Any:
-    leaves, tree = flatten(stand_in(spec, size))
+def _dataset(spec: Any, size: int, fill: int) -> Any:
+    leaves, tree = flatten(_stand_in(spec, size, fill))
     return dataset_of(Block([pack([leaf]) for leaf in leaves], 1, tree), spec)
 
 

@@ -13,7 +13,8 @@ from feedline.ops.batch import batched_spec
 from feedline.ops.chain import is_map
 from feedline.ops.map_and_batch import MapAndBatch
 from feedline.plan import arguments
-from feedline.plan.node import node
+from feedline.plan.node import Node, node
+from feedline.plan.stated import stated_spec
 from feedline.sharing import cached_property
 from feedline.structure import ragged
 from feedline.structure.block import (
@@ -37,6 +38,20 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import Integer
 
 
+class Written:
+    """The plan below as it was written: what is ragged must not depend on what the optimizer made of it."""
+
+    def __init__(self, plan: Node) -> None:
+        self.plan = plan
+
+    @cached_property
+    def open_spec(self) -> Any:
+        """The spec; where all sizes are known, but some only seen, without the first of these."""
+        leaves, tree = flatten(self.plan.element_spec)
+        stated = flatten(stated_spec(self.plan))[0]
+        return tree.unflatten([_opened(leaf, s) for leaf, s in zip(leaves, stated, strict=True)])
+
+
 @node
 class RaggedBatch(MapAndBatch):
     """Groups of `batch_size` rows: ragged where their shape is not the same for all elements, stacked where it is.
@@ -47,8 +62,7 @@ class RaggedBatch(MapAndBatch):
 
     op: ClassVar[str] = "ragged_batch"
     row_splits_dtype: DType = int64
-    seen: bool = dataclasses.field(default=False, compare=False, repr=False)
-    """Whether the input's spec was only seen in a few results of a function, in the plan as it was written."""
+    below: Written | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def spec(self) -> Any:
         """A ragged spec where a dimension is unknown, with one ragged dimension for all up to the last unknown one."""
@@ -56,11 +70,10 @@ class RaggedBatch(MapAndBatch):
 
     @property
     def _open_spec(self) -> Any:
-        """The input's spec; where it was seen in a few results of a function that all have one shape, the first
-        dimension counts as unknown: all batches are ragged, whichever results came first.
+        """The input's spec; where all dimensions are known, but one was only seen in a few results of a function, it
+        counts as unknown: all batches are ragged, whichever results came first.
         """
-        spec = self.input.element_spec
-        return map_structure(_opened, spec) if self.seen else spec
+        return self.input.element_spec if self.below is None else self.below.open_spec
 
     def _leaf_spec(self, spec: Any) -> Any:
         levels = ragged_levels(spec.shape.dims) if isinstance(spec, TensorSpec) else 0
@@ -118,10 +131,11 @@ class RaggedBatch(MapAndBatch):
         return pack(made) if all(isinstance(m, np.ndarray) for m in made) else Objects(made, merged_spec(made))
 
 
-def _opened(spec: Any) -> Any:
+def _opened(spec: Any, stated: Any) -> Any:
     if not isinstance(spec, TensorSpec) or not spec.shape.rank or ragged_levels(spec.shape.dims):
         return spec
-    return TensorSpec([None, *spec.shape[1:]], spec.dtype)
+    first = next((i for i, d in enumerate(stated.shape) if d is None), None)
+    return TensorSpec([None if i == first else d for i, d in enumerate(spec.shape)], spec.dtype)
 
 
 def ragged_levels(dims: Dims | None) -> int:
@@ -151,13 +165,13 @@ def ragged_batch(
     [<fl.RaggedTensor [[1], [3, 3, 3]]>, <fl.RaggedTensor [[2, 2]]>]
 
     Components whose elements all have one known shape are stacked as `batch` does it. What a function returns has no
-    known shape and is always ragged; dimensions after the first that are the same in its first results count as known,
-    and a batch that has others is ragged there too.
+    known shape and is always ragged; dimensions after that which are the same in its first results count as known, and
+    a batch that has others is ragged there too.
     """
     size = arguments.positive(batch_size, "batch_size", "ragged_batch")
     drop = arguments.boolean(drop_remainder, "drop_remainder", "ragged_batch")
     splits = as_dtype(row_splits_dtype)
     if splits not in (int32, int64):
         raise InvalidArgumentError(f"ragged_batch: row_splits_dtype must be int32 or int64, got {splits.name}")
-    plan = RaggedBatch(self._plan, size, drop, row_splits_dtype=splits, seen=not self._plan.spec_stated)
+    plan = RaggedBatch(self._plan, size, drop, row_splits_dtype=splits, below=Written(self._plan))
     return self._derive(plan)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidTypeError
 from feedline.ops.carry import Carry, packed
-from feedline.ops.nested import stand_in
+from feedline.ops.nested import SAMPLES, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.face import sample
 from feedline.plan.function import Function
-from feedline.plan.inference import infer
+from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, RowFailed, node
 from feedline.plan.pace import late, soon
 from feedline.sharing import cached_property
@@ -21,8 +21,6 @@ from feedline.structure.values import leaf_of
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
     from feedline.plan.annotations import R
-
-SAMPLES = 4
 
 
 class Scanned(NamedTuple):
@@ -48,12 +46,15 @@ class Scan(Node):
     function: Function
 
     def spec(self) -> Any:
-        """Seen in the results for the first few elements; dimensions that differ among them are unknown."""
-        blocks = sample(self, SAMPLES)
-        if not blocks:  # no elements to try it on
-            _, output = self._call(self._carry.initial, stand_in(self.input.element_spec))
-            blocks = [self.function.block_of([output])]
-        return infer(blocks, self.input.element_spec, len(blocks) == self.cardinality())
+        """Seen in the results for the first few elements."""
+        found, given = [block.spec() for block in sample(self, SAMPLES)], self.input.element_spec
+        if not found:
+            return infer_unseen(given, stand_ins(given), self._spec_of)
+        complete = len(found) == self.cardinality()
+        return infer(found, given, lambda: first_elements(self.input), self._spec_of, complete)
+
+    def _spec_of(self, element: Any) -> Any:
+        return packed(self._call(self._carry.initial, element)[1]).spec()
 
     @cached_property
     def _carry(self) -> Carry:

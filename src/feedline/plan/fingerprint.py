@@ -158,7 +158,7 @@ def own_digest(node: Node) -> str:
 
 def _marks(node: Node) -> tuple[dict[str, Mark], dict[str, Mark]]:
     arguments, functions = {}, {}
-    inputs = {name for name, _ in node._input_fields()}
+    inputs = {name for name, _ in node.input_fields()}
     for f in dataclasses.fields(node):
         if f.name in inputs or f.name in node.manner or not f.compare:
             continue

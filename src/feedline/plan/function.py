@@ -344,6 +344,11 @@ class Function:
             return self._one_by_one(results, error)
         return self._checked(block)
 
+    def spec_of(self, element: Any) -> Any:
+        """The spec of the result for an element, which may be made up: it is not compared with others."""
+        result = self.on_row(element)
+        return _pack([tuple(result) if type(result) is list else result], None).spec()
+
     def accepted(self, made: Block) -> Block:
         """A block of results that a copy of this function gave. Raises `RowFailed` for the first that is not like those
         before.

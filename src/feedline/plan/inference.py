@@ -1,76 +1,200 @@
-"""The spec of what a user's function gives, seen in a few of its results.
+"""The spec of what a user's function gives.
 
-Results can show a size that later ones do not have. So a dimension is taken as fixed only where all results have it and
-none of them can depend on a size that is not known: where the function is given a dimension that may differ from one
-element to the next, the sizes in its results may follow it, and the length of a string may decide on any of them.
+Its structure and dtypes, and the sizes that its results may have, are seen in its results for the first few elements.
+Later results may have other sizes, so a size is stated only where it is found to come from what does not change:
+
+- Where elements have a dimension of unknown size, the function is tried with an element that has other sizes there. A
+  size in its results that differs then follows the unknown one, and is unknown too. So are all where it refuses them.
+- Where elements hold strings, ragged or sparse tensors, or datasets, these may decide on any size. The function is
+  tried with other sizes in the dimensions that are known: what follows those is known, everything else is not.
+
+Where there is no element at all, the function is tried with zeros, and with ones where it refuses these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from feedline.structure.block import Block
+import numpy as np
+
 from feedline.structure.nest import flatten, map_structure
+from feedline.structure.resized import Change, Pick, resized
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec, general
 
 _SHAPED = (TensorSpec, SparseTensorSpec, RaggedTensorSpec)
+MANY = 100
+MOST_BYTES = 1 << 22
+"""What an element that the function is tried with has at most, give or take a row."""
+
+Try = Callable[[Any], Any]
 
 
-def infer(samples: Sequence[Block], given: Any, complete: bool = False) -> Any:
-    """The spec that fits the sampled results of a function for elements of spec `given`; `complete` where these are all
-    of its results. A size of 0 counts as unknown, unless the elements have it: rather something is empty just now.
+def infer(
+    found: Sequence[Any],
+    given: Any,
+    elements: Callable[[], Iterable[Any]],
+    attempt: Try,
+    complete: bool = False,
+    strings_decide: bool = True,
+) -> Any:
+    """The spec that fits the results of a function for elements of spec `given`.
+
+    `found` are the specs of its results for some elements, `complete` where these are all there are. `attempt` gives
+    the spec of its result for an element, and `elements` those that it may be tried with; made-up ones where there are
+    none that came. Unless the elements have a size of 0, it counts as unknown: rather something is empty just now.
     """
-    specs = [block.spec() for block in samples]
+    spec = _merged(found)
+    if complete:
+        return spec
+    unknown, hidden = _is_open(given), strings_decide and _is_hidden(given)
+    if unknown or hidden:
+        spec = _Trials(given, elements, attempt).confirmed(spec, unknown, hidden)
+    return spec if _has_empty(given) else map_structure(_never_empty, spec)
+
+
+def infer_unseen(given: Any, stand_ins: Iterable[Any], attempt: Try, strings_decide: bool = True) -> Any:
+    """The same where no element has come. A function that takes none but the sizes it was tried with is believed."""
+    errors: list[Exception] = []
+    for element in stand_ins:
+        try:
+            spec = attempt(element)
+        except Exception as e:
+            errors.append(e)
+            continue
+        unknown, hidden = _is_open(given), strings_decide and _is_hidden(given)
+        if unknown or hidden:
+            spec = _Trials(given, partial(list, [element]), attempt).confirmed(spec, unknown, hidden, believed=True)
+        return spec if _has_empty(given) else map_structure(_never_empty, spec)
+    raise errors[0]
+
+
+class _Trials:
+    """A function, and what it is tried with."""
+
+    def __init__(self, given: Any, elements: Callable[[], Iterable[Any]], attempt: Try) -> None:
+        self.given, self.elements, self.attempt = given, elements, attempt
+
+    def confirmed(self, spec: Any, unknown: bool, hidden: bool, believed: bool = False) -> Any:
+        """A spec without the sizes that other elements may not have."""
+        if not any(isinstance(leaf, _SHAPED) and leaf.shape.rank for leaf in flatten(spec)[0]):
+            return spec
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # empty elements among them
+            base = self._base()
+            if base is None:
+                return map_structure(without_sizes, spec)
+            plain, element = base
+            if unknown:
+                spec = self._following_none(spec, element, believed)
+            if hidden:
+                spec = self._following_known(spec, plain, element)
+        return spec
+
+    def _base(self) -> tuple[Any, Any] | None:
+        """The spec of the result for an element, and that element."""
+        for element in self.elements():
+            got = self._result(element, lambda _: False, lambda n: n)
+            if got is not None:
+                return got, element
+        return None
+
+    def _result(self, element: Any, pick: Pick, change: Change) -> Any:
+        try:
+            return self.attempt(resized(element, self.given, pick, change))
+        except Exception:
+            return None
+
+    def _following_none(self, spec: Any, element: Any, believed: bool) -> Any:
+        """Without the sizes that differ where unknown ones do; all of them where that cannot be tried."""
+        many = max(2, min(MANY, MOST_BYTES // max(1, _size(element))))
+        larger: list[Change] = [lambda n: n + 1, lambda n: 2 * n, lambda n: many * n]
+        smaller: list[Change] = [lambda _: 1, lambda _: 0]
+        tried = 0
+        for change in (*larger, *smaller):
+            got = self._result(element, _is_unknown, change)
+            merged = None if got is None else general(spec, got)
+            if merged is not None:
+                spec = merged
+                tried += change in larger
+        return spec if tried or believed else map_structure(without_sizes, spec)
+
+    def _following_known(self, spec: Any, plain: Any, element: Any) -> Any:
+        """With those sizes only that differ where known ones do."""
+        for change in (lambda n: n + 1, lambda n: 2 * n):
+            got = self._result(element, _is_known, change)
+            merged = None if got is None else general(plain, got)
+            if merged is not None:
+                break
+        else:
+            merged = plain
+        leaves, tree = flatten(spec)
+        order = tree.order_of(flatten(merged)[1], exact=True)
+        seen = flatten(merged)[0] if order is None else [flatten(merged)[0][i] for i in order]
+        return tree.unflatten([_only_open(leaf, s) for leaf, s in zip(leaves, seen, strict=True)])
+
+
+def _merged(specs: Sequence[Any]) -> Any:
     spec = specs[0]
     for other in specs[1:]:
         merged = general(spec, other)
         spec = spec if merged is None else merged
-    if not complete:
-        leaves, tree = flatten(spec)
-        shown = [
-            _open_dims(leaf) != _open_dims(first) for leaf, first in zip(leaves, flatten(specs[0])[0], strict=True)
-        ]
-        known = _known_dims(given, any(shown))
-        spec = spec if known is None else tree.unflatten([_only(leaf, known) for leaf in leaves])
-    return spec if _has_empty(given) else map_structure(_never_empty, spec)
+    return spec
 
 
-def _known_dims(given: Any, varied: bool) -> Any:
-    """The sizes that can be told from those that follow an unknown one: those of what the function is given. None where
-    all can. Where results differ in size already, the unknown one does, and what they have in common does not follow
-    it; but sizes hidden in values (the lengths of strings and of ragged rows) are many, and differ each by itself.
-    """
-    dims: set[Any] = set()
-    unknown = hidden = False
-    for leaf in flatten(given)[0]:
-        if leaf is None:
-            continue
-        if not isinstance(leaf, _SHAPED):
-            return set()
-        hidden |= not isinstance(leaf, TensorSpec) or leaf.dtype.kind == "O"
-        unknown |= leaf.shape.dims is None or None in leaf.shape.dims
-        dims |= set(leaf.shape.dims or ())
-    return dims - {None} if hidden or (unknown and not varied) else None
+def _is_unknown(d: int | None) -> bool:
+    return d is None
 
 
-def _only(spec: Any, known: Any) -> Any:
-    """The spec with no dimensions but known ones."""
+def _is_known(d: int | None) -> bool:
+    return d is not None
+
+
+def _shapes(given: Any) -> Iterator[Any]:
+    return (leaf.shape.dims for leaf in flatten(given)[0] if isinstance(leaf, _SHAPED))
+
+
+def _is_open(given: Any) -> bool:
+    """Whether elements have sizes that are not known."""
+    return any(dims is None or None in dims for dims in _shapes(given))
+
+
+def _is_hidden(given: Any) -> bool:
+    """Whether elements hold something that has sizes of its own."""
+    return any(
+        leaf is not None and (not isinstance(leaf, TensorSpec) or leaf.dtype.kind == "O") for leaf in flatten(given)[0]
+    )
+
+
+def _has_empty(given: Any) -> bool:
+    return any(0 in (dims or ()) for dims in _shapes(given))
+
+
+def _size(element: Any) -> int:
+    return sum(getattr(leaf, "nbytes", 0) for leaf in flatten(element)[0])
+
+
+def _without(spec: Any, unknown: Callable[[int], bool]) -> Any:
+    """The spec with None in place of the dimensions with these numbers."""
     if not isinstance(spec, _SHAPED) or not spec.shape.rank:
         return spec
-    dims = [d if d in known else None for d in spec.shape]
+    dims = [None if unknown(i) else d for i, d in enumerate(spec.shape)]
     if isinstance(spec, RaggedTensorSpec):
         return RaggedTensorSpec(dims, spec.dtype, spec.ragged_rank, spec.row_splits_dtype)
     return type(spec)(dims, spec.dtype)
 
 
-def _open_dims(spec: Any) -> Any:
-    dims = getattr(getattr(spec, "shape", None), "dims", None)
-    return dims and [i for i, d in enumerate(dims) if d is None]
+def without_sizes(spec: Any) -> Any:
+    """The spec of a component with all dimensions unknown."""
+    return _without(spec, lambda _: True)
 
 
-def _has_empty(given: Any) -> bool:
-    return any(isinstance(leaf, _SHAPED) and 0 in (leaf.shape.dims or ()) for leaf in flatten(given)[0])
+def _only_open(spec: Any, seen: Any) -> Any:
+    """The spec with only those dimensions that are unknown in another one."""
+    dims = getattr(getattr(seen, "shape", None), "dims", None) or ()
+    return _without(spec, lambda i: i >= len(dims) or dims[i] is not None)
 
 
 def _never_empty(spec: Any) -> Any:

@@ -225,13 +225,13 @@ class Node(Access):
 
     def sampled(self) -> Node:
         """A plan with elements of the same spec that is cheap to start: used to infer specs."""
-        changed = {f: _sampled(v) for f, v in self._input_fields()}
+        changed = {f: _sampled(v) for f, v in self.input_fields()}
         return self.replace(**changed) if changed else self
 
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
         """The nodes this one reads from."""
-        return tuple(n for _, v in self._input_fields() for n in (v if isinstance(v, tuple) else (v,)))
+        return tuple(n for _, v in self.input_fields() for n in (v if isinstance(v, tuple) else (v,)))
 
     @property
     def _below(self) -> Sequence[Node]:
@@ -280,7 +280,7 @@ class Node(Access):
 
     def arguments(self) -> dict[str, Any]:
         """The fields that are no inputs and differ from their default: what `explain` shows."""
-        inputs, shown = {f for f, _ in self._input_fields()}, {}
+        inputs, shown = {f for f, _ in self.input_fields()}, {}
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
             if f.name in inputs or not f.repr or (f.default is not dataclasses.MISSING and value is f.default):
@@ -306,7 +306,8 @@ class Node(Access):
             yield from n.walk()
         yield self
 
-    def _input_fields(self) -> list[tuple[str, Any]]:
+    def input_fields(self) -> list[tuple[str, Any]]:
+        """The names and values of the fields that hold nodes, or tuples of them."""
         found = []
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)

@@ -36,7 +36,7 @@ def with_inputs(old: Node, inputs: tuple[Node, ...]) -> Node:
     left = iter(inputs)
     changes = {
         name: tuple([next(left) for _ in value]) if isinstance(value, tuple) else next(left)
-        for name, value in old._input_fields()
+        for name, value in old.input_fields()
     }
     made: Node = old.replace(**changes)
     return standing_for(old, made)

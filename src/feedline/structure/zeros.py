@@ -1,4 +1,4 @@
-"""Elements of zeros: made from a spec alone, where a function must be tried and no element is at hand."""
+"""Elements of zeros, or of ones: made from a spec alone, where a function must be tried and no element is at hand."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorShape, TensorSpec
 
 
-def zeros_of(spec: Any, size: int = 1) -> Any:
-    """An element of zeros and empty strings that fits `spec`, with this size in place of unknown dimensions."""
-    return map_structure(lambda s: _leaf(s, size), spec)
+def zeros_of(spec: Any, size: int = 1, fill: int = 0) -> Any:
+    """An element of zeros and empty strings that fits `spec`, with this size in place of unknown dimensions; of ones
+    and strings that say so with a `fill` of 1.
+    """
+    return map_structure(lambda s: _leaf(s, size, fill), spec)
 
 
-def _leaf(spec: Any, size: int) -> Any:
+def _leaf(spec: Any, size: int, fill: int) -> Any:
     if spec is None:
         return None
     if isinstance(spec, TensorSpec):
-        return zeros(spec.shape, spec.dtype.dtype, size)
+        return zeros(spec.shape, spec.dtype.dtype, size, fill)
     if isinstance(spec, SparseTensorSpec):
         sizes = _sizes(spec.shape, size) or [size]
         values = zeros(TensorShape([0]), spec.dtype.dtype)
         return SparseTensor(np.zeros((0, len(sizes)), np.int64), values, np.array(sizes, np.int64))
     if isinstance(spec, RaggedTensorSpec):
-        return _ragged(spec, size)
+        return _ragged(spec, size, fill)
     raise FailedPreconditionError(f"cannot make an element of {spec!r} to infer a spec from")
 
 
-def _ragged(spec: RaggedTensorSpec, size: int) -> Any:
+def _ragged(spec: RaggedTensorSpec, size: int, fill: int) -> Any:
     """Rows of equal lengths."""
     rank = spec.ragged_rank
     sizes = _sizes(spec.shape, size) or [size] * (rank + 1)
-    made = zeros(TensorShape([math.prod(sizes[: rank + 1]), *sizes[rank + 1 :]]), spec.dtype.dtype)
+    made = zeros(TensorShape([math.prod(sizes[: rank + 1]), *sizes[rank + 1 :]]), spec.dtype.dtype, fill=fill)
     for level in range(rank, 0, -1):
         splits = np.arange(math.prod(sizes[:level]) + 1, dtype=spec.row_splits_dtype.dtype) * sizes[level]
         made = RaggedTensor.from_row_splits(made, splits)
@@ -48,8 +50,8 @@ def _sizes(shape: TensorShape, size: int) -> list[int]:
     return [size if d is None else d for d in (shape.dims or ())]
 
 
-def zeros(shape: TensorShape, dtype: np.dtype[Any], size: int = 1) -> Any:
-    """Zeros, or empty strings; a scalar for rank 0."""
+def zeros(shape: TensorShape, dtype: np.dtype[Any], size: int = 1, fill: int = 0) -> Any:
+    """Zeros, or empty strings; a scalar for rank 0. With a `fill` of 1 ones, or strings that say so."""
     dims = _sizes(shape, size)
-    made = np.full(dims, b"", object) if dtype.kind == "O" else np.zeros(dims, dtype)
+    made = np.full(dims, b"1" * fill, object) if dtype.kind == "O" else np.full(dims, fill, dtype)
     return made if dims else made[()]
