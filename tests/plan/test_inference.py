@@ -63,7 +63,42 @@ def test_sizes_that_follow_unknown_ones_are_unknown() -> None:
     assert numbers.map(lambda x: np.repeat(x, 2, axis=0)).element_spec.shape == [None, 3]
     fixed = fl.Dataset.from_tensor_slices(np.zeros((100, 3)))
     assert fixed.map(lambda x: np.stack([x, x]) if x.sum() else np.ones((2, 3))).element_spec.shape == [2, 3]
+    assert numbers.map(lambda x: x.reshape(8, 3)).element_spec.shape == [None, None]
     assert fl.Dataset.from_tensor_slices(TEXT[:2]).map(lambda s: np.array(s.split(b","))).element_spec.shape == [3]
+
+
+def test_a_size_is_not_taken_for_a_known_one_that_it_equals() -> None:
+    """15 rows in batches of 2, each row of 2 numbers: the last batch has one row."""
+    rows = fl.Dataset.from_tensor_slices({"x": np.arange(15), "v": np.zeros((15, 2))}).batch(2)
+    spec = rows.map(lambda e: (np.stack([e["v"], e["v"]]), np.expand_dims(e["x"], 0), np.arange(3))).element_spec
+    assert [s.shape.as_list() for s in spec] == [[2, None, 2], [1, None], [3]]
+    assert rows.map(lambda e: e["v"].reshape(-1)).element_spec.shape == [None]
+    assert rows.flat_map(lambda e: fl.Dataset.from_tensors((e["x"], e["v"][0]))).element_spec[0].shape == [None]
+
+
+def test_sizes_that_only_some_elements_reach() -> None:
+    batches = fl.Dataset.range(100).batch(8)
+    for cut in (1, 3, 8):
+        assert batches.map(lambda x, cut=cut: x[:cut]).element_spec.shape == [None]
+    assert batches.map(lambda x: np.pad(x, (0, max(0, 10 - len(x))))).element_spec.shape == [None]
+    assert batches.map(lambda x: np.histogram(x, 5)[0]).element_spec.shape == [5]
+
+
+def test_functions_that_refuse_zeros_have_a_spec_where_nothing_comes() -> None:
+    none = fl.Dataset.from_tensor_slices(([b"7"], [3])).filter(lambda s, n: False)
+    assert none.map(lambda s, n: (int(s), 6 // int(n))).element_spec == (fl.TensorSpec([], fl.int32),) * 2
+    made = none.flat_map(lambda s, n: fl.Dataset.range(int(s)))
+    assert made.element_spec == fl.TensorSpec([], fl.int64)
+
+
+def test_batches_of_stated_sizes_stay_arrays() -> None:
+    """A function below a batch says nothing about the size of the batch."""
+    rows = fl.Dataset.range(12).flat_map(lambda n: fl.Dataset.from_tensors((n, np.zeros(3 if n < 9 else 5))))
+    whole = rows.padded_batch(3, drop_remainder=True).ragged_batch(2)
+    numbers, parts = whole.element_spec
+    assert numbers == fl.TensorSpec([None, 3], fl.int64)
+    assert (parts.ragged_rank, parts.shape.as_list()) == (2, [None, 3, None])
+    assert [(type(n), type(p)) for n, p in whole] == [(np.ndarray, fl.RaggedTensor)] * 2
 
 
 def test_known_sizes_are_kept_beside_strings_and_ragged_rows() -> None:

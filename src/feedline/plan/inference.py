@@ -47,10 +47,8 @@ def infer(
     none that came. Unless the elements have a size of 0, it counts as unknown: rather something is empty just now.
     """
     spec = _merged(found)
-    if complete:
-        return spec
     unknown, hidden = _is_open(given), strings_decide and _is_hidden(given)
-    if unknown or hidden:
+    if not complete and (unknown or hidden):
         spec = _Trials(given, elements, attempt).confirmed(spec, unknown, hidden)
     return spec if _has_empty(given) else map_structure(_never_empty, spec)
 
