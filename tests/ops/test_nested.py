@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.ops.nested import AHEAD_ROWS, Nested, enough, made, seeds_in, stand_in
+from feedline.ops.nested import AHEAD_ROWS, Nested, enough, made, seeds_in, stand_ins
 from feedline.plan.function import Function
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF
@@ -78,9 +78,11 @@ def test_gathering_pays_for_small_pieces_only() -> None:
 
 def test_stand_ins() -> None:
     spec = {"a": fl.TensorSpec([None, 2], fl.float32), "w": fl.DatasetSpec((fl.TensorSpec([None], fl.string), None))}
-    element = stand_in(spec)
-    assert element["a"].shape == (1, 2)
-    assert element["w"].element_spec == spec["w"].element_spec  # type: ignore[attr-defined]
+    elements = list(stand_ins(spec))
+    assert [e["a"].shape for e in elements] == [(1, 2), (2, 2)] * 2
+    assert [e["a"].max() for e in elements] == [0, 0, 1, 1]
+    assert all(e["w"].element_spec == spec["w"].element_spec for e in elements)  # type: ignore[attr-defined]
+    assert [next(iter(e["w"]))[0].tolist() for e in elements] == [[b""], [b""] * 2, [b"1"], [b"1"] * 2]
 
 
 def test_seeds() -> None:
