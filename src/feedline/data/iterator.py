@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import abc
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from operator import length_hint
@@ -32,6 +33,7 @@ from feedline.structure.spec import DatasetSpec, OptionalSpec, type_spec_from_va
 from feedline.structure.values import spec_of_element
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 WITH_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 """Without it, Python's iterators over lists may give the same row to two threads."""
@@ -48,14 +50,14 @@ class Iterator(Generic[T]):
     refers to it any more.
     """
 
-    def __init__(self, run: Run, spec: Any) -> None:
+    def __init__(self, run: Run, spec: Callable[[], Any]) -> None:
         self._run = run
         self._crew = run.crew if run.crew is not None else Crew()
         self._spec = spec
         self._lock = threading.RLock()
         self._closed = self._freed = False
         self._waited = 0.0
-        self._rows: Any = iter(())
+        self._rows: abc.Iterator[T] = iter(())
         self._due: BaseException | None = None  # raised before anything else is handed out
         interrupts.guard()
         run.start()
@@ -72,7 +74,7 @@ class Iterator(Generic[T]):
         with self._lock:
             while self._filled():
                 for row in self._rows:
-                    return row  # type: ignore[no-any-return]
+                    return row
             raise StopIteration
 
     if WITH_GIL:
@@ -80,7 +82,7 @@ class Iterator(Generic[T]):
         def __next__(self) -> T:
             while True:
                 for row in self._rows:  # what Python's own iterators give, they give once
-                    return row  # type: ignore[no-any-return]
+                    return row
                 if not self._filled():
                     raise StopIteration
     else:
@@ -215,7 +217,7 @@ class Iterator(Generic[T]):
         What it holds of rows that wait somewhere, in a shuffle for instance, is where they lie in their files, if they
         can be had from there again; `Dataset.explain` says where that is not so. Nothing is stopped for it.
         """
-        return self._saved(checkpoint.dumps)  # type: ignore[no-any-return]
+        return self._saved(checkpoint.dumps)
 
     def restore(self, state: Any) -> None:
         """Goes on from where another iterator over the same dataset was saved, in this process or another one.
@@ -248,7 +250,7 @@ class Iterator(Generic[T]):
         >>> next(other)
         np.int64(1)
         """
-        return self._saved(checkpoint.saved)  # type: ignore[no-any-return]
+        return self._saved(checkpoint.saved)
 
     @contextmanager
     def _held(self) -> Generator[None, None, None]:
@@ -268,7 +270,7 @@ class Iterator(Generic[T]):
         finally:
             interrupts.release(held)
 
-    def _saved(self, form: Any) -> Any:
+    def _saved(self, form: Callable[[Cursor], S]) -> S:
         with self._held():
             try:
                 return form(self._cursor)
@@ -371,7 +373,7 @@ class Iterator(Generic[T]):
         self._crew.close()
         self._freed = True
 
-    def _handed_out(self) -> Any:
+    def _handed_out(self) -> abc.Iterator[T]:
         """The rows of the cursor's block, as users get them."""
         return self._cursor.rows
 
@@ -406,7 +408,7 @@ class NumpyIterator(Iterator[T]):
     (np.int64(0), True)
     """
 
-    def _handed_out(self) -> Any:
+    def _handed_out(self) -> abc.Iterator[T]:
         block = self._cursor.block
         if block is None or not any(isinstance(column, Objects) for column in block.columns):
             return self._cursor.rows

@@ -85,7 +85,8 @@ class _Field(Generic[T]):
         if options is None:
             return self
         if self.name in options._options:
-            return options._options[self.name]  # type: ignore[no-any-return]
+            known: T = options._options[self.name]
+            return known
         value = self.default()
         if isinstance(value, _OptionsBase):
             # Kept, so that `options.threading.private_threadpool_size = 4` is remembered.
@@ -214,8 +215,6 @@ class _OptionsBase:
         if not isinstance(other, type(self)):
             return NotImplemented
         return self._set_values() == other._set_values()
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={_text(v)}' for k, v in self._set_values().items())})"

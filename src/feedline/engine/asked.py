@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from feedline.engine.crew import PATIENCE, Closing, Crew, Share
 from feedline.kernels.interrupts import paused
+from feedline.plan.pull import Child, Pending
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Asked:
         self.taken = False  # whether somebody has got it, or the error in its stead
         self._block: Block | None = None
         self._error: BaseException | None = None
-        self._orphan: Run | None = None
+        self._orphan: Child | None = None
 
     def begin(self, calls: int) -> None:
         """Has it read by a thread, of which there may be so many."""
@@ -76,7 +78,7 @@ class Asked:
             raise self._error
         return self._block
 
-    def wait_for_any(self, asked: list[Asked | None], news: SimpleQueue[None]) -> None:
+    def wait_for_any(self, asked: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
         """Returns when one of these is finished, all of which tell the same news."""
         while not any(one is not None and one.finished for one in asked):
             with suppress(Empty), paused():
@@ -84,7 +86,7 @@ class Asked:
             if self._crew.closing:
                 raise Closing
 
-    def drop(self, child: Run) -> None:
+    def drop(self, child: Child) -> None:
         """Closes the child. Where it is being read from, the reader does that when it is done; only the end of an
         iterator waits for it, a moment.
         """
@@ -96,6 +98,6 @@ class Asked:
                 return
         self._close(child)
 
-    def _close(self, child: Run) -> None:
+    def _close(self, child: Child) -> None:
         if self._closed.acquire(blocking=False):  # both may come to it
             child.close()

@@ -38,6 +38,7 @@ class Handing(Input):
         "ready", "rows_out", "seeded", "seen", "timed", "tuner", "unsettled", "waited", "wide", "window", "worked",
         "workers",
     )
+    inputs: Input
 
     node: RowWise
 

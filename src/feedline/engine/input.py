@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from feedline.engine.crew import Closing
 from feedline.engine.forms import damaged
@@ -19,7 +19,7 @@ from feedline.kernels.interrupts import check
 from feedline.plan.calls import called_by
 from feedline.plan.laps import laps
 from feedline.plan.node import Interrupted, Node
-from feedline.plan.pull import Shelf
+from feedline.plan.pull import Child, Pull, Shelf
 from feedline.random import seeds
 from feedline.structure.block import Array, Block
 
@@ -31,6 +31,9 @@ SHORT = 50e-6
 OFTEN = 16
 SELDOM = 8
 """Of calls that take less than `SHORT` one in `SELDOM` is measured, after the first few."""
+
+Inputs: TypeAlias = "Input | tuple[Input, ...] | None"
+"""What a node pulls from: one input, several, or none."""
 
 MOVING = object()
 """Stands for a state that something in the background may be changing while the states are copied."""
@@ -79,16 +82,28 @@ class Timed:
 
     __slots__ = ("inputs", "seconds")
 
-    def __init__(self, inputs: Any) -> None:
+    def __init__(self, inputs: Pull) -> None:
         self.inputs, self.seconds = inputs, 0.0
 
     def __call__(self, want: int) -> Block | None:
         """As the input."""
         began = perf_counter()
         try:
-            return self.inputs(want)  # type: ignore[no-any-return]
+            return self.inputs(want)
         finally:
             self.seconds += perf_counter() - began
+
+    def shelve(self, want: int, shelf: Shelf) -> Array | None:
+        """As the input."""
+        return self.inputs.shelve(want, shelf)
+
+    def start(self) -> None:
+        """As the input."""
+        self.inputs.start()
+
+    def open(self, plan: Node, key: Block | None = None) -> Child:
+        """As the input."""
+        return self.inputs.open(plan, key)
 
 
 class Input:
@@ -96,7 +111,7 @@ class Input:
 
     __slots__ = ("first", "inputs", "node", "run", "slot", "states", "step")
 
-    def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Any) -> None:
+    def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         self.run, self.node, self.first, self.slot, self.inputs = run, node, first, slot, inputs
         self.states = run.states
         self.step = node.step
@@ -189,7 +204,7 @@ class Input:
 
     def below(self) -> tuple[Input, ...]:
         """The inputs as a tuple, whichever form they have for the node."""
-        return self.node.pulls(self.inputs)  # type: ignore[return-value]
+        return self.node.pulls(self.inputs)
 
     def capture(self, into: list[Any]) -> None:
         """Writes the states of this node and all below it to their places in `into`, as they stand for the consumer."""
@@ -218,7 +233,7 @@ class HoldingInput(Input):
 
     __slots__ = ("__weakref__", "crew", "held", "most", "rows")
 
-    def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Any) -> None:
+    def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         super().__init__(run, node, first, slot, inputs)
         self.held = self.rows = self.most = 0
         crew: Any = run.crew
@@ -272,8 +287,9 @@ class WorkingInput(Input):
     """
 
     __slots__ = ("_pause", "_seen", "_work")
+    inputs: Input
 
-    def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Any) -> None:
+    def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         super().__init__(run, node, first, slot, inputs)
         self._pause = self._seen = 0
         crew: Any = run.crew

@@ -59,6 +59,7 @@ class Ahead(Input):
         "left", "light", "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack",
         "slow_down", "slowly", "standing", "starved", "starving", "thread", "threaded", "unit", "waited", "worked",
     )
+    inputs: Input
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)

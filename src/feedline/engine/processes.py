@@ -181,7 +181,7 @@ class _Forks:
     def in_child(self) -> None:
         """Nothing of the parent's is used here, and nothing of it is waited for when the child ends."""
         self.lock = threading.RLock()
-        _idle.__init__()  # type: ignore[misc]
+        _Idle.__init__(_idle)
         Hands.held.clear()
         getattr(multiprocessing.process, "_children", set()).clear()
 
@@ -281,8 +281,7 @@ class Processes:
             call.rows = rows if call.place is None else within(rows, call.place)
         else:
             call.failed = failed = RowFailed(index, rows, failure, path)
-            if link is not None:
-                failed.link = link  # type: ignore[attr-defined]
+            failed.link = link
         return wall, cpu
 
     def revive(self, died: WorkerDied) -> None:

@@ -59,7 +59,7 @@ def dumps(value: tuple[Any, ...], buffer_callback: Any = None) -> bytes:
     import cloudpickle
 
     _take_along(strange)
-    return cloudpickle.dumps(value, protocol=5, buffer_callback=buffer_callback)  # type: ignore[no-any-return]
+    return bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=buffer_callback))
 
 
 def _take_along(things: Iterable[Any]) -> None:
@@ -140,7 +140,8 @@ def _write(handle: int, data: memoryview, at: int) -> None:
 def unpack(head: bytes, arrays: Any) -> tuple[Any, ...]:
     """The values that `pack` was given. Their arrays lie in the mapped file, whose name goes."""
     if isinstance(arrays, list):
-        return pickle.loads(head, buffers=[bytearray(b) for b in arrays])  # type: ignore[no-any-return]
+        values: tuple[Any, ...] = pickle.loads(head, buffers=[bytearray(b) for b in arrays])
+        return values
     path, places = arrays
     handle = os.open(path, os.O_RDWR)
     try:
@@ -148,7 +149,8 @@ def unpack(head: bytes, arrays: Any) -> tuple[Any, ...]:
     finally:
         os.close(handle)
         os.unlink(path)
-    return pickle.loads(head, buffers=[memory[a : a + size] for a, size in places])  # type: ignore[no-any-return]
+    values = pickle.loads(head, buffers=[memory[a : a + size] for a, size in places])
+    return values
 
 
 @functools.cache
@@ -231,7 +233,7 @@ def work(
         outcome: tuple[Any, ...] = (made_there, used, None, "", None, lands)
     except RowFailed as failed:
         done = None if failed.done is None else sent(failed.done)
-        outcome = done, failed.index, portable(failed.error), failed.path, getattr(failed, "link", None), False
+        outcome = done, failed.index, portable(failed.error), failed.path, failed.link, False
     spent = time.perf_counter() - wall, time.thread_time() - cpu
     return pack((*outcome, made.epochs is not None and made.epochs.used, *spent), prefix)
 
@@ -280,8 +282,8 @@ class Shipped:
     def __call__(self) -> RowWise:
         """The node, in the worker."""
         for function, made in zip(functions_of(self.node), self.functions, strict=True):
-            function.__init__(*made)  # type: ignore[misc]
-        return self.node  # type: ignore[no-any-return]
+            Function.__init__(function, *made)
+        return self.node
 
 
 def functions_of(made: Node) -> list[Function]:
@@ -301,7 +303,7 @@ def shipped(made: RowWise) -> bytes:
 
     _take_along(f.given for f in functions_of(made))
     try:
-        return cloudpickle.dumps(Shipped(made))  # type: ignore[no-any-return]
+        return bytes(cloudpickle.dumps(Shipped(made)))
     except Exception as e:
         culprit = next(filter(None, (_culprit(f.given) for f in functions_of(made))), "")
         names = ", ".join(repr(f) for f in functions_of(made))

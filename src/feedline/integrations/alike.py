@@ -41,7 +41,7 @@ class Alike:
 
     def __init__(self, jax: Any) -> None:
         self._jax, self._config = jax, jax.config
-        self._beneath = beneath(jax)
+        self._beneath: Any = beneath(jax)
         self._place = NOWHERE
         self._avals: dict[tuple[Any, Any], Any] = {}
 
@@ -54,7 +54,7 @@ class Alike:
             aval = self._avals.get((leaf.shape, leaf.dtype))
             if aval is not None:
                 try:
-                    return self._beneath(aval, sharding, [leaf], devices, committed)  # type: ignore[misc]
+                    return self._beneath(aval, sharding, [leaf], devices, committed)
                 except Exception:  # where transfers are guarded; `device_put` makes it, or says what is the matter
                     return self._jax.device_put(leaf)
         made = self._jax.device_put(leaf)

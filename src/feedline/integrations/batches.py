@@ -139,7 +139,7 @@ class Batches:
 def lending(plan: Node) -> Node:
     """The plan with a batch at its end that copies nothing which lies in memory already."""
     if isinstance(plan, Batch):
-        return plan.replace(lends=True)  # type: ignore[no-any-return]
+        return plan.replace(lends=True)
     if isinstance(plan, (Prefetch, Repeat, WithOptions)):
         below = lending(plan.input)
         return plan if below is plan.input else plan.replace(input=below)

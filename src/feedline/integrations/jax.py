@@ -69,7 +69,7 @@ class JaxBatches(Batches):
 
     def alone(self) -> bool:
         """Processes make their datasets each for itself."""
-        return self.jax.process_count() > 1  # type: ignore[no-any-return]
+        return bool(self.jax.process_count() > 1)
 
     process = reader
 

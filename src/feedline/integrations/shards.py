@@ -204,9 +204,9 @@ def _as_process(plan: Node, number: int) -> Node:
     made = with_inputs(plan, tuple([_as_process(n, number) for n in plan.inputs])) if plan.inputs else plan
     if isinstance(made, View) and is_shard(made):
         count = Shard(made.source, made.by, number).cardinality()
-        return made.replace(start=number, count=count)  # type: ignore[no-any-return]
+        return made.replace(start=number, count=count)
     if isinstance(made, Shard) and made.num_shards > number:
-        return made.replace(index=number)  # type: ignore[no-any-return]
+        return made.replace(index=number)
     return made
 
 

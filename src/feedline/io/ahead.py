@@ -35,12 +35,16 @@ class _Places:
     """How many threads there may be: many files that are open together do not get one each."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """All places are free."""
         self.left = threading.Semaphore(processors() if processors() > 1 else 0)
 
 
 _places = _Places()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_places.__init__)  # type: ignore[misc]
+    os.register_at_fork(after_in_child=_places.reset)
 
 
 class _Belt:

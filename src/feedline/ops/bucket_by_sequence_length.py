@@ -113,7 +113,8 @@ class BucketBySequenceLength(GroupByWindow):
 
     def spec(self) -> Any:
         """One more dimension in front, which is open as all are that get padded."""
-        batched: Batched = self.reduce_func.given  # type: ignore[assignment]
+        batched = self.reduce_func.given
+        assert isinstance(batched, Batched)
         leaves, tree = flatten(self.input.element_spec)
         if batched.no_padding:
             return tree.unflatten([batched_spec(leaf, None) for leaf in leaves])

@@ -138,7 +138,7 @@ class Chain(RowWise):
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
         """Names the function that failed and its own step; elements are counted where the chain begins."""
-        link = failed.link if isinstance(failed, FailedAt) else self.links[-1]
+        link: Link = self.links[-1] if failed.link is None else failed.link
         return link.function.blame(link.op, link.position, number, failed)
 
 

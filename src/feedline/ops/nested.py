@@ -16,6 +16,7 @@ from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import Node, RowFailed, node
 from feedline.plan.pace import AT_ONCE, SOON, late
+from feedline.plan.pull import Child, Pending
 from feedline.plan.reach import OpensPlans
 from feedline.structure.block import Block, concat, pack
 from feedline.structure.datasets import Datasets
@@ -117,12 +118,12 @@ class Nested:
     __slots__ = ("_ahead", "asked", "child", "error", "quiet", "rest", "row_bytes", "seeds", "stood")
 
     def __init__(
-        self, child: Any, plan: Node | None, error: Exception | None = None, rest: Block | None = None
+        self, child: Child | None, plan: Node | None, error: Exception | None = None, rest: Block | None = None
     ) -> None:
         self.child, self.error, self.rest = child, error, rest
         self.quiet = plan is not None and plan.quiet
         self.seeds = seeds_in(plan) if plan is not None else frozenset()
-        self.asked: Any = None
+        self.asked: Pending | None = None
         self.stood: Any = None
         self.row_bytes = 0.0 if rest is None else rest.nbytes / max(1, rest.n)
         self._ahead = 1
@@ -133,10 +134,11 @@ class Nested:
         """Sees to it that rows or an error are at hand, unless this is the end. Reads ahead more each time; with
         `calls`, so many nested datasets at once may do so in the background, and do with `news`, which are told.
         """
-        if self.rest is not None or self.error is not None or self.child is None:
+        child = self.child
+        if self.rest is not None or self.error is not None or child is None:
             return
         rows = max(want, self._ahead) if ahead else want
-        block = self._received() if self.asked is not None else self._read(rows)
+        block = self._read(child, rows) if self.asked is None else self._received(self.asked)
         self.stood = None
         if self.error is None and block is None:
             self.close()
@@ -144,36 +146,35 @@ class Nested:
             self.rest = block
             size = block.nbytes
             self.row_bytes = size / block.n
-            if ahead and self.child.seconds > SOON:
+            if ahead and child.seconds > SOON:
                 self._ahead = max(1, self._ahead // 4)
             elif ahead and self._ahead < AHEAD_ROWS and size < min(most, AHEAD_BYTES) // 4 and block.n >= self._ahead:
-                self._ahead *= 4 if self.child.seconds < AT_ONCE else 1
+                self._ahead *= 4 if child.seconds < AT_ONCE else 1
         if calls and self.child is not None and self.error is None and not self.seeds:
-            self._ask(max(want, self._ahead), calls, news)
+            self._ask(self.child, max(want, self._ahead), calls, news)
 
     def begin(self, want: int, calls: int, news: SimpleQueue[None]) -> None:
         """Begins to read in the background, unless there is something at hand, or the order of reading counts."""
         at_hand = self.rest is not None or self.error is not None
         if self.child is not None and self.asked is None and not at_hand and not self.seeds:
-            self._ask(want, calls, news)
+            self._ask(self.child, want, calls, news)
 
-    def _ask(self, want: int, calls: int, news: SimpleQueue[None] | None) -> None:
-        self.asked = self.child.ask(want, news, want * self.row_bytes or None)
+    def _ask(self, child: Child, want: int, calls: int, news: SimpleQueue[None] | None) -> None:
+        self.asked = child.ask(want, news, want * self.row_bytes or None)
         if self.asked is not None:
             self.stood = self.asked.stood
             self.asked.begin(calls)
 
-    def _read(self, want: int) -> Block | None:
+    def _read(self, child: Child, want: int) -> Block | None:
         try:
-            return self.child(want)  # type: ignore[no-any-return]
+            return child(want)
         except Exception as e:
             self.error = e
             return None
 
-    def _received(self) -> Block | None:
-        asked = self.asked
+    def _received(self, asked: Pending) -> Block | None:
         try:
-            return asked.wait()  # type: ignore[no-any-return]
+            return asked.wait()
         except Exception as e:
             self.error = e
             return None
@@ -212,9 +213,11 @@ class Nested:
         """Ends the run."""
         asked, child = self.asked, self.child
         self.asked = self.child = None
+        if child is None:
+            return
         if asked is not None:
             asked.drop(child)
-        elif child is not None:
+        else:
             child.close()
 
     def tell_failed(self) -> None:
@@ -233,7 +236,7 @@ class Nested:
     def save(self) -> list[Any]:
         """As plain values. Whether rows may be read ahead is found out again."""
         if self.asked is not None:
-            block = self._received()
+            block = self._received(self.asked)
             self.stood = None
             if block is not None and block.n:
                 self.rest = block if self.rest is None else concat([self.rest, block])

@@ -29,7 +29,7 @@ def seeds_before_calls(node: Node) -> Node | None:
     below = node.inputs[0]
     if isinstance(below, Prefetch) or not below.takes_shared:
         return None
-    return node.replace(input=standing_for(below, Prefetch(below, AUTOTUNE)))  # type: ignore[no-any-return]
+    return node.replace(input=standing_for(below, Prefetch(below, AUTOTUNE)))
 
 
 def reading_beside_parsing(node: Node) -> Node | None:
@@ -40,7 +40,7 @@ def reading_beside_parsing(node: Node) -> Node | None:
         return None
     if isinstance(node.input, Prefetch):
         return None
-    return node.replace(input=standing_for(node.input, Prefetch(node.input, AUTOTUNE)))  # type: ignore[no-any-return]
+    return node.replace(input=standing_for(node.input, Prefetch(node.input, AUTOTUNE)))
 
 
 def inject_prefetch(plan: Node) -> Node:

@@ -11,12 +11,12 @@ from feedline.plan.node import Node
 def map_parallelization(node: Node) -> Node | None:
     """A map with a function of its own kind of work gets AUTOTUNE calls."""
     if isinstance(node, Map) and node.num_parallel_calls is None and node.user_code:
-        return node.replace(num_parallel_calls=AUTOTUNE)  # type: ignore[no-any-return]
+        return node.replace(num_parallel_calls=AUTOTUNE)
     return None
 
 
 def filter_parallelization(node: Node) -> Node | None:
     """The same for a filter."""
     if isinstance(node, Filter) and node.num_parallel_calls is None and node.user_code:
-        return node.replace(num_parallel_calls=AUTOTUNE)  # type: ignore[no-any-return]
+        return node.replace(num_parallel_calls=AUTOTUNE)
     return None

@@ -28,5 +28,5 @@ def shuffle_and_repeat_fusion(node: Node) -> Node | None:
             f"got {node.count}; leave the repeat out, or put another step between the two"
         )
     if below is not node.input:  # the shard stays, and the seeds that are taken are those of one step
-        return node.replace(frugal=True)  # type: ignore[no-any-return]
+        return node.replace(frugal=True)
     return standing_for(node, made_into(ShuffleAndRepeat, below, count=node.count))

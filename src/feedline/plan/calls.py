@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from feedline.plan.interrupted import Exited
 from feedline.random.element import Draws
 from feedline.structure.block import Array, Block, rows_of
+
+if TYPE_CHECKING:
+    from feedline.plan.node import RowWise
 
 
 class RowWiseState(NamedTuple):
@@ -31,6 +34,9 @@ class RowFailed(Exception):
     `place` where the row comes from, in words, if it was read from a file; for a batch, the one in it that is to blame.
     """
 
+    link: Any = None
+    """Which of several functions failed, where a step has several."""
+
     def __init__(self, index: int, done: Block | None, error: BaseException, path: str = "") -> None:
         super().__init__(index, error)
         self.index, self.done, self.error, self.path = index, done, error, path
@@ -50,11 +56,11 @@ class RowFailed(Exception):
         return f"{element} ({self.place})" if self.place else element
 
 
-def applied_at(step: Any, index: Array) -> Block:
+def applied_at(step: RowWise, index: Array) -> Block:
     """What a row-wise step makes of just the rows of its input with these numbers."""
     elements = step.input.rows(index)
     try:
-        return step.apply(elements)  # type: ignore[no-any-return]
+        return step.apply(elements)
     except RowFailed as failed:
         failed.locate(elements)
         if not isinstance(failed.error, Exception):

@@ -96,7 +96,8 @@ class Captured:
             for place, name, callee in calls[f]:
                 if place is space:
                     constants[name] = Held(values, runs[id(callee)], space, name)
-                    view.__globals__.views[id(callee)] = views[id(callee)]  # type: ignore[attr-defined]
+                    names: Any = view.__globals__
+                    names.views[id(callee)] = views[id(callee)]
                 else:
                     _cells(run)[name].cell_contents = runs[id(callee)]
                     _cells(view)[name].cell_contents = views[id(callee)]

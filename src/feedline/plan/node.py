@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from feedline.structure.block import Block, concat
 from feedline.structure.nest import LEAF
 
 C = TypeVar("C")
+P = TypeVar("P", bound=Pull)
 _NOTHING: tuple[tuple[Exception, ...], BaseException | None] = (), None
 
 
@@ -45,9 +46,9 @@ def node(cls: type[C]) -> type[C]:
     """Makes a Node class a frozen dataclass. The methods are `Node`'s own: dataclasses would compile them anew for
     each of many classes, which is most of what importing them costs.
     """
-    made = dataclasses.dataclass(init=False, eq=False, repr=False, match_args=False)(cls)
-    made._fields = dataclasses.fields(made)  # type: ignore[attr-defined, arg-type]
-    return made
+    made: Any = dataclasses.dataclass(init=False, eq=False, repr=False, match_args=False)(cls)
+    made._fields = dataclasses.fields(made)
+    return cls
 
 
 @node
@@ -288,17 +289,17 @@ class Node(Access):
             shown[f.name] = value
         return shown
 
-    def replace(self, **changes: Any) -> Any:
+    def replace(self, **changes: Any) -> Self:
         """A copy with other fields, which keeps this node's place in messages."""
         made = dataclasses.replace(self, **changes)
         made.__dict__["position"] = self.position
         return made
 
-    def pulls(self, pull: Any) -> tuple[Pull, ...]:
+    def pulls(self, pull: P | tuple[P, ...] | None) -> tuple[P, ...]:
         """`pull` as a tuple, whichever form it has for this node."""
         if pull is None:
             return ()
-        return pull if self.many else (pull,)
+        return pull if isinstance(pull, tuple) else (pull,)
 
     def walk(self) -> Iterator[Node]:
         """This node and everything below it, inputs first."""
@@ -364,7 +365,8 @@ class RowWise(Node):
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
         """The exception users see for a failed row; `number` counts from the start of the iteration."""
-        return failed.error  # type: ignore[return-value]
+        assert isinstance(failed.error, Exception)
+        return failed.error
 
     def begin(self, pull: Pull) -> RowWiseState:
         """Nothing has come in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -51,20 +52,43 @@ class Shelf(Protocol):
         """The first of these numbers of `space` are taken from now on: by rows of this origin, of `size` bytes."""
 
 
+class Pending(Protocol):
+    """Rows of a nested plan that are read in the background, or by whoever wants them first."""
+
+    finished: bool
+    """Whether the rows are there."""
+    taken: bool
+    """Whether somebody has got them, or the error in their stead."""
+    stood: Any
+    """Where the child stood before, as `Child.moment` gives it."""
+
+    def begin(self, calls: int) -> None:
+        """Has them read by a thread, of which there may be so many."""
+
+    def wait(self) -> Block | None:
+        """The rows. Raises what the child raises."""
+
+    def wait_for_any(self, asked: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
+        """Returns when one of these is finished, all of which tell the same news."""
+
+    def drop(self, child: Child) -> None:
+        """Closes the child, when it is done."""
+
+
 class Child(Protocol):
     """A run of a nested plan, kept in the state of the node that opened it."""
 
     seconds: float
     """How long its last block took."""
+    plan: Node
+    """What it runs."""
 
     def __call__(self, want: int) -> Block | None:
         """As `Pull`."""
 
-    def ask(self, want: int, news: SimpleQueue[None] | None = None, size: float | None = None) -> Any:
+    def ask(self, want: int, news: SimpleQueue[None] | None = None, size: float | None = None) -> Pending | None:
         """Lets the next `want` rows be read in the background, where that pays and there is room for `size` bytes; else
-        gives None. What it gives has `finished`, `wait()` for the block, `taken` after that, and `drop(child)`, which
-        closes the child when it is done. With `news` it does so whether that pays or not, and puts something there when
-        they have been read.
+        gives None. With `news` it does so whether that pays or not, and puts something there when they have been read.
         """
 
     def calls(self, wanted: int | None, most: int) -> int:
@@ -75,6 +99,12 @@ class Child(Protocol):
 
     def moment(self) -> Any:
         """Where it stands, as a value that can be saved when it has gone on; None where there is none."""
+
+    def tell_failed(self) -> None:
+        """An error has come to the consumer, who may go on or not."""
+
+    def tell_closing(self) -> None:
+        """Wakes everything that waits in the run, to its end."""
 
     def close(self) -> None:
         """Frees what the run holds."""

@@ -430,7 +430,8 @@ def _item(value: Any, key: Any) -> Any:
 def _mapping(value: Any) -> dict[Any, Any]:
     if type(value) is Results:
         return {key: Part(held) for key, held in value.value.items()}
-    return _exactly(dict, value)  # type: ignore[no-any-return]
+    found: dict[Any, Any] = _exactly(dict, value)
+    return found
 
 
 def _key(key: Any) -> Any:

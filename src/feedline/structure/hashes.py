@@ -31,7 +31,8 @@ def fingerprint64(text: bytes) -> int:
 
 
 def _fetch(text: bytes, at: int) -> int:
-    return unpack_from("<Q", text, at)[0]  # type: ignore[no-any-return]
+    word: int = unpack_from("<Q", text, at)[0]
+    return word
 
 
 def _rotate(value: int, by: int) -> int:

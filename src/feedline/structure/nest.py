@@ -136,6 +136,12 @@ def takes_itself_apart(kind: type) -> bool:
     return hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__")
 
 
+def _data(value: Any) -> Sequence[Any]:
+    """The data of an object of such a class."""
+    parts: Sequence[Any] = value.__tf_flatten__()[1]
+    return parts
+
+
 def is_structure(value: Any) -> bool:
     """True for a container that is taken apart, False for a leaf."""
     return isinstance(value, (tuple, Mapping)) or takes_itself_apart(type(value)) or fields_of(value) is not None
@@ -205,9 +211,9 @@ def _flatten_as(
         out.append(value)
         return
     if takes_itself_apart(kind):
-        if not isinstance(value, kind) or len(value.__tf_flatten__()[1]) != len(tree.children):  # type: ignore[attr-defined]
+        parts: Sequence[Any] = _data(value) if isinstance(value, kind) else ()
+        if not isinstance(value, kind) or len(parts) != len(tree.children):
             raise TypeError(f"expected a {kind.__name__} at {path}, got {_brief(value)}")
-        parts: Sequence[Any] = value.__tf_flatten__()[1]  # type: ignore[attr-defined]
     elif issubclass(kind, tuple):
         if not isinstance(value, tuple) or len(value) != len(tree.children):
             raise TypeError(f"expected a {kind.__name__} of {len(tree.children)} at {path}, got {_brief(value)}")

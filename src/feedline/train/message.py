@@ -225,8 +225,6 @@ class Message(Sealed):
     """
 
     __slots__ = ("_changed", "_held", "_present", "_unknown")
-    __hash__ = None  # type: ignore[assignment]
-
     _fields: ClassVar[dict[str, Field]] = {}
     _numbered: ClassVar[dict[int, Field]] = {}
     _oneof: ClassVar[str] = ""

@@ -105,7 +105,8 @@ def numpy_function(
 
     def compute(frame: Frame) -> Sequence[Any]:
         try:
-            return call(frame)  # type: ignore[no-any-return]
+            results: Sequence[Any] = call(frame)
+            return results
         except StopIteration as e:
             raise OutOfRangeError(f"{label} raised StopIteration") from e
         except Exception as e:

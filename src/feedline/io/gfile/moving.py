@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 from feedline.errors import (
@@ -46,7 +47,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
             raise FailedPreconditionError(f"{shown(old)} is a folder, which cannot be moved to another file system")
         above, target = (fs._strip_protocol(shown(p)) for p in (old, new))
         for file in remote.asked(old, lambda: fs.find(above)):
-            remote.asked(old, lambda file=file: fs.cp_file(file, target + file.removeprefix(above)))  # type: ignore[misc]
+            remote.asked(old, partial(fs.cp_file, file, target + file.removeprefix(above)))
         remote.remove_all(old)
     else:
         copy(src, dst, overwrite)

@@ -160,7 +160,8 @@ class ExampleParser:
 
     def __call__(self, serialized: Any, names: Any = None) -> dict[str, Any]:
         """The features of one string, or of a batch of them."""
-        return read_with(self._parsed, serialized, self.op, names)  # type: ignore[no-any-return]
+        parsed: dict[str, Any] = read_with(self._parsed, serialized, self.op, names)
+        return parsed
 
     def _parsed(self, examples: Any, batch: bool) -> dict[str, Any]:
         request = self._requests[batch]

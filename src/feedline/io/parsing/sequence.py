@@ -191,7 +191,8 @@ class SequenceParser:
 
     def __call__(self, serialized: Any, names: Any = None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
         """The features of the context, the sequences, and the lengths of those that are arrays."""
-        return read_with(self._parsed, serialized, self.op, names)  # type: ignore[no-any-return]
+        context, lists, lengths = read_with(self._parsed, serialized, self.op, names)
+        return context, lists, lengths
 
     def _parsed(self, examples: Any, batch: bool) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
         if self._request is not None:

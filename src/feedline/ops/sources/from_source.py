@@ -77,7 +77,8 @@ class Source:
 
     def rows(self, index: Array) -> Any:
         """The rows with these numbers, for sources with random access."""
-        return [self[i] for i in index.tolist()]  # type: ignore[index]
+        own: Any = self  # with `__getitem__`
+        return [own[i] for i in index.tolist()]
 
     def close(self) -> None:
         """Frees what `read` has opened. Called when no iterator reads on; a later `read` must open it again."""
@@ -217,7 +218,8 @@ class Rows(Indexed):
 
     @cached_property
     def _length(self) -> int:
-        return len(self.source)  # type: ignore[arg-type]
+        source: Any = self.source  # with `__len__`
+        return len(source)
 
     def span(self, start: int, stop: int) -> Block:
         """The rows with these numbers."""

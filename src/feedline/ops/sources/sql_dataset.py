@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -123,8 +123,8 @@ def _numbered(tree: Tree, numbers: Iterator[int]) -> list[int]:
     """A number for each leaf, counted with the keys of dicts in sorted order."""
     if tree.kind is None:
         return [next(numbers)]
-    order = range(len(tree.children))
+    order: Sequence[int] = range(len(tree.children))
     if issubclass(tree.kind, Mapping):
-        order = sorted(order, key=lambda i: tree.keys[i])  # type: ignore[assignment]
+        order = sorted(order, key=lambda i: tree.keys[i])
     inside = {i: _numbered(tree.children[i], numbers) for i in order}
     return [number for i in range(len(tree.children)) for number in inside[i]]

@@ -60,7 +60,8 @@ class Columnar:
         function = _bound(self._function, self._proof, DEEP)
         args = block.tree.unflatten(columns)
         # What would be a warning, or whatever the user chose, comes from the rows one by one.
-        with np.errstate(**{k: v if v == "ignore" else "raise" for k, v in np.geterr().items()}):  # type: ignore[arg-type]
+        strict: Any = {k: v if v == "ignore" else "raise" for k, v in np.geterr().items()}
+        with np.errstate(**strict):
             result = function(*args) if block.tree.kind is tuple else function(args)
         leaves, tree = flatten(tuple(result) if type(result) is list else result)
         held = {id(r.data) for r in columns if r is not None}

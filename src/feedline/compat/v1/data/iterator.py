@@ -343,7 +343,8 @@ def _up_to(tree: Tree, nest: Any) -> list[Any]:
 def _dataset(value: Any, op: str) -> Dataset[Any]:
     if not isinstance(value, Face):
         raise TypeError(f"{op}: dataset must be a Dataset, got {value!r} of type {type(value).__name__}")
-    return v1_dataset(value)  # type: ignore[no-any-return]
+    made: Dataset[Any] = v1_dataset(value)
+    return made
 
 
 def _known_spec(dataset: Dataset[Any]) -> Any:
