@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import feedline as fl
 from feedline.compat import v1
+from feedline.data import readers
 from feedline.engine.report import Report
 from feedline.io.places import Sample
 from feedline.structure.spec import TypeSpec
@@ -34,16 +35,7 @@ class Page(NamedTuple):
     names: list[tuple[str, Any]]
 
 
-FILES = [
-    "TFRecordDataset",
-    "TextLineDataset",
-    "FixedLengthRecordDataset",
-    "ParquetDataset",
-    "ArrowDataset",
-    "TarDataset",
-    "ArrayRecordDataset",
-    "Source",
-]
+FILES = [*readers.__all__, "Source"]
 ITERATORS = ["Iterator", "NumpyIterator", "replay"]
 OPTIONS = ["Options", "ThreadingOptions"]
 OTHER_OPTIONS = [

@@ -8,18 +8,11 @@ from typing import TYPE_CHECKING
 
 from feedline import data, errors, image, integrations, io, random, train
 from feedline.data import experimental
+from feedline.data import readers as _readers
 from feedline.data.dataset import Dataset
 from feedline.data.iterator import Iterator, NumpyIterator
 from feedline.data.options import Options, ThreadingOptions
-from feedline.data.readers import (
-    ArrayRecordDataset,
-    ArrowDataset,
-    FixedLengthRecordDataset,
-    ParquetDataset,
-    TarDataset,
-    TextLineDataset,
-    TFRecordDataset,
-)
+from feedline.data.readers import *  # noqa: F403
 from feedline.data.replay import replay
 from feedline.naming import show_public as _show_public
 from feedline.ops.sources.from_source import Source
@@ -67,28 +60,21 @@ __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
-    "ArrayRecordDataset",
-    "ArrowDataset",
     "DType",
     "Dataset",
     "DatasetSpec",
-    "FixedLengthRecordDataset",
     "Iterator",
     "IteratorSpec",
     "NumpyIterator",
     "OptionalSpec",
     "Options",
-    "ParquetDataset",
     "RaggedTensor",
     "RaggedTensorSpec",
     "Source",
     "SparseTensor",
     "SparseTensorSpec",
-    "TFRecordDataset",
-    "TarDataset",
     "TensorShape",
     "TensorSpec",
-    "TextLineDataset",
     "ThreadingOptions",
     "__version__",
     "as_dtype",
@@ -122,6 +108,7 @@ __all__ = [
     "uint32",
     "uint64",
 ]
+__all__ += _readers.__all__
 
 
 _show_public(_sys.modules[__name__], also=["compat"])

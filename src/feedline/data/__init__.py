@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from feedline.data import experimental
+from feedline.data import readers as _readers
 from feedline.data.dataset import Dataset
 from feedline.data.iterator import Iterator, NumpyIterator
 from feedline.data.options import Options, ThreadingOptions
-from feedline.data.readers import (
-    ArrayRecordDataset,
-    ArrowDataset,
-    FixedLengthRecordDataset,
-    ParquetDataset,
-    TarDataset,
-    TextLineDataset,
-    TFRecordDataset,
-)
+from feedline.data.readers import *  # noqa: F403
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from feedline.structure.spec import DatasetSpec, IteratorSpec
@@ -23,19 +16,13 @@ __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
-    "ArrayRecordDataset",
-    "ArrowDataset",
     "Dataset",
     "DatasetSpec",
-    "FixedLengthRecordDataset",
     "Iterator",
     "IteratorSpec",
     "NumpyIterator",
     "Options",
-    "ParquetDataset",
-    "TFRecordDataset",
-    "TarDataset",
-    "TextLineDataset",
     "ThreadingOptions",
     "experimental",
 ]
+__all__ += _readers.__all__

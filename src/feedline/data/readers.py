@@ -1,6 +1,7 @@
 """The datasets that read files, as classes. What each constructor takes and does is written where its operator is.
 
-A dataset made from one of them, for instance with `map`, is a plain `Dataset`.
+A dataset made from one of them, for instance with `map`, is a plain `Dataset`. Those in `__all__` are public under that
+name in `fl` and `fl.data`, and in the reference; `fl.experimental` shows the others.
 """
 
 from __future__ import annotations
@@ -18,12 +19,23 @@ from feedline.ops.sources import sql_dataset as _sql_dataset
 from feedline.ops.sources import tar_dataset as _tar_dataset
 from feedline.ops.sources import text_line_dataset as _text_line_dataset
 from feedline.ops.sources import tfrecord_dataset as _tfrecord_dataset
+from feedline.plan.columnar import register_source as _register_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from feedline.io.tfrecord.reader import Corruption
     from feedline.plan.annotations import Filenames, Integer
+
+__all__ = [
+    "ArrayRecordDataset",
+    "ArrowDataset",
+    "FixedLengthRecordDataset",
+    "ParquetDataset",
+    "TFRecordDataset",
+    "TarDataset",
+    "TextLineDataset",
+]
 
 
 class TFRecordDataset(Dataset[bytes]):
@@ -182,3 +194,7 @@ class ArrayRecordDataset(Dataset[bytes]):
 
     def __getitem__(self, index: Integer) -> bytes:
         return _at.item(self, index)
+
+
+for _kind in (CsvDataset, FixedLengthRecordDataset, TFRecordDataset, TextLineDataset):
+    _register_source(_kind)

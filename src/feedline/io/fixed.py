@@ -20,6 +20,8 @@ Array = np.ndarray[Any, Any]
 class FixedLengthReader(Reader):
     """An open file of records of `record_bytes` each, between a header and a footer."""
 
+    kind = "fixed"
+
     def __init__(
         self,
         name: bytes,
@@ -37,9 +39,9 @@ class FixedLengthReader(Reader):
         self._record, self._header, self._footer = record_bytes, header_bytes, footer_bytes
         super().__init__(name, compression, buffer_size)
 
-    def recipe(self) -> tuple[Any, ...]:
-        """The three lengths, and how it is compressed."""
-        return "fixed", self._record, self._header, self._footer, self._stream.compression
+    def arguments(self) -> tuple[Any, ...]:
+        """The three lengths."""
+        return self._record, self._header, self._footer
 
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead."""

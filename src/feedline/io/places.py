@@ -7,7 +7,6 @@ in this process alone; `packed` makes of them what a checkpoint can hold, `unpac
 from __future__ import annotations
 
 import base64
-import importlib
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -40,12 +39,21 @@ RATIO = 1040
 SPARSE = 1 << 18
 """Records that are further apart than this on average are read in small pieces, without what is between them."""
 
-_READERS = {
-    "tfrecord": ("feedline.io.tfrecord.reader", "TFRecordReader"),
-    "text": ("feedline.io.text", "TextLineReader"),
-    "fixed": ("feedline.io.fixed", "FixedLengthReader"),
-    "csv": ("feedline.io.csv.records", "CsvReader"),
-}
+_readers: dict[str, type[Reader]] = {}
+
+
+def register_reader(kind: str, reader: type[Reader]) -> None:
+    """Says which readers a checkpoint means by `kind`. A class of them with a `kind` does so by itself."""
+    if kind in _readers:
+        raise TypeError(f"both {_readers[kind].__name__} and {reader.__name__} are readers of the kind {kind!r}")
+    _readers[kind] = reader
+
+
+class Place(NamedTuple):
+    """A position in a file: the byte, after decompression, and the number of the record that begins there."""
+
+    offset: int = 0
+    number: int = 0
 
 
 class File(NamedTuple):
@@ -161,8 +169,6 @@ def _rows_of(file: File, base: int, offsets: Array) -> Block:
 
 
 def _block_at(reader: Reader, file: File, offset: int) -> Block:
-    from feedline.io.reader import Place
-
     got = reader.read(Place(offset, 0), ROWS)
     if got.rows is None:
         raise no_record(file, offset) from got.error
@@ -172,13 +178,7 @@ def _block_at(reader: Reader, file: File, offset: int) -> Block:
 def opened(file: File, buffer_size: int | None = None) -> Reader:
     """A reader of the file as it is now."""
     kind, *arguments = file.recipe
-    module, name = _READERS[kind]
-    if kind == "csv":
-        from feedline.io.csv.records import Format
-
-        arguments[0] = Format.of_plain(arguments[0])
-    reader: Reader = getattr(importlib.import_module(module), name)(file.name, *arguments, buffer_size=buffer_size)
-    return reader
+    return _readers[kind].of_recipe(file.name, arguments, buffer_size)
 
 
 def no_record(file: File, offset: int) -> FailedPreconditionError:
@@ -241,8 +241,6 @@ class _Records:
 
     def read_to(self, offset: int) -> None:
         """Reads on, beyond the record that begins there."""
-        from feedline.io.reader import Place
-
         reader, place, found = opened(self.file), self._place or Place(), [self.begins]
         try:
             while place.offset <= offset:

@@ -7,23 +7,17 @@ needs no more than that of rows which wait somewhere, either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feedline.io import places
+from feedline.io.places import Place as Place
 from feedline.io.stream import Plain, Stream
 from feedline.structure.block import Array, Block, Bytes, Origin
 from feedline.structure.nest import LEAF
-
-
-class Place(NamedTuple):
-    """A position in a file: the byte, after decompression, and the number of the record that begins there."""
-
-    offset: int = 0
-    number: int = 0
 
 
 class Read(NamedTuple):
@@ -56,6 +50,13 @@ def strings(parts: Sequence[bytes | memoryview]) -> Block:
 class Reader:
     """An open file of records. Subclasses say what a record is."""
 
+    kind: ClassVar[str] = ""
+    """What checkpoints call readers of this class; empty where rows cannot be read from where they begin."""
+
+    def __init_subclass__(cls) -> None:
+        if "kind" in vars(cls):
+            places.register_reader(cls.kind, cls)
+
     def __init__(
         self, name: bytes, compression: str = "", buffer_size: int | None = None, plain: Plain | None = None
     ) -> None:
@@ -66,11 +67,21 @@ class Reader:
         addressed = recipe is not None and self._stream.here
         self.base = places.base_of(self.file) if addressed and self.file is not None else None
 
+    def arguments(self) -> tuple[Any, ...]:
+        """What `of_recipe` is given to make such a reader: values of the plain kinds that JSON has."""
+        return ()
+
     def recipe(self) -> tuple[Any, ...] | None:
-        """How to make such a reader for another file: its kind in `places`, and arguments of the plain kinds that JSON
-        has, the last one the compression. None where rows cannot be read from the place at which they begin.
+        """How to make such a reader for another file: its kind, its arguments, and the compression. None where rows
+        cannot be read from the place at which they begin.
         """
-        return None
+        return (self.kind, *self.arguments(), self._stream.compression) if self.kind else None
+
+    @classmethod
+    def of_recipe(cls, name: bytes, arguments: Sequence[Any], buffer_size: int | None) -> Reader:
+        """A reader with these arguments, the compression the last of them."""
+        make: Callable[..., Reader] = cls
+        return make(name, *arguments, buffer_size=buffer_size)
 
     def origin(self, offset: int, offsets: Array) -> Origin | None:
         """That of rows which begin at `offset + offsets[i]` of this file."""

@@ -21,16 +21,14 @@ AHEAD = 256
 class TextLineReader(Reader):
     """An open text file. Lines end at `\\n`; every `\\r` is dropped, as TensorFlow does, wherever it stands."""
 
+    kind = "text"
+
     def __init__(self, name: bytes, compression: str = "", buffer_size: int | None = None) -> None:
         super().__init__(name, compression, buffer_size)
         # What has been found: the data that were looked at, where lines begin in them, and the place of the first.
         self._data = b""
         self._offsets: Any = np.zeros(1, np.int64)
         self._first = Place()
-
-    def recipe(self) -> tuple[Any, ...]:
-        """Nothing but how it is compressed."""
-        return "text", self._stream.compression
 
     def read(self, place: Place, want: int) -> Read:
         """The lines that follow, as far as they have been read ahead."""

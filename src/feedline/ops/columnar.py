@@ -8,11 +8,7 @@ from feedline.io.csv.decode import decode_csv
 from feedline.io.fixed import decode_raw
 from feedline.io.parsing.example import parse_rows, parse_single_example
 from feedline.io.parsing.features import FixedLenFeature
-from feedline.ops.sources.csv_dataset import csv_dataset
-from feedline.ops.sources.fixed_length_record_dataset import fixed_length_record_dataset
-from feedline.ops.sources.text_line_dataset import text_line_dataset
-from feedline.ops.sources.tfrecord_dataset import tfrecord_dataset
-from feedline.plan.columnar import Rows, register, register_source, register_values, row_by_row
+from feedline.plan.columnar import Rows, register, register_values, row_by_row
 
 
 def _parsed(first: Any, features: Any, example_names: Any = None, name: Any = None) -> Any:
@@ -27,5 +23,3 @@ register(decode_raw, row_by_row(decode_raw))
 register(parse_single_example, _parsed)
 register(FixedLenFeature, FixedLenFeature)
 register_values(FixedLenFeature)
-for _source in (csv_dataset, fixed_length_record_dataset, text_line_dataset, tfrecord_dataset):
-    register_source(_source)

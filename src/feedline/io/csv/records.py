@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +88,8 @@ class _Held(NamedTuple):
 class CsvReader(Reader):
     """An open CSV file. `\\n`, `\\r` and `\\r\\n` end a record; in quotes they are part of a field."""
 
+    kind = "csv"
+
     def __init__(self, name: bytes, form: Format, compression: str = "", buffer_size: int | None = None) -> None:
         self._form = form
         super().__init__(name, compression, buffer_size)
@@ -97,9 +100,15 @@ class CsvReader(Reader):
         )
         self._held = _Held(0, 0, Block([], 0, flat(0)), None)
 
-    def recipe(self) -> tuple[Any, ...]:
-        """The format, and how it is compressed."""
-        return "csv", self._form.plain(), self._stream.compression
+    def arguments(self) -> tuple[Any, ...]:
+        """The format."""
+        return (self._form.plain(),)
+
+    @classmethod
+    def of_recipe(cls, name: bytes, arguments: Sequence[Any], buffer_size: int | None) -> Reader:
+        """The format is given as plain values."""
+        form, compression = arguments
+        return cls(name, Format.of_plain(form), compression, buffer_size)
 
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead, up to one that cannot be read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Corruption(NamedTuple):
 class TFRecordReader(Reader):
     """An open TFRecord file. With `resync` the file goes on after a bad record, where the next good one begins."""
 
+    kind = "tfrecord"
+
     def __init__(
         self, name: bytes, compression: str = "", buffer_size: int | None = None, resync: bool = False
     ) -> None:
@@ -46,10 +48,6 @@ class TFRecordReader(Reader):
         self._resync = resync
         self._usual, self._large = 0, False  # the size of the last records, and whether that is large
         self._bad: tuple[Place, Read] | None = None
-
-    def recipe(self) -> tuple[Any, ...]:
-        """Nothing but how it is compressed."""
-        return "tfrecord", self._stream.compression
 
     def read(self, place: Place, want: int) -> Read:
         """The records that follow, as far as they have been read ahead. They stay in the memory they were read into."""

@@ -32,6 +32,7 @@ class CsvRecords(Files):
     """Records of CSV files, as tuples."""
 
     op: ClassVar[str] = OP
+    reader: ClassVar[type[Reader]] = CsvReader
     form: Format
     compression_type: str = ""
     buffer_size: int | None = None

@@ -40,8 +40,6 @@ GIVEN_UP = -1
 EARLY = 1 << 20
 """When so many bytes of a compressed file have been read, the next one is begun."""
 
-ADDRESSED = ("CsvDataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset")
-
 STRING = TensorSpec((), string)
 
 
@@ -67,6 +65,8 @@ class Files(Node, OpensFiles):
 
     State: ClassVar[Any] = Reading
     manner: ClassVar[frozenset[str]] = frozenset({"buffer_size"})
+    reader: ClassVar[type[Reader]] = Reader
+    """The class of the readers that `open_file` gives."""
     input: Node
     cycle: int
 
@@ -92,8 +92,8 @@ class Files(Node, OpensFiles):
 
     @property
     def addressed(self) -> bool:
-        """True where every row says in which file it is, and where: `places` can make such readers."""
-        return self.op in ADDRESSED
+        """True where every row says in which file it is, and where."""
+        return bool(self.reader.kind)
 
     def spec(self) -> Any:
         """Strings."""

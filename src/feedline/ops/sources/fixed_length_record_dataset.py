@@ -20,6 +20,7 @@ class FixedLengthRecords(Files):
     """Records of one length, as strings."""
 
     op: ClassVar[str] = "FixedLengthRecordDataset"
+    reader: ClassVar[type[Reader]] = FixedLengthReader
     record_bytes: int
     header_bytes: int = 0
     footer_bytes: int = 0

@@ -19,6 +19,7 @@ class TextLines(Files):
     """Lines of text files, as strings."""
 
     op: ClassVar[str] = "TextLineDataset"
+    reader: ClassVar[type[Reader]] = TextLineReader
     compression_type: str | None = None
     buffer_size: int | None = None
 

@@ -56,6 +56,7 @@ class TFRecords(Files):
     """Records of TFRecord files, as strings. With `files`, they are counted and can be had by number."""
 
     op: ClassVar[str] = "TFRecordDataset"
+    reader: ClassVar[type[Reader]] = TFRecordReader
     compression_type: str | None = None
     buffer_size: int | None = None
     on_corrupt: Any = "raise"

@@ -20,7 +20,7 @@ class Known(NamedTuple):
 
 
 _KNOWN: dict[Any, Known] = {}
-_SOURCES: set[Call] = set()
+_SOURCES: set[type] = set()
 _VALUE_TYPES: set[type] = set()
 
 
@@ -40,9 +40,9 @@ def register_values(*types: type) -> None:
     _VALUE_TYPES.update(types)
 
 
-def register_source(function: Call) -> None:
-    """Lets functions that make datasets do it with a class whose constructor this is, and still have no effects."""
-    _SOURCES.add(function)
+def register_source(kind: type) -> None:
+    """Lets functions that make datasets do it with this class, and still have no effects."""
+    _SOURCES.add(kind)
 
 
 def row_by_row(function: Call) -> Call:
@@ -73,4 +73,4 @@ def is_value_type(kind: type) -> bool:
 
 def is_source(kind: Any) -> bool:
     """True for a class of datasets without functions of the user's."""
-    return isinstance(kind, type) and vars(kind).get("__init__") in _SOURCES
+    return isinstance(kind, type) and kind in _SOURCES
