@@ -16,7 +16,7 @@ from feedline.io.elements.reader import ElementsReader
 from feedline.io.files import exists
 from feedline.ops.sources.load import Load
 from feedline.ops.written import Written
-from feedline.plan.cardinality import INFINITE
+from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dealing import undealt
 from feedline.plan.face import dataset
 from feedline.plan.fingerprint import fingerprint
@@ -39,13 +39,13 @@ class Rows:
     stay as they are, so that nothing is ever copied as a whole.
     """
 
-    __slots__ = ("_bytes", "_small", "chunks", "starts")
+    __slots__ = ("_bytes", "_small", "_waiting", "chunks", "starts")
 
     def __init__(self, blocks: list[Block] | None = None) -> None:
         self.chunks: list[Block] = []
         self.starts = [0]
         self._small: list[Block] = []
-        self._bytes = 0
+        self._bytes = self._waiting = 0
         for block in blocks or ():
             self.add(block)
 
@@ -56,6 +56,7 @@ class Rows:
         """Appends rows."""
         self._small.append(block.frozen())
         self._bytes += block.nbytes
+        self._waiting += block.n
         if self._bytes >= CHUNK_BYTES or len(self._small) >= CHUNK_ROWS or block.n >= CHUNK_ROWS:
             self.join()
 
@@ -65,12 +66,17 @@ class Rows:
             chunk = concat(self._small).frozen()
             self.chunks.append(chunk)
             self.starts.append(self.starts[-1] + chunk.n)
-            self._small, self._bytes = [], 0
+            self._small, self._bytes, self._waiting = [], 0, 0
 
     @property
     def count(self) -> int:
         """How many rows are in chunks."""
         return self.starts[-1]
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return self.starts[-1] + self._waiting
 
     def span(self, start: int, want: int) -> Block | None:
         """Up to `want` rows from number `start`; None past the end."""
@@ -150,10 +156,11 @@ class Pass:
     whether they are all there.
     """
 
-    __slots__ = ("at", "complete", "rows")
+    __slots__ = ("at", "complete", "rows", "size")
 
     def __init__(self, rows: Rows, at: int | None, complete: bool) -> None:
         self.rows, self.at, self.complete = rows, at, complete
+        self.size: int | None = None  # of the input, once it is asked for
 
     class Saved(TypedDict):
         """What `save` gives."""
@@ -217,19 +224,25 @@ class Cache(Node):
         return Pass(Rows(), None, False)
 
     def step(self, state: Pass, pull: Pull, want: int) -> tuple[Block | None, Pass]:
-        """Reads what is kept, or keeps what is read. The first pass to reach the end serves all that begin after it."""
+        """Reads what is kept, or keeps what is read. The first pass to have it all serves all that begin after it."""
         if state.at is not None:
             block = state.rows.span(state.at, want)
             state.at += 0 if block is None else block.n
             return block, state
-        block = pull(want)
-        if block is None:
+        if state.complete:  # what is still to come, an error perhaps, is not kept
+            return pull(want), state
+        if state.size is None:
+            state.size = self.input.cardinality()
+        missing = state.size - state.rows.total
+        # The last row is pulled alone, so that what it completes does not depend on how many are asked for at once.
+        block = pull(min(want, missing - 1) if missing > 1 else want)
+        if block is not None and block.n:
+            block = block.frozen()
+            state.rows.add(block)
+        if block is None or block.n == missing:
             state.rows.join()
             state.complete = True
             self.memory.offer(state.rows)
-        elif block.n:
-            block = block.frozen()
-            state.rows.add(block)
         return block, state
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
@@ -249,8 +262,8 @@ class Cache(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where the input is, or has an end: then it is read as far as it must be."""
-        return self.input.indexable or self.input.cardinality() != INFINITE
+        """Always: where the input is not, it is read as far as it must be."""
+        return True
 
     @property
     def in_order(self) -> bool:
@@ -259,9 +272,9 @@ class Cache(Node):
 
     def has_row(self, i: int) -> bool | None:
         """Where the input does not tell, it is read to see."""
-        there = super().has_row(i)
-        if there is not None or self.input.cardinality() == INFINITE:
-            return there
+        n = self.input.cardinality()
+        if n != UNKNOWN:
+            return i >= 0 and (i < n or n == INFINITE)
         return i >= 0 and (self.memory.reached.upto(i, self.input) if self._whole is None else i < self._whole.count)
 
     @property
@@ -342,7 +355,7 @@ def cache(self: Dataset[T], filename: Filename = "", name: str | None = None) ->
     (True, [0, 1, 2])
 
     Steps before the cache run once; steps after it run in every pass, so random ones belong there. A pass that is left
-    early keeps nothing. Elements that fail are not kept. What comes out is read-only, since all passes share it.
+    early keeps nothing; in memory it is complete with the last element where their number is known, else with the end. Elements that fail are not kept. What comes out is read-only, since all passes share it.
 
     With a `filename` the elements are kept in the file `<filename>.elements`, for this program and others.
 
