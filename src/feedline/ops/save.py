@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError
+from feedline.errors import InvalidTypeError, NotFoundError
 from feedline.io.elements import compression as compressions
 from feedline.io.elements.folder import FolderWriter
 from feedline.io.files import as_path
@@ -141,7 +141,7 @@ class States(NamedTuple):
         """What the user has given."""
         if not isinstance(given, dict) or "directory" not in given or not set(given) <= set(_KNOWN):
             what = sorted(map(str, given)) if isinstance(given, dict) else f"a {type(given).__name__}"
-            raise InvalidArgumentError(
+            raise InvalidTypeError(
                 f"save: checkpoint_args must be a dict with a directory, and may hold {', '.join(_KNOWN[1:])}; "
                 f"got {what}"
             )
@@ -159,15 +159,15 @@ class States(NamedTuple):
         found = self._files()
         return found[-1] if found else None
 
-    def add(self, checkpoint: Checkpoint) -> None:
-        """Keeps a state, and no more than there may be."""
+    def add(self, checkpoint: Checkpoint, elements: int) -> None:
+        """Keeps a state, this many elements after the last one, and no more of them than there may be."""
         os.makedirs(self.directory, exist_ok=True)
         found = self._files()
         number = int(found[-1].rpartition("-")[2]) if found else 0
         checkpoint.write(os.path.join(self.directory, f"{self.name}-{number + 1}"))
         if self.counter is not None:
-            self.counter.assign_add(self.interval)
-        for old in found[: len(found) + 1 - self.most] if self.most is not None else ():
+            self.counter.assign_add(elements)
+        for old in found[: max(0, len(found) + 1 - self.most)] if self.most is not None else ():
             os.unlink(old)
 
     def _files(self) -> list[str]:
@@ -238,7 +238,7 @@ def save(
     With `checkpoint_args`, a dict, a save that was interrupted goes on when it is called again. `directory` is the
     folder for the checkpoints, `checkpoint_interval` the number of elements between two of them (1),
     `max_to_keep` how many are kept (1; None for all), `checkpoint_name` how their names begin ("ckpt"), and
-    `step_counter` anything with a method `assign_add`, which is told of each element.
+    `step_counter` anything with a method `assign_add`, which is told the number of elements.
 
     >>> states = {"directory": tempfile.mkdtemp(), "checkpoint_interval": 100}
     >>> fl.Dataset.range(1000).save(folder, checkpoint_args=states)
@@ -269,5 +269,5 @@ def _save_on(saving: Any, states: States, last: str | None) -> None:
         if last is not None:
             checkpoint.read(last)
         for _ in marks:
-            states.add(checkpoint)
-        states.add(checkpoint)
+            states.add(checkpoint, states.interval)
+        states.add(checkpoint, 0)
