@@ -45,6 +45,27 @@ def test_a_dataset_of_a_functions_results() -> None:
     assert table.lookup(np.array(["0", "2", "4", "5"])).tolist() == [0, 1, 2, -1]
 
 
+def test_functions_with_effects_run_once_for_each_element() -> None:
+    calls: list[int] = []
+
+    def numbered(x: Any) -> Any:
+        calls.append(int(x))
+        return len(calls)
+
+    initializer = ex.DatasetInitializer(fl.Dataset.range(100).map(numbered).enumerate(start=1))
+    assert len(calls) <= 1 and initializer.value_dtype == fl.int32
+    table = ex.StaticHashTable(initializer, default_value=-1)
+    assert table.lookup(np.array([1, 2, 100, 101])).tolist() == [1, 2, 100, -1] and len(calls) == 100
+    again = ex.StaticHashTable(initializer, default_value=-1)  # what the functions say by then
+    assert again.lookup(np.array([1, 2])).tolist() == [101, 102]
+    del calls[:]
+    assert ex.table_from_dataset(fl.Dataset.range(9).map(numbered).enumerate(), vocab_size=3).size() == 3
+    assert calls == [0, 1, 2]
+    del calls[:]
+    index = ex.index_table_from_dataset(fl.Dataset.range(4).map(numbered))
+    assert index.lookup(np.array([1, 4, 5], np.int32)).tolist() == [0, 3, -1]
+
+
 def test_index_tables() -> None:
     words = fl.Dataset.from_tensor_slices(["a", "b", "c"])
     assert ex.index_table_from_dataset(words, default_value=7).lookup(np.array(["b", "q"])).tolist() == [1, 7]

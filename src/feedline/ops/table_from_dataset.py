@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import DType, as_dtype, int64, string
-from feedline.structure.values import leaf_of
+from feedline.structure.values import leaf_of, spec_of_element
 
 
 class HasherSpec(NamedTuple):
@@ -32,6 +32,34 @@ class HasherSpec(NamedTuple):
 FAST = HasherSpec()
 
 
+class Elements:
+    """The elements of a dataset, for tables. Where only they tell their spec, the first one is read to see it, and the
+    first table goes on from there: functions with effects run once for each element of a table.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self._begun: tuple[Any, Any] | None = None
+        self.spec = self._spec()
+
+    def _spec(self) -> Any:
+        if not self._dataset._plan.spec_known:
+            it = iter(self._dataset)
+            for first in it:
+                self._begun = it, first
+                return spec_of_element(first)
+        return self._dataset.element_spec
+
+    def read(self, count: int | None, op: str) -> list[Any]:
+        """All elements, or the first `count`."""
+        if count is None:
+            finite(self._dataset._plan, op)
+        begun, self._begun = self._begun, None
+        it, rest = (iter(self._dataset), iter(())) if begun is None else (begun[0], iter((begun[1],)))
+        with it:
+            return list(islice(chain(rest, it), count))
+
+
 class DatasetInitializer:
     """What a `StaticHashTable` is filled from: a dataset of pairs of a key and a value, both scalars.
 
@@ -42,7 +70,8 @@ class DatasetInitializer:
 
     def __init__(self, dataset: Any) -> None:
         plan_of(dataset, "dataset", "DatasetInitializer")
-        spec = dataset.element_spec
+        self._elements = Elements(dataset)
+        spec = self._elements.spec
         if not isinstance(spec, tuple) or len(spec) != 2 or not all(_is_scalar(s) for s in spec):
             raise InvalidTypeError(
                 f"a lookup table is made from pairs of a key and a value, both scalars, but the elements are {spec!r}"
@@ -53,9 +82,7 @@ class DatasetInitializer:
 
     def pairs(self, count: int | None = None) -> tuple[Array, Array]:
         """The keys and the values; of the first `count` elements only, where that is given."""
-        if count is None:
-            finite(self.dataset._plan, "table_from_dataset")
-        found = list(islice(iter(self.dataset), count))
+        found = self._elements.read(count, "table_from_dataset")
         return _column([k for k, _ in found], self.key_dtype), _column([v for _, v in found], self.value_dtype)
 
 
@@ -243,13 +270,11 @@ def index_table_from_dataset(
     See `table_from_dataset` for the arguments.
     """
     plan_of(dataset, "dataset", "index_table_from_dataset")
-    spec = dataset.element_spec
-    if not _is_scalar(spec):
-        raise InvalidArgumentError(f"index_table_from_dataset: the elements must be scalars, got {spec!r}")
     buckets, count = _sizes(num_oov_buckets, vocab_size, key_dtype)
-    if count is None:
-        finite(dataset._plan, "index_table_from_dataset")
-    keys = _column(list(islice(iter(dataset), count)), spec.dtype)
+    elements = Elements(dataset)
+    if not _is_scalar(elements.spec):
+        raise InvalidArgumentError(f"index_table_from_dataset: the elements must be scalars, got {elements.spec!r}")
+    keys = _column(elements.read(count, "index_table_from_dataset"), elements.spec.dtype)
     return _table(keys, np.arange(len(keys), dtype=np.int64), default_value, buckets, count, hasher_spec)
 
 
