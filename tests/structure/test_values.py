@@ -107,6 +107,23 @@ class Stubborn(Array):
         return (1, 0)
 
 
+class Text(Array):
+    """A tensor of strings as TensorFlow has it: asking it for DLPack ends the process."""
+
+    class dtype:
+        name = "string"
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        raise SystemExit("the process has ended")
+
+    __dlpack_device__ = __dlpack__
+
+
+def test_strings_of_other_libraries() -> None:
+    assert leaf_of(Text(np.array([b"a", b"bc"], object))).tolist() == [b"a", b"bc"]
+    assert list(fl.Dataset.range(1).map(lambda x: Text(np.array(b"a", object)))) == [b"a"]
+
+
 @pytest.mark.parametrize("kind", [Array, Device, Stubborn])
 def test_arrays_of_other_libraries(kind: type[Array]) -> None:
     source = np.arange(6, dtype=np.float32).reshape(3, 2)

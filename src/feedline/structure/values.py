@@ -249,6 +249,10 @@ def _table(value: Any) -> Any:
     raise InvalidTypeError(f"a {kind}, whose columns have names and types of their own, is no array; {remedy}")
 
 
+NOT_CARRIED = ("string", "variant", "resource")
+"""Dtypes of TensorFlow's whose tensors end the process when they are asked for DLPack."""
+
+
 def _foreign(value: Any) -> Any:
     """An array of another library: through DLPack without a copy where it offers that, else through `__array__`."""
     if hasattr(value, "__dataframe__"):
@@ -262,7 +266,7 @@ def _foreign(value: Any) -> Any:
     if str(getattr(value, "dtype", "")) == "torch.bfloat16":  # NumPy knows neither it nor a way to it: go by the bits
         bits = value.contiguous().view(sys.modules["torch"].int16)
         return _zero_d(np.from_dlpack(bits).view(types.as_dtype("bfloat16").dtype))
-    if hasattr(value, "__dlpack__"):
+    if hasattr(value, "__dlpack__") and getattr(getattr(value, "dtype", None), "name", "") not in NOT_CARRIED:
         try:
             return _zero_d(np.from_dlpack(value))
         except (BufferError, RuntimeError, TypeError, ValueError, AttributeError):
