@@ -355,7 +355,8 @@ def cache(self: Dataset[T], filename: Filename = "", name: str | None = None) ->
     (True, [0, 1, 2])
 
     Steps before the cache run once; steps after it run in every pass, so random ones belong there. A pass that is left
-    early keeps nothing; in memory it is complete with the last element where their number is known, else with the end. Elements that fail are not kept. What comes out is read-only, since all passes share it.
+    early keeps nothing; in memory it is complete with the last element where their number is known, otherwise at the
+    end. Elements that fail are not kept. What comes out is read-only, since all passes share it.
 
     With a `filename` the elements are kept in the file `<filename>.elements`, for this program and others.
 
