@@ -13,11 +13,13 @@ from feedline.ops.predicate import answer
 from feedline.plan.calls import Called
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
+from feedline.plan.keeping import frozen_leaf
 from feedline.plan.laps import laps
 from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, node
 from feedline.plan.pace import late
 from feedline.random.element import Epochs
 from feedline.structure.block import Block
+from feedline.structure.nest import map_structure
 
 
 class Link(NamedTuple):
@@ -117,7 +119,10 @@ class Chain(RowWise):
         for link in self.links:
             began = 0.0 if spent is None else perf_counter()
             try:
-                result = link.function.on_row(row, index)
+                if link.op == "map":
+                    result = link.function.on_row(row, index)
+                else:
+                    result = link.function.on_row(map_structure(frozen_leaf, row), index, frozen=True)
                 if spent is not None:
                     spent[link.position] = spent.get(link.position, 0.0) + perf_counter() - began
                 if link.op == "map":

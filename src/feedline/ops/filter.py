@@ -65,7 +65,7 @@ class Filter(RowWise):
         return (_chosen(block, answers), block.n) if answers is not None else self._row_by_row(block, until)
 
     def _row_by_row(self, block: Block, until: float) -> tuple[Block, int]:
-        results, error = self.predicate.on_rows(block, until)
+        results, error = self.predicate.on_rows(block.frozen(), until)
         answers = np.zeros(block.n, bool)
         for i, result in enumerate(results):
             try:
@@ -98,7 +98,8 @@ def filter_(
     >>> list(fl.Dataset.range(6).filter(lambda x: x % 3 == 0))
     [np.int64(0), np.int64(3)]
 
-    The predicate must return a bool scalar. An element that is a plain tuple becomes several arguments.
+    The predicate must return a bool scalar. An element that is a plain tuple becomes several arguments. It stays as it
+    is, whatever the predicate writes into it.
 
     >>> list(fl.Dataset.from_tensor_slices(([1, 2], ["a", "b"])).filter(lambda number, letter: letter == b"b"))
     [(np.int32(2), b'b')]

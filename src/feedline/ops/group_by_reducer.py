@@ -15,8 +15,10 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
+from feedline.plan.keeping import frozen_leaf
 from feedline.plan.node import Node, Pull, RowFailed, node
 from feedline.structure.block import Block
+from feedline.structure.nest import map_structure
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
@@ -197,7 +199,7 @@ class GroupByReducer(Node):
     def _fold(self, s: Folded, element: Any) -> None:
         function = self.key_func
         try:
-            key = int64_of(function.on_row(element), "key_func", exact=True)
+            key = int64_of(function.on_row(map_structure(frozen_leaf, element), frozen=True), "key_func", exact=True)
             if key not in s.states:
                 function = self.init_func
                 s.start(key, function.on_row(np.int64(key)))

@@ -228,7 +228,7 @@ class GroupByWindow(Node):
         columns = self.key_func.on_columns(rows)
         if isinstance(columns, np.ndarray) and columns.shape == (rows.n,) and columns.dtype == np.int64:
             return columns.tolist(), None
-        results, error = self.key_func.on_rows(rows.slice(0, self._missing(s)))
+        results, error = self.key_func.on_rows(rows.slice(0, self._missing(s)).frozen())
         if error is not None and not isinstance(error, Exception):
             raise error
         keys: list[int] = []

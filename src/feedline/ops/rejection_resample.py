@@ -61,7 +61,7 @@ class Labelled(RowWise):
         if block.n == 0:
             return block, 0
         try:
-            classes, n = Map(self.input, self.function).apply_some(block, until)
+            classes, n = Map(self.input, self.function).apply_some(block.frozen(), until)
             return _side_by_side(classes, block.slice(0, n)), n
         except RowFailed as e:
             done = None if e.done is None else _side_by_side(e.done, block.slice(0, e.done.n))

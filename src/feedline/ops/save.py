@@ -188,7 +188,7 @@ def shard_numbers(
     numbers = function.on_columns(block)
     if isinstance(numbers, np.ndarray) and numbers.dtype == np.int64 and numbers.shape == (block.n,):
         return numbers, None
-    results, raised = function.on_rows(block)
+    results, raised = function.on_rows(block.frozen())
     if raised is not None and not isinstance(raised, Exception):
         raise raised
     error = raised

@@ -80,11 +80,11 @@ class TakeWhile(Node):
         if answers is not None:
             return (block.n, None, False) if answers.all() else (int(np.argmin(answers)), None, True)
         until = soon()
-        for i, row in enumerate(block.rows()):
+        for i, row in enumerate(block.frozen().rows()):
             if i and late(until):
                 return i, None, False
             try:
-                if not answer(self.predicate.on_row(row)):
+                if not answer(self.predicate.on_row(row, frozen=True)):
                     return i, None, True
             except BaseException as e:
                 return i, e, False

@@ -159,10 +159,14 @@ class Function:
         if self._signature is None:
             self._signature = like.tree, [column.dtype for column in like.columns]
 
-    def on_row(self, row: Any, index: int | None = None) -> Any:
-        """The function's result for one element, which is row `index` of the block at hand."""
+    def on_row(self, row: Any, index: int | None = None, frozen: bool = False) -> Any:
+        """The function's result for one element, which is row `index` of the block at hand. With `frozen` the element
+        goes on as it is, and its arrays are read-only.
+        """
         with function_scope(None if index is None else range(index)) as scope:
-            call = self.call if index is None else self._on_own(flatten(row)[0], scope)
+            call = self.call
+            if index is not None or frozen:
+                call = self._on_own(None if frozen else flatten(row)[0], scope)
             held = pause()
             try:
                 return call(*row) if type(row) is tuple else call(row)
@@ -173,12 +177,12 @@ class Function:
             finally:
                 resume(held)
 
-    def _on_own(self, columns: Sequence[Any], scope: FunctionScope) -> Call:
+    def _on_own(self, columns: Sequence[Any] | None, scope: FunctionScope) -> Call:
         """The function to be called with rows of these columns. It gets copies of those that others hold, once it has
-        been seen to write into what it is given.
+        been seen to write into what it is given. None stands for columns that others hold.
         """
         call = self.call
-        if not any(map(is_shared, columns)):
+        if columns is not None and not any(map(is_shared, columns)):
             return call
 
         def on_own(*row: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from feedline.structure.block import Array, Objects
+from feedline.structure.block import Array, Objects, read_only
 from feedline.structure.nest import flatten, is_structure
 
 # Results that cannot change any more once they are returned.
@@ -44,6 +44,11 @@ def is_shared(column: Any) -> bool:
     if isinstance(column, Objects):
         return any(isinstance(item, np.ndarray) and not item.flags.writeable for item in column.items)
     return isinstance(column, np.ndarray) and column.ndim > 0 and not column.flags.writeable
+
+
+def frozen_leaf(leaf: Any) -> Any:
+    """The leaf, for a function that is only to look at it."""
+    return read_only(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
 def own_leaf(leaf: Any) -> Any:
