@@ -78,6 +78,20 @@ def test_a_map_to_itself_depends_on_the_elements_structure() -> None:
     assert is_identity(lambda d: d, {"a": SCALAR})
 
 
+@pytest.mark.parametrize("form", [lambda x: x, lambda x: {"a": x}])
+def test_a_map_of_ragged_rows_to_themselves_makes_arrays_of_them(form: Any) -> None:
+    """As in TensorFlow: without it a batch of them is ragged."""
+    even = fl.Dataset.from_tensor_slices(form(fl.ragged.constant([[1, 2], [3, 4]]))).map(lambda x: x).batch(2)
+    check(even, [form(np.array([[1, 2], [3, 4]], np.int32))])
+    uneven = fl.Dataset.from_tensor_slices(form(fl.ragged.constant([[1, 2], [3], [4, 5, 6]]))).map(lambda x: x)
+    assert uneven.element_spec == form(fl.TensorSpec([None], fl.int32))
+    assert uneven.batch(2).element_spec == form(fl.TensorSpec([None, None], fl.int32))
+    with pytest.raises(fl.errors.InvalidArgumentError, match="shape"):
+        next(iter(uneven.batch(2)))
+    deep = fl.Dataset.from_tensor_slices(fl.ragged.constant([[[1, 2], [3]], [[4]]])).map(lambda x: x).batch(2)
+    assert next(iter(deep)).to_list() == [[[1, 2], [3]], [[4]]]
+
+
 def test_a_function_with_effects_is_no_identity() -> None:
     seen = []
 

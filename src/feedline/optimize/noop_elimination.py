@@ -12,6 +12,8 @@ from feedline.ops.repeat import Repeat
 from feedline.ops.skip import Skip
 from feedline.ops.take import Take
 from feedline.plan.node import Node
+from feedline.structure.nest import flatten
+from feedline.structure.spec import RaggedTensorSpec
 
 _LOADS = {
     "LOAD_FAST",
@@ -64,6 +66,9 @@ def _returns_arguments(function: Any) -> bool:
 def is_identity(function: Any, spec: Any) -> bool:
     """True when the code of `function` does nothing but return an element of this spec."""
     if not isinstance(function, types.FunctionType) or function.__defaults__:
+        return False
+    # A function is given the rows of a ragged tensor as arrays, and what it returns is one.
+    if any(isinstance(leaf, RaggedTensorSpec) and not leaf.ragged_rank for leaf in flatten(spec)[0]):
         return False
     returned = _returned_arguments(function.__code__)
     # A plain tuple comes as several arguments, any other element as one.
