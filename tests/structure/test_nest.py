@@ -148,3 +148,22 @@ def test_namedtuples_are_no_tuples_where_types_count() -> None:
             fl.experimental.from_list([one, two])
     with pytest.raises(TypeError, match="padded_shapes need the structure"):
         fl.Dataset.from_tensors(A([1], [2])).padded_batch(1, padded_shapes=([2], [2]))
+
+
+@dataclasses.dataclass
+class Made:
+    """As `Masked`, with a method of instances, which TensorFlow takes too."""
+
+    mask: bool
+    value: Any
+
+    def __tf_flatten__(self) -> Any:
+        return (self.mask,), (self.value,)
+
+    def __tf_unflatten__(self, fixed: Any, parts: Any) -> Made:
+        return Made(*fixed, *parts)
+
+
+def test_an_object_made_by_a_method_of_instances() -> None:
+    (made,) = fl.Dataset.from_tensors(Made(True, [1, 2])).map(lambda x: x)
+    assert made.mask is True and made.value.tolist() == [1, 2]

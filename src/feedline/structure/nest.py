@@ -274,7 +274,8 @@ def _builder(tree: Tree) -> Callable[[Sequence[Any]], Any]:
 
 def _maker(kind: Any, keys: tuple[Any, ...], fixed: Any) -> Callable[[Sequence[Any]], Any]:
     if takes_itself_apart(kind):
-        return lambda parts: kind.__tf_unflatten__(fixed, tuple(parts))
+        unflatten = object.__new__(kind).__tf_unflatten__  # on an instance, as TensorFlow does
+        return lambda parts: unflatten(fixed, tuple(parts))
     if kind is tuple:
         return tuple
     if kind is dict:
