@@ -62,3 +62,17 @@ def test_elements_that_fail_do_not_count() -> None:
 def test_argument() -> None:
     with pytest.raises(TypeError, match="assert_cardinality: expected_cardinality must be an integer"):
         assert_cardinality(1.5)  # type: ignore[arg-type]
+
+
+def test_a_cache_is_complete_with_the_number_that_was_said() -> None:
+    """Is an error in the pass that has it, as in TensorFlow."""
+
+    def cached() -> Any:
+        return fl.Dataset.range(6).apply(fl.experimental.assert_cardinality(4)).cache()
+
+    ds = cached()
+    it = iter(ds)
+    assert [int(next(it)) for _ in range(4)] == [0, 1, 2, 3]
+    with pytest.raises(FailedPreconditionError, match="said to be of 4 elements"):
+        next(it)
+    assert [int(x) for x in ds] == [0, 1, 2, 3]

@@ -178,3 +178,11 @@ def test_what_a_cache_is_said_to_hold() -> None:
             at(some.apply(said(3)), i)
     with pytest.raises(FailedPreconditionError, match="no end"):
         at(fl.Dataset.range(3).repeat().cache(), 0)
+
+
+def test_a_cache_without_an_end() -> None:
+    ds = fl.Dataset.range(20).filter(lambda x: x % 2 == 0).repeat().cache()
+    assert [int(ds.at(i)) for i in (11, 0, 9, 10, 11, 25)] == [2, 0, 18, 0, 2, 10]
+    assert ds.cardinality() == fl.INFINITE_CARDINALITY
+    with pytest.raises(IndexError):
+        ds.at(-1)

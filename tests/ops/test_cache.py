@@ -85,6 +85,22 @@ def test_keeps_nothing_of_a_pass_that_was_left_early(size: int | None) -> None:
     assert calls == []
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, None])
+def test_the_last_of_a_known_number_completes_it(size: int | None) -> None:
+    with blocks(size):
+        for last in (lambda ds: ds.take(6), lambda ds: ds.batch(6).take(1).unbatch()):
+            ds = fl.Dataset.range(6).shuffle(6, seed=1).cache()
+            assert len({tuple(int(x) for x in ds.take(5)) for _ in range(5)}) > 1
+            orders = [[int(x) for x in last(ds)] for _ in range(5)]
+            assert sorted(orders[0]) == list(range(6)) and orders == orders[:1] * 5
+        ds = fl.Dataset.range(6).shuffle(6, seed=1).cache()
+        it = iter(ds)
+        first = [int(next(it)) for _ in range(6)]
+        assert [int(x) for x in ds] == first and list(it) == []
+        unknown = fl.Dataset.range(6).shuffle(6, seed=1).filter(lambda x: x >= 0).cache()
+        assert len({tuple(int(x) for x in unknown.take(6)) for _ in range(5)}) > 1  # only the end tells
+
+
 def test_freezes_the_order_before_it() -> None:
     ds = fl.Dataset.range(6).shuffle(6, seed=1).cache()
     first = [int(x) for x in ds]
@@ -436,35 +452,6 @@ def _fails(x: Any) -> Any:
     if int(x) == 3:
         raise ValueError("the fourth")
     return x
-
-
-def test_file_restored_when_it_is_gone(tmp_path: Path) -> None:
-    ds = fl.Dataset.range(6).cache(tmp_path / "c")
-    list(ds)
-    it = iter(ds)
-    next(it)
-    state = it.save()
-    it.close()
-    (tmp_path / "c.elements").unlink()
-    with iter(ds) as other, pytest.raises(fl.errors.NotFoundError, match="cache: what the iterator's state was"):
-        other.restore(state)
-
-
-def test_file_elements_are_read_only_and_safe(tmp_path: Path) -> None:
-    ds = fl.Dataset.range(4).batch(2).cache(tmp_path / "c")
-    for _ in range(2):
-        for row in ds:
-            with pytest.raises(ValueError, match="read-only"):
-                row[0] = 7
-
-
-def test_file_damaged(tmp_path: Path) -> None:
-    ds = fl.Dataset.range(4).cache(tmp_path / "c")
-    list(ds)
-    data = (tmp_path / "c.elements").read_bytes()
-    (tmp_path / "c.elements").write_bytes(data[:-1])
-    with pytest.raises(fl.errors.DataLossError, match=r"c\.elements: its end cannot be read"):
-        list(ds)
 
 
 def test_file_random_access(tmp_path: Path) -> None:
