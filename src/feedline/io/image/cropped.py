@@ -17,11 +17,14 @@ _NO_FRAMES = (0xC4, 0xC8, 0xCC)
 
 
 class Frame(NamedTuple):
-    """What the header of a picture says: its size, and how often each component is kept across and down."""
+    """What the header of a picture says: its size, how often each component is kept across and down, and the names of
+    the components.
+    """
 
     height: int
     width: int
     factors: list[tuple[int, int]]
+    names: bytes
 
 
 class Layout(NamedTuple):
@@ -38,20 +41,42 @@ def layout(data: bytes, ratio: int) -> Layout | None:
     factors = [] if found is None else found.factors
     if len(factors) != 3 or factors[1] != factors[2] or not all(h and v for h, v in factors):
         return None
-    (h, v), size = factors[1], 8 // ratio
-    most = max(f[0] for f in factors), max(f[1] for f in factors)
+    assert found is not None
+    most, size = _most(factors), 8 // ratio
     if factors[0] != most:
         return None
-    whole = size
-    while whole < 8 and not most[0] * size % (h * whole * 2) and not most[1] * size % (v * whole * 2):
-        whole *= 2
-    return Layout(most[0] * size // (h * whole), most[1] * size // (v * whole), most[0] * size)
+    return Layout(*repeats(found, ratio)[1], most[0] * size)
+
+
+def repeats(found: Frame, ratio: int) -> list[tuple[int, int]]:
+    """For how many columns and rows each component of a picture that is shrunk by `ratio` stands."""
+    most, size = _most(found.factors), 8 // ratio
+    made = []
+    for h, v in found.factors:
+        whole = size
+        while whole < 8 and not most[0] * size % (h * whole * 2) and not most[1] * size % (v * whole * 2):
+            whole *= 2
+        made.append((most[0] * size // (h * whole), most[1] * size // (v * whole)))
+    return made
+
+
+def _most(factors: list[tuple[int, int]]) -> tuple[int, int]:
+    return max(h for h, _ in factors), max(v for _, v in factors)
 
 
 def unconverted(data: bytes) -> bytes:
     """The same file, whose brightness and two colour differences are taken for red, green and blue."""
     kept = [part for marker, part in _segments(data) if marker not in (0xE0, 0xEE)]
     return b"\xff\xd8" + _PLAIN + b"".join(kept)
+
+
+def conversion(data: bytes) -> int | None:
+    """What a file says of its colours: 0 that they are not converted, 1 or 2 that three of them are; None: nothing."""
+    parts = dict(reversed(_segments(data)))
+    adobe = parts.get(0xEE, b"")
+    if 0xE0 in parts and parts[0xE0][4:8] == b"JFIF":
+        return 1
+    return adobe[15] if adobe[4:9] == b"Adobe" and len(adobe) > 15 else None
 
 
 def at_sides(kept: Layout, window: tuple[int, int, int, int], full: int) -> dict[int, int]:
@@ -82,13 +107,13 @@ def sides(planes: Array, kept: Layout, window: tuple[int, int, int, int]) -> lis
         if kept.down == 2 and rounding:
             nearest = np.clip(own + np.where(rows % 2, 1, -1), 0, len(colours) - 1)
             mixed = (4 * (3 * mixed + colours[nearest, column // 2]) + rounding) >> 4
-        found.append((column - left, _rgb(planes[rows, column, 0].astype(np.int32), mixed - 128)))
+        found.append((column - left, rgb(planes[rows, column, 0].astype(np.int32), mixed - 128)))
     return found
 
 
-def _rgb(light: Array, colours: Array) -> Array:
+def rgb(light: Array, colours: Array) -> Array:
     """Red, green and blue, in the arithmetic of libjpeg."""
-    blue, red = colours[:, 0], colours[:, 1]
+    blue, red = colours[..., 0], colours[..., 1]
     half = 1 << 15
     parts = [91881 * red + half, -22554 * blue - 46802 * red + half, 116130 * blue + half]
     return np.stack([np.clip(light + (part >> 16), 0, 255) for part in parts], -1).astype(np.uint8)
@@ -116,5 +141,6 @@ def frame(data: bytes) -> Frame | None:
         if 0xC0 <= marker <= 0xCF and marker not in _NO_FRAMES and len(part) > 9:
             height, width = (int.from_bytes(part[i : i + 2], "big") for i in (5, 7))
             fields = part[11 : 10 + 3 * part[9] : 3]
-            return Frame(height, width, [(field >> 4, field & 15) for field in fields])
+            names = part[10 : 10 + 3 * part[9] : 3]
+            return Frame(height, width, [(field >> 4, field & 15) for field in fields], names)
     return None

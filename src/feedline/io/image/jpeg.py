@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, ResourceExhaustedError
-from feedline.io.image import cropped
+from feedline.io.image import cropped, layouts
 from feedline.io.image.extra import needed
 
 Array = np.ndarray[Any, Any]
@@ -20,8 +20,8 @@ MOST_PIXELS = 4096
 """No byte of a file stands for more pixels: each block of 64 takes a bit at least."""
 
 _METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
-_UNEVEN = "uneven CMYK"  # a layout that the library for all others does not know
-_CHANNELS = {"Gray": 1, "CMYK": 4, "YCCK": 4, _UNEVEN: 4}
+_ODD = "odd "  # stands before the colours of a layout that the library for all others does not know
+_CHANNELS = {"Gray": 1, "CMYK": 4, "YCCK": 4, _ODD + "CMYK": 4, _ODD + "YCCK": 4}
 _ADOBE = b"\xff\xee\x00\x0eAdobe"
 
 
@@ -41,8 +41,8 @@ def decode(
         raise InvalidArgumentError("a JPEG file of four colours cannot become gray; decode it with 3 channels")
     target = "CMYK" if four else "GRAY" if channels == 1 or (channels == 0 and space == "Gray") else "RGB"
     try:
-        if space == _UNEVEN:
-            pixels = _of_uneven(data, height, width, ratio)
+        if space.startswith(_ODD):
+            pixels = layouts.decode(data, target, ratio, fancy, dct != "INTEGER_ACCURATE")
         else:
             pixels = _pixels(data, target, recover, _options(height, width, ratio, fancy, dct))
     except MemoryError:
@@ -96,26 +96,11 @@ def _header(data: bytes) -> tuple[int, int, str]:
     try:
         height, width, space, _ = needed("simplejpeg").decode_jpeg_header(data)
     except (ValueError, KeyError) as e:  # a KeyError for a layout that the library has no name for
-        found = cropped.frame(data)
-        if found is None or len(found.factors) != 4 or 0 in (found.height, found.width):
+        found, kept = cropped.frame(data), layouts.space(data)
+        if found is None or kept is None:
             raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
-        return found.height, found.width, _UNEVEN
+        return found.height, found.width, _ODD + kept
     return height, width, space
-
-
-def _of_uneven(data: bytes, height: int, width: int, ratio: int) -> Array:
-    """Cyan, magenta, yellow and black of a file that keeps some of them for fewer pixels than others."""
-    library = needed("PIL.Image", "pillow")
-    try:
-        image = library.open(BytesIO(data), formats=["JPEG"])
-        if ratio > 1:
-            image.draft(image.mode, (max(1, width // ratio), max(1, height // ratio)))
-        pixels = 255 - np.asarray(image, np.uint8)  # the library takes them for inverted
-    except (OSError, SyntaxError, ValueError, IndexError, struct.error, library.DecompressionBombError) as e:
-        raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
-    if pixels.shape != (-(-height // ratio), -(-width // ratio), 4):
-        raise InvalidArgumentError(f"a JPEG file of four colours cannot be decoded at 1/{ratio} of its size")
-    return pixels
 
 
 def _pixels(data: bytes, space: str, recover: bool, options: dict[str, Any]) -> Array:
