@@ -17,7 +17,9 @@ os.environ.setdefault("KERAS_BACKEND", "jax")  # before anything imports Keras, 
 
 import feedline as fl
 
-PATIENCE_S = 2.0
+PATIENCE_S = 30.0
+"""Worker processes that are still starting when an iterator ends finish that first, which takes long on a busy machine.
+"""
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -30,6 +30,9 @@ class Child:
         self.left -= n
         return Block([np.repeat(self.row[None], n, axis=0)], n, LEAF) if n else None
 
+    def moment(self) -> None:
+        """Nobody saves it."""
+
     def close(self) -> None:
         self.closed = True
 

@@ -20,21 +20,18 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections import Counter
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from feedline.engine.encoding import Decoder, count, counters, counts, encode, generators, outline
+from feedline.engine.encoding import Decoder, count, counters, counts, encode, encode_step, generators, outline
 from feedline.engine.forms import damaged, told_as_damage, well_formed
 from feedline.engine.run import Cursor, Run
+from feedline.engine.sites import name_of, rebuilt, sites, with_room
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidTypeError
-from feedline.plan.face import holding
 from feedline.plan.fingerprint import marks
 from feedline.plan.node import Node
-from feedline.plan.rewrite import with_inputs
 from feedline.structure.block import Block
 
-__all__ = ["VERSION", "counters", "dumps", "generators", "loaded", "loads", "outline", "saved"]
+__all__ = ["VERSION", "counters", "dumps", "generators", "loaded", "loads", "outline", "saved", "with_room"]
 
 VERSION = 3
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -64,11 +61,9 @@ def _saved(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) -> 
     steps: list[dict[str, Any]] = []
     for site in sites(run.nodes):
         arguments, functions = marks(run.nodes[site.slot])
-        step = {"op": _name(run.nodes[site.slot]), "state": encode(states[site.slot])}
+        step = encode_step(run.nodes, states, site)
         step["arguments"] = {name: list(mark) for name, mark in arguments.items()}
         step["functions"] = {name: [*mark, _results(run.nodes[site.slot], name)] for name, mark in functions.items()}
-        above = [(run.nodes[i], states[i]) for i in site.above]
-        step["waiting"] = [[n.op, encode(s)] for n, s in above if s is not None and s != n.State()]
         steps.append(step)
     made = {
         "version": VERSION,
@@ -87,10 +82,6 @@ def _results(node: Node, name: str) -> Any:
     return encode(getattr(getattr(node, name), "results", None))
 
 
-def _name(node: Node) -> str:
-    return node.written or node.op
-
-
 def _text(plain: Any) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
@@ -99,43 +90,6 @@ def checksum(plain: dict[str, Any]) -> str:
     """Tells whether anything in a state was changed."""
     whole = {k: v for k, v in plain.items() if k != "checksum"}
     return hashlib.blake2b(_text(whole).encode(), digest_size=8).hexdigest()
-
-
-# The steps of a plan.
-
-
-class Site(NamedTuple):
-    """A step: where its state is in the list of a run, and where those of the transparent nodes directly above are."""
-
-    slot: int
-    above: tuple[int, ...]
-
-
-def sites(nodes: list[Node]) -> list[Site]:
-    """The steps of a plan, given its nodes, inputs first."""
-    found: list[Site] = []
-    for slot, node in enumerate(nodes):
-        if node.transparent:
-            last = found[-1]
-            found[-1] = last._replace(above=(*last.above, slot))
-        else:
-            found.append(Site(slot, ()))
-    return found
-
-
-def rebuilt(plan: Node, change: Callable[[Node, int], Node]) -> Node:
-    """The plan with each step replaced by what `change` makes of it and its number."""
-    number = -1
-
-    def visit(node: Node) -> Node:
-        nonlocal number
-        made = with_inputs(node, tuple([visit(n) for n in node.inputs]))
-        if node.transparent:
-            return made
-        number += 1
-        return change(made, number)
-
-    return visit(plan)
 
 
 # Loading.
@@ -195,21 +149,7 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: Decode
 def _filled(plain: dict[str, Any], run: Run, decoder: Decoder) -> Block | None:
     """Puts the states into a run; gives the elements that have been made but not handed out."""
     decoder.enter(run)
-    for site, step in zip(sites(run.nodes), plain["steps"], strict=True):
-        state = run.states[site.slot] = decoder.state(step["state"], run.nodes[site.slot], run)
-        waiting = list(step["waiting"])
-        for slot in site.above:
-            node = run.nodes[slot]
-            held = next((w for w in waiting if w[0] == node.op), None)
-            fresh = None if state is None else node.State()
-            run.states[slot] = fresh if held is None else decoder.state(held[1], node, run)
-            if held is not None:
-                waiting.remove(held)
-        for name, (_, _, results) in step["functions"].items():
-            like = decoder.value(results, run.nodes[site.slot], run)
-            function: Any = getattr(run.nodes[site.slot], name, None)
-            if like is not None and hasattr(function, "results"):
-                function.results = like
+    decoder.fill(run, plain["steps"])
     rest: Block | None = decoder.value(plain["rest"], run.plan, run)
     if rest is not None and not isinstance(rest, Block):
         raise damaged("rest is no block of elements")
@@ -224,28 +164,6 @@ def _pass_over(cursor: Cursor, left: int) -> None:
         for _ in range(n):
             next(cursor.rows)
         left -= n
-
-
-def with_room(run: Run, plains: list[dict[str, Any]]) -> Run:
-    """The run; where rows wait at places at which it has no room for them, one that has."""
-    extra, room = [], holding(run.plan).op
-    for number, site in enumerate(sites(run.nodes)):
-        have = Counter(run.nodes[slot].op for slot in site.above)
-        missing = [Counter(op for op, _ in plain["steps"][number]["waiting"]) - have for plain in plains]
-        extra.append(max(n[room] for n in missing))
-        wrong = {op for n in missing for op in n} - {room}
-        if wrong:
-            raise FailedPreconditionError(
-                f"the state was saved from a dataset that the optimizer had rewritten ({', '.join(sorted(wrong))}), "
-                "and this one is not; restore it with the same options"
-            )
-
-    def widened(node: Node, number: int) -> Node:
-        for _ in range(extra[number]):
-            node = holding(node)
-        return node
-
-    return run.twin(rebuilt(run.plan, widened)) if any(extra) else run
 
 
 def as_saved(run: Run, changes: dict[int, dict[str, int]]) -> Run:
@@ -281,7 +199,7 @@ def nothing_ready(plain: dict[str, Any], changes: dict[int, dict[str, int]]) -> 
         )
 
 
-_ROWS = ("block", "places", "made", "error", "run")
+_ROWS = ("again", "block", "places", "made", "error", "run")
 
 
 def _has_rows(value: Any) -> bool:
@@ -298,7 +216,7 @@ def compared(plain: dict[str, Any], plan: Node, strict: bool) -> dict[int, dict[
     now, by step, where that is allowed.
     """
     nodes = [n for n in plan.walk() if not n.transparent]
-    was, now = [step["op"] for step in plain["steps"]], [_name(n) for n in nodes]
+    was, now = [step["op"] for step in plain["steps"]], [name_of(n) for n in nodes]
     if was != now:
         raise FailedPreconditionError(
             f"the state belongs to another dataset: it was saved from\n  {' → '.join(was)}\nand this is\n  "

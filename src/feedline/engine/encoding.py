@@ -8,6 +8,7 @@ Of rows that say where they come from only that is kept.
 from __future__ import annotations
 
 import base64
+import json
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -17,8 +18,10 @@ import numpy as np
 from feedline import errors
 from feedline.engine import journal
 from feedline.engine.forms import check_block, check_counts, check_fields, check_saved, damaged
+from feedline.engine.input import Again, again
 from feedline.engine.reach import Reach
 from feedline.engine.run import Moment, Run
+from feedline.engine.sites import Site, name_of, sites, with_room
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io import identity, places
 from feedline.io.elements import form
@@ -34,6 +37,10 @@ from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import DatasetSpec, OptionalSpec
 from feedline.structure.types import as_dtype
+
+SMALL = 1 << 12
+"""What a row is made from may take so many bytes whatever the row takes, since datasets do not say how large they are.
+"""
 
 
 def outline(plan: Node) -> list[str]:
@@ -151,8 +158,21 @@ def _is(value: Any, usual: Any) -> bool:
     return value is usual or (type(value) is type(usual) and isinstance(value, (int, str, tuple)) and value == usual)
 
 
+def encode_step(nodes: list[Node], states: list[Any], site: Site) -> dict[str, Any]:
+    """The state of a step, and what waits directly above it."""
+    above = [(nodes[i], states[i]) for i in site.above]
+    waiting = [[n.op, encode(s)] for n, s in above if s is not None and s != n.State()]
+    return {"op": name_of(nodes[site.slot]), "state": encode(states[site.slot]), "waiting": waiting}
+
+
 def _encode_block(block: Block) -> Any:
-    """Where the rows come from, if they say so and the files are as they were; else the rows."""
+    """Where the rows come from, if they say so and the files are as they were; or what the row is made from again, if
+    that takes less; else the rows.
+    """
+    if isinstance(block, Again):
+        steps = [encode_step(block.nodes, block.states, site) for site in sites(block.nodes)]
+        if len(json.dumps(steps)) < max(SMALL, block.nbytes):
+            return {"again": steps}
     if block.origin is not None and block.n:
         plain = places.packed(block.origin.numbers())
         if not block.columns or not places.any_changed(plain):
@@ -263,6 +283,44 @@ class Decoder:
             raise FailedPreconditionError(f"the state holds rows that {name} (step {position}) made, and it is gone")
         return same[0]
 
+    def fill(self, run: Run, steps: list[dict[str, Any]]) -> None:
+        """Puts the states of a plan's steps into a run of it, and what results of functions look like into those."""
+        for site, step in zip(sites(run.nodes), steps, strict=True):
+            state = run.states[site.slot] = self.state(step["state"], run.nodes[site.slot], run)
+            waiting = list(step["waiting"])
+            for slot in site.above:
+                node = run.nodes[slot]
+                held = next((w for w in waiting if w[0] == node.op), None)
+                fresh = None if state is None else node.State()
+                run.states[slot] = fresh if held is None else self.state(held[1], node, run)
+                if held is not None:
+                    waiting.remove(held)
+            for name, (_, _, results) in step.get("functions", {}).items():
+                like = self.value(results, run.nodes[site.slot], run)
+                function: Any = getattr(run.nodes[site.slot], name, None)
+                if like is not None and hasattr(function, "results"):
+                    function.results = like
+
+    def _again(self, steps: Any, node: Node, run: Run) -> Block:
+        """The row of the input of `node` that is made from these states."""
+        plan = node.inputs[0] if len(node.inputs) == 1 else node
+        forms = isinstance(steps, list) and all(isinstance(s, dict) and s.keys() == _AGAIN for s in steps)
+        if not forms or [s["op"] for s in steps] != [name_of(n) for n in plan.walk() if not n.transparent]:
+            raise damaged(f"step {node.position}, {node.op}: an element is made by other steps than those of its input")
+        below = with_room(Run(plan, run.prepare), [{"steps": steps}])
+        self.fill(below, steps)
+        try:
+            row = again(below.root)
+            while row is not None and not row.n:
+                row = again(below.root)
+        except Exception as e:
+            raise FailedPreconditionError(f"{_cannot(node)}: {e}") from e
+        finally:
+            below.close()
+        if row is None:
+            raise FailedPreconditionError(f"{_cannot(node)}: its input ends before it")
+        return row
+
     def state(self, value: Any, node: Node, run: Run) -> Any:
         """The state of `node` that `encode` described."""
         if isinstance(value, dict) and "state" in value:
@@ -311,6 +369,8 @@ class Decoder:
             return self.rows(places.unpacked(got, self.strict, self.reach.check_file), node)
         if kind == "made":
             return self.made(places.unpacked(got[0], self.strict, self.reach.check_file), got[1], node)
+        if kind == "again":
+            return self._again(got, node, run)
         if kind == "file":
             name = base64.b64decode(got[0])
             self.reach.check_name(node, name)
@@ -379,6 +439,13 @@ class Decoder:
         below = tuple(self._tree(child, node, run) for child in children)
         told = self.value(fixed[0], node, run) if fixed else None
         return Tree(kind, tuple(self.value(k, node, run) for k in keys), below, told)
+
+
+_AGAIN = {"op", "state", "waiting"}
+
+
+def _cannot(node: Node) -> str:
+    return f"the element that {node.op} (step {node.position}) was called with cannot be made again"
 
 
 _STRUCTURES = ("builtins", "collections", "__main__")

@@ -21,7 +21,8 @@ from feedline.plan.laps import laps
 from feedline.plan.node import Interrupted, Node
 from feedline.plan.pull import Child, Pull, Shelf
 from feedline.random import seeds
-from feedline.structure.block import Array, Block
+from feedline.structure.block import Array, Block, Objects
+from feedline.structure.datasets import Datasets, Nested
 
 if TYPE_CHECKING:
     from feedline.engine.run import Run
@@ -34,6 +35,9 @@ SELDOM = 8
 
 Inputs: TypeAlias = "Input | tuple[Input, ...] | None"
 """What a node pulls from: one input, several, or none."""
+
+LARGE_ROW = 512
+"""So many bytes of a row are worth being made again from what a checkpoint holds instead."""
 
 MOVING = object()
 """Stands for a state that something in the background may be changing while the states are copied."""
@@ -97,6 +101,10 @@ class Timed:
         """As the input."""
         return self.inputs.shelve(want, shelf)
 
+    def one(self) -> Block | None:
+        """As the input."""
+        return self.inputs.one()
+
     def start(self) -> None:
         """As the input."""
         self.inputs.start()
@@ -106,15 +114,30 @@ class Timed:
         return self.inputs.open(plan, key)
 
 
+class Again(Block):
+    """A row that is large, the nodes that have made it, and the states from which they would make it again."""
+
+    __slots__ = ("nodes", "states")
+
+    def __init__(self, row: Block, nodes: list[Node], states: list[Any]) -> None:
+        super().__init__(row.columns, row.n, row.tree, row.origin, row.members)
+        self.nodes, self.states = nodes, states
+
+
 class Input:
     """A node of a run as its consumer sees it."""
 
-    __slots__ = ("first", "inputs", "node", "run", "slot", "states", "step")
+    __slots__ = ("again", "first", "inputs", "node", "run", "slot", "states", "step")
 
     def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         self.run, self.node, self.first, self.slot, self.inputs = run, node, first, slot, inputs
         self.states = run.states
         self.step = node.step
+        self.again: bool | None = None  # whether a row may be made again from the states before it
+
+    def one(self) -> Block | None:
+        """As a call for one row. A large one that can be made again says from what."""
+        return again(self)
 
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""
@@ -340,6 +363,31 @@ class CappedInput(Input):
     def shelve(self, want: int, shelf: Shelf) -> Array | None:
         """The same for rows that go to a shelf."""
         return super().shelve(min(want, blocks.cap or want), shelf)
+
+
+def again(pull: Input) -> Block | None:
+    """The next row of an input; an `Again` where it is large, and the input gives it again from the same states."""
+    if pull.again is None:
+        pull.again = pull.run.is_light(pull)
+    before = pull.copy() if pull.again else None
+    row = pull(1)
+    if before is None or row is None or not row.n or row.origin is not None:
+        return row
+    datasets = any(isinstance(c, Objects) and isinstance(c.items[0], (Nested, Datasets)) for c in row.columns)
+    if not datasets and row.nbytes < LARGE_ROW:
+        return row
+    nodes = pull.run.nodes[pull.first : pull.slot + 1]
+    if pull.node.takes_shared and _taken(nodes, before) != _taken(nodes, pull.copy()):
+        return row  # nobody could take the same again
+    return Again(row, nodes, before)
+
+
+def _taken(nodes: list[Node], states: list[Any] | None) -> list[Any] | None:
+    """How often nodes have taken what all iterators share, as their states tell."""
+    if states is None:
+        return None
+    pairs = [(n, s) for n, s in zip(nodes, states, strict=True) if n.takes_shared and s is not None]
+    return [([count for _, count in n.taken(s)], getattr(s, "draws", None)) for n, s in pairs]
 
 
 def takes_now(plan: Node) -> bool:

@@ -126,7 +126,7 @@ class FlatMap(Flattened):
         if s.ended:
             return False
         try:
-            key = s.key if s.key is not None else pull(1)
+            key = s.key if s.key is not None else pull.one()
             if key is not None and key.n:
                 s.key = key
                 plan = self.opened(key, s.taken)

@@ -279,7 +279,7 @@ class Interleave(Flattened):
     def _fill(self, s: Cycle, pull: Pull) -> None:
         """Puts the next nested dataset into the slot whose turn it is."""
         try:
-            key = s.key if s.key is not None else pull(1)
+            key = s.key if s.key is not None else pull.one()
             if key is None:
                 s.end()
             elif key.n:

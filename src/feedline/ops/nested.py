@@ -28,6 +28,9 @@ GATHER_BYTES = 1 << 16
 AHEAD_ROWS = 1024
 AHEAD_BYTES = 1 << 20
 SAMPLES = 4
+SMALL_REST = 1 << 9
+MOST_PASSED = 1 << 16
+"""Rows that have been read ahead are saved where they are small, or more would have to be passed over."""
 
 
 @node
@@ -112,19 +115,30 @@ class Nested:
 
     Rows are read ahead only where nobody can tell: where no function of the user's runs in the dataset, and it draws
     from no seed generator that another one draws from too. `seeds` are the generators it draws from. `asked` is what is
-    being read in the background. `stood` is where the dataset stands, or stood before that, if it has been noted.
+    being read in the background. `stood` is where the dataset stands, or stood before that, if it has been noted. Rows
+    that have been read ahead need not be saved where it is known from where they were read, `before`, and how many of
+    those have been given, `passed`: on restore so many are passed over.
     """
 
-    __slots__ = ("_ahead", "asked", "child", "error", "quiet", "rest", "row_bytes", "seeds", "stood")
+    __slots__ = (
+        "_ahead", "asked", "before", "child", "error", "passed", "quiet", "rest", "row_bytes", "seeds", "skip", "stood",
+    )
 
     def __init__(
-        self, child: Child | None, plan: Node | None, error: Exception | None = None, rest: Block | None = None
+        self,
+        child: Child | None,
+        plan: Node | None,
+        error: Exception | None = None,
+        rest: Block | None = None,
+        skip: int = 0,
     ) -> None:
         self.child, self.error, self.rest = child, error, rest
         self.quiet = plan is not None and plan.quiet
         self.seeds = seeds_in(plan) if plan is not None else frozenset()
         self.asked: Pending | None = None
         self.stood: Any = None
+        self.before: Any = None
+        self.passed, self.skip = 0, skip
         self.row_bytes = 0.0 if rest is None else rest.nbytes / max(1, rest.n)
         self._ahead = 1
 
@@ -138,6 +152,7 @@ class Nested:
         if self.rest is not None or self.error is not None or child is None:
             return
         rows = max(want, self._ahead) if ahead else want
+        self.before, self.passed = self._stands(child) if ahead else None, 0
         block = self._read(child, rows) if self.asked is None else self._received(self.asked)
         self.stood = None
         if self.error is None and block is None:
@@ -160,14 +175,29 @@ class Nested:
             self._ask(self.child, want, calls, news)
 
     def _ask(self, child: Child, want: int, calls: int, news: SimpleQueue[None] | None) -> None:
+        if self.skip:
+            self._read(child, 0)
+        if self.error is not None:
+            return
         self.asked = child.ask(want, news, want * self.row_bytes or None)
         if self.asked is not None:
             self.stood = self.asked.stood
             self.asked.begin(calls)
 
+    def _stands(self, child: Child) -> Any:
+        """Where the dataset stands before the rows that come next, as a value, if that can be had."""
+        if self.stood is None and self.asked is None and not self.skip:
+            self.stood = child.moment()
+        return self.stood
+
     def _read(self, child: Child, want: int) -> Block | None:
         try:
-            return child(want)
+            while self.skip:
+                passed = child(self.skip)
+                if passed is None:
+                    return None
+                self.skip -= passed.n
+            return child(want) if want else None
         except Exception as e:
             self.error = e
             return None
@@ -202,6 +232,7 @@ class Nested:
         rows = self.rest
         assert rows is not None
         self.rest = rows.slice(n, rows.n) if n < rows.n else None
+        self.passed += min(n, rows.n)
         return rows.slice(0, n)
 
     @property
@@ -228,29 +259,44 @@ class Nested:
     def moment(self) -> list[Any] | None:
         """What `save` would give now, as a value, and without waiting for anything; None where it cannot be had."""
         if self.child is None:
-            return [None, self.rest, self.error]
+            return [None, self.rest, self.error, 0]
+        if self._reads_again():
+            return [self.before, None, None, self.passed]
         if self.stood is None and self.asked is None:
             self.stood = self.child.moment()
-        return None if self.stood is None else [self.stood, self.rest, self.error]
+        return None if self.stood is None else [self.stood, self.rest, self.error, self.skip]
+
+    def _reads_again(self) -> bool:
+        """True when what is at hand is read again on restore, which takes less to save."""
+        if self.before is None or self.rest is None or self.error is not None or self.passed > MOST_PASSED:
+            return False
+        return self.rest.origin is None and self.rest.nbytes > SMALL_REST
 
     def save(self) -> list[Any]:
         """As plain values. Whether rows may be read ahead is found out again."""
         if self.asked is not None:
+            if self.rest is None:
+                self.before, self.passed = self.stood, 0
             block = self._received(self.asked)
             self.stood = None
             if block is not None and block.n:
                 self.rest = block if self.rest is None else concat([self.rest, block])
             elif block is None and self.error is None:
                 self.close()
-        return [self.child, self.rest, self.error]
+        if self._reads_again():
+            return [self.before, None, None, self.passed]
+        return [self.child, self.rest, self.error, self.skip]
 
     @classmethod
     def load(cls, saved: list[Any]) -> Nested:
         """What `save` described."""
-        child, rest, error = saved
+        child, rest, error, *more = saved
+        skip = more[0] if more else 0
         if not isinstance(rest, (Block, NoneType)) or not isinstance(error, (Exception, NoneType)):
             raise TypeError(f"rows of a nested dataset are {rest!r}, and its error is {error!r}")
-        return cls(child, None if child is None else child.plan, error, rest)
+        if not isinstance(skip, int) or not 0 <= skip <= MOST_PASSED:
+            raise ValueError(f"{skip!r} rows of a nested dataset are to be passed over")
+        return cls(child, None if child is None else child.plan, error, rest, skip)
 
 
 class Standing:

@@ -26,6 +26,11 @@ class Pull(Protocol):
     def __call__(self, want: int) -> Block | None:
         """At most `want` more rows (0 rows: nothing yet), or None at the end. Raises what the input raises."""
 
+    def one(self) -> Block | None:
+        """As a call for one row, which is to be the key of a nested plan: a checkpoint need not hold a large one that
+        can be made again.
+        """
+
     def shelve(self, want: int, shelf: Shelf) -> Array | None:
         """As a call, but the rows go straight to a shelf: their numbers there. None where they cannot, and where there
         are none or something is wrong: a call tells that.
