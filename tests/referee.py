@@ -298,6 +298,10 @@ class Replay:
             raise answer
         return answer  # type: ignore[no-any-return]
 
+    def one(self) -> Block | None:
+        """The next answer."""
+        return self(1)
+
     def shelve(self, want: int, shelf: Any) -> None:
         """Rows come by ordinary calls."""
 
