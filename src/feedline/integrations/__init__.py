@@ -13,8 +13,8 @@ from feedline.integrations.tables import to_arrow, to_pandas
 from feedline.integrations.torch import to_torch
 from feedline.naming import own_methods as _own_methods
 
-for _method in (to_arrow, to_jax, to_keras, to_pandas, to_torch):
-    setattr(_Dataset, _method.__name__, _method)
-    _own_methods(_Dataset, [(_method.__name__, _method)])
-
 __all__ = ["to_arrow", "to_jax", "to_keras", "to_pandas", "to_torch"]
+
+for _name in __all__:
+    setattr(_Dataset, _name, globals()[_name])
+    _own_methods(_Dataset, [(_name, globals()[_name])])
