@@ -1,4 +1,4 @@
-# make venv | demo | test | docs | fuzz | chaos | differential | interop | bench | clean. Needs python3, make and, for the fast kernels, a C++17 compiler.
+# make venv | demo | quick | test | docs | fuzz | chaos | differential | interop | bench | clean. Needs python3, make and, for the fast kernels, a C++17 compiler.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 LEAN := $(VENV)/.installed-lean
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels/*.h)
 
-.PHONY: venv demo test docs fuzz chaos differential interop bench clean
+.PHONY: venv demo quick test docs fuzz chaos differential interop bench clean
 .DELETE_ON_ERROR:
 
 # FUZZ_SECONDS=60 make fuzz; FUZZ_FLAGS='--seed 7 --only parse_' for other inputs, or some of the targets.
@@ -36,6 +36,12 @@ $(LEAN): $(SOURCES)
 
 demo: $(if $(wildcard $(INSTALLED)),$(INSTALLED),$(LEAN))
 	@$(BIN)/feedline demo
+
+# What a change needs, in two minutes; BASE=HEAD~3 for what has changed since then.
+BASE ?=
+
+quick: venv
+	@$(BIN)/python -m tests.quick --base "$(BASE)"
 
 test: venv
 	@echo "== ruff check" && $(BIN)/ruff check
