@@ -235,3 +235,75 @@ def test_where_the_rows_of_a_shuffle_are(slices: Any) -> None:
     state = state_of(ds)
     found(state, lambda v: isinstance(v, list) and len(v) == 2 and v[0] == "slices")[0][1] = slices
     refused(ds, sealed(state), "damaged", DataLossError)
+
+
+def put(state: dict[str, Any], op: str, name: str, value: Any) -> dict[str, Any]:
+    """A state in which a field of the state of a step has another value."""
+    (step,) = [step for step in state["steps"] if step["op"] == op]
+    (pair,) = found(step["state"], lambda v: isinstance(v, list) and len(v) == 2 and v[0] == name)[:1]
+    pair[1] = value
+    return sealed(state)
+
+
+FIELDS: list[tuple[str, str, Any]] = [
+    ("group_by_window", "child", 1),
+    ("group_by_window", "at", [0, False, 7]),
+    ("group_by_window", "at", ["0", False, None]),
+    ("group_by_window", "sizes", {"dict": []}),
+    ("shuffle", "slices", []),
+    ("flat_map", "nested", [1, None, None]),
+    ("interleave", "slots", [[1, None, None], None]),
+    ("group_by_reducer", "at", ["x", False]),
+    ("snapshot", "child", 1),
+]
+
+
+@pytest.mark.parametrize(("op", "name", "value"), FIELDS, ids=str)
+def test_fields_that_are_no_states_of_their_step(tmp_path: Path, op: str, name: str, value: Any) -> None:
+    reducer = fl.experimental.Reducer(lambda key: np.int64(0), lambda s, x: s + x, lambda s: s)
+    made = {
+        "group_by_window": lambda ds: ds.group_by_window(lambda x: x % 3, lambda k, w: w.batch(2), 4),
+        "shuffle": lambda ds: ds.shuffle(4, seed=1),
+        "flat_map": lambda ds: ds.flat_map(lambda x: fl.Dataset.range(x)),
+        "interleave": lambda ds: ds.interleave(lambda x: fl.Dataset.range(x + 5), 2),
+        "group_by_reducer": lambda ds: ds.apply(fl.experimental.group_by_reducer(lambda x: x % 5, reducer)),
+        "snapshot": lambda ds: ds.snapshot(str(tmp_path / "snapshot")),
+    }[op]
+    ds = made(fl.Dataset.range(30))
+    refused(ds, put(state_of(ds), op, name, value), "damaged", DataLossError)
+
+
+def test_rows_of_another_kind_are_told_as_damage_when_they_are_met() -> None:
+    """What rows a step holds cannot always be compared with what it will get."""
+    ds = fl.Dataset.range(30).group_by_window(lambda x: x % 3, lambda k, w: w.batch(4), 4)
+    state = state_of(ds)
+    words = state_of(fl.Dataset.range(9).map(lambda x: (str(x), x)).shuffle(2, seed=1))
+    (block, *_) = found(words["steps"][-1], lambda v: isinstance(v, dict) and "block" in v)
+    rows = {"dict": [[1, block]]}
+    with iter(ds) as it:
+        it.load_state_dict(put(state, "group_by_window", "rows", rows))
+        with pytest.raises(DataLossError, match=r"damaged: step \d, group_by_window, cannot go on from it: "):
+            list(it)
+
+
+def test_an_error_of_a_function_after_a_restore_is_what_it_is() -> None:
+    def fails(x: Any) -> Any:
+        return {}[int(x)] if x == 5 else x
+
+    ds = fl.Dataset.range(9).map(fails).batch(2)
+    with iter(ds) as it:
+        it.restore(sealed(state_of(ds)))
+        next(it)
+        with pytest.raises(KeyError, match=r"map at step 2 .*failed on element 5") as caught:
+            next(it)
+        assert not isinstance(caught.value, DataLossError)
+
+
+def test_a_turn_that_was_longer_is_over() -> None:
+    def make(block_length: int) -> Any:
+        return fl.Dataset.range(2).interleave(lambda x: fl.Dataset.range(x * 10, x * 10 + 4), 2, block_length)
+
+    state = state_of(make(4), 3)
+    with iter(make(2)) as it:
+        it.load_state_dict(state, strict=False)
+        assert sorted(map(int, it)) == [3, 10, 11, 12, 13]

@@ -67,7 +67,25 @@ PIPELINES: tuple[Callable[[Path], Any], ...] = (
     lambda folder: fl.Dataset.from_tensor_slices(np.arange(20)).global_shuffle(seed=3).shard(2, 1).enumerate(),
     lambda folder: fl.Dataset.range(20).map(lambda x: x * 2, num_parallel_calls=2).filter(lambda x: x % 3 == 0),
     lambda folder: fl.Dataset.random(seed=1).batch(2).rebatch(3).take(9),
+    lambda folder: fl.Dataset.range(9).concatenate(_reduced()).take_while(lambda x: x < 90),
+    lambda folder: fl.Dataset.range(9).snapshot(str(folder / "snapshot")).cache(folder / "kept").enumerate(),
+    lambda folder: _generated().window(3).interleave(lambda w: w.padded_batch(2), 2).unbatch(),
+    lambda folder: fl.Dataset.range(40).rejection_resample(lambda x: x % 2, [0.5, 0.5], seed=1).skip(1).repeat(2),
+    lambda folder: fl.Dataset.choose_from_datasets([fl.Dataset.range(5), fl.Dataset.range(7)], _choices()),
 )
+
+
+def _reduced() -> Any:
+    reducer = fl.experimental.Reducer(lambda key: np.int64(0), lambda s, x: s + x, lambda s: s)
+    return fl.Dataset.range(30).apply(fl.experimental.group_by_reducer(lambda x: x % 5, reducer))
+
+
+def _generated() -> Any:
+    return fl.Dataset.from_generator(lambda: iter(range(15)), output_signature=fl.TensorSpec((), fl.int64))
+
+
+def _choices() -> Any:
+    return fl.Dataset.range(2).repeat().take(10)
 
 
 def states(folder: Path) -> list[bytes]:

@@ -135,6 +135,7 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: Decode
     if changes:
         nothing_ready(plain, changes)
         run.states[:] = settled(plain, as_saved(run, changes), decoder)[0].states
+        run.restored = True
         cursor = Cursor(run)
     else:
         rest = _filled(plain, run, decoder)

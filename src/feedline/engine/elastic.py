@@ -36,6 +36,7 @@ def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: Ex
     plains.sort(key=lambda plain: shard.division(_arguments(plain, number, shard))[1])
     part, parts = _part(shard, [_arguments(plain, number, shard) for plain in plains])
     run = checkpoint.with_room(run, plains)
+    run.restored = True
     shard_slot = next(slot for slot, node in enumerate(run.nodes) if is_shard(node))
     decoder = Decoder(strict)
     olds: list[Run] = []

@@ -253,6 +253,7 @@ class Decoder:
 
     def enter(self, run: Run) -> None:
         """States of this run are made next."""
+        run.restored = True
         journal.note(run.plan)
         self.makers += run.nodes
         self.reach.plans.append(run.plan)

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import DataLossError, OpError
+from feedline.plan.node import Node
+from feedline.plan.pull import Child
 from feedline.structure.block import Block
 
 MOST_SKIPPED = 1 << 20
@@ -45,6 +47,15 @@ def told_as_damage() -> Iterator[None]:
         raise
     except (*_BROKEN, RecursionError) as e:
         raise damaged(f"{type(e).__name__}: {e}") from e
+
+
+def after_restore(node: Node, error: Exception) -> DataLossError | None:
+    """What a step that goes on from a state has raised: where it is no error of ours, nor of a user's function, values
+    of the state contradict each other, which only shows now.
+    """
+    if isinstance(error, OpError) or not isinstance(error, _BROKEN):
+        return None
+    return damaged(f"step {node.position}, {node.op}, cannot go on from it: {type(error).__name__}: {error}")
 
 
 def is_int(value: Any, low: int = 0, high: int = INT) -> bool:
@@ -144,6 +155,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return is_int(value, -INT * 2, INT * 2)
     if kind is bool:
         return isinstance(value, (bool, np.bool_))
+    if kind is Child:
+        return isinstance(value, Child)
     if not isinstance(kind, type) or not issubclass(kind, (*_PLAIN, Exception)):
         return True  # something live, which is in a state as whatever it says of itself
     return isinstance(value, kind)

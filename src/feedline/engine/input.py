@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from feedline.engine.crew import Closing
-from feedline.engine.forms import damaged
+from feedline.engine.forms import after_restore, damaged
 from feedline.engine.report import HOLDS, Stage
 from feedline.errors import ResourceExhaustedError
 from feedline.kernels.interrupts import check
@@ -147,19 +147,28 @@ class Input:
         try:
             block, states[slot] = self.step(states[slot], self.inputs, want)
         except Exception as e:
-            if states[slot] is None:
-                raise damaged(f"step {self.node.position}, {self.node.op}: it was not started") from e
-            states[slot] = self.node.after_error(states[slot])
-            if isinstance(e, MemoryError):
-                raise self._without_memory(e) from e
+            if (told := self._failed(e)) is not None:
+                raise told from e
             raise
         except Interrupted as e:
             return self._interrupted(e)
         return block
 
+    def _failed(self, e: Exception) -> Exception | None:
+        """The step has raised: what is raised in its place, if anything is."""
+        states, slot = self.states, self.slot
+        if states[slot] is None:
+            return damaged(f"step {self.node.position}, {self.node.op}: it was not started")
+        states[slot] = self.node.after_error(states[slot])
+        if isinstance(e, MemoryError):
+            return self._without_memory(e)
+        return after_restore(self.node, e) if self.run.restored else None
+
     def _interrupted(self, e: Interrupted) -> Block | None:
         """The step was interrupted and can go on: what it has made comes first."""
         self.states[self.slot] = e.state
+        if isinstance(e.error, Exception) and self.run.restored:
+            e.error = after_restore(self.node, e.error) or e.error
         if e.rows is None or not e.rows.n or isinstance(e.error, Closing):
             raise e.error from None
         due.interrupt, self.step = e.error, self._come_up
@@ -331,9 +340,8 @@ class WorkingInput(Input):
         try:
             block, states[slot] = self.step(states[slot], timed, want)
         except Exception as e:
-            states[slot] = self.node.after_error(states[slot])
-            if isinstance(e, MemoryError):
-                raise self._without_memory(e) from e
+            if (told := self._failed(e)) is not None:
+                raise told from e
             raise
         except Interrupted as e:
             return self._interrupted(e)

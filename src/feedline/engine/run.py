@@ -68,6 +68,7 @@ class Run:
         self.path = path
         self.level = path.count("/")
         self.seconds = 0.0
+        self.restored = False
         self.nodes: list[Node] = []
         self.states: list[Any] = []
         self.stages: list[Ahead | Calls] = []
@@ -137,7 +138,9 @@ class Run:
         """A run of a plan that a node of this one has opened."""
         if self.crew is not None and self.crew.closing:
             raise Closing
-        return Run(self.prepare(plan), self.prepare, key, self.crew, f"{self.path}{(within or self.plan).position}/")
+        made = Run(self.prepare(plan), self.prepare, key, self.crew, f"{self.path}{(within or self.plan).position}/")
+        made.restored = self.restored
+        return made
 
     def twin(self, plan: Node | None = None) -> Run:
         """Another run of the same plan, or of one like it, not started."""

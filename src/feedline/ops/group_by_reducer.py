@@ -102,6 +102,8 @@ class Folded:
             self.start(key, block.element(0))
         self.rest = saved["rest"]
         self.read, self.ended = saved["at"]
+        if type(self.read) is not int or type(self.ended) is not bool:
+            raise TypeError(f"group_by_reducer stands at {saved['at']}")
         if self.ended:
             self.end()
         return self

@@ -15,6 +15,7 @@ from feedline.plan.face import dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.inference import infer_unseen
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
+from feedline.plan.pull import Child
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, Objects, concat, pack
 from feedline.structure.nest import flat
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 FEW_KEYS = 64
 AHEAD_ROWS = 256
 AHEAD_BYTES = 1 << 18
+INT = 1 << 63
 
 
 class Groups:
@@ -69,7 +71,7 @@ class Groups:
 
         rows: dict[int, Block]
         sizes: dict[int, int]
-        child: Any
+        child: Child | None
         rest: Block | None
         at: list[Any]
 
@@ -87,6 +89,11 @@ class Groups:
             self.add(key, block)
         self.sizes, self.child, self.rest = saved["sizes"], saved["child"], saved["rest"]
         self.taken, self.ended, self.full = saved["at"]
+        lost = [key for key in self.rows if self.sizes.get(key, 0) < 1 or not -INT <= key < INT]
+        if lost or type(self.taken) is not int or type(self.ended) is not bool:
+            raise ValueError(f"windows of group_by_window: {lost} have no size, at {saved['at']}")
+        if self.full is not None and self.full not in self.rows:
+            raise ValueError(f"the window {self.full} is full, and has no rows")
         return self
 
 

@@ -169,6 +169,12 @@ class Interleave(Flattened):
         held = [(slot.rest.n, slot.row_bytes) for slot in state.slots if slot is not None and slot.rest is not None]
         return sum(n for n, _ in held), int(sum(n * size for n, size in held))
 
+    def loaded(self, state: Cycle) -> Cycle:
+        """A turn may have been longer where the state was saved: then it is over."""
+        if state.given >= self.block_length:
+            state.advance()
+        return state
+
     def begin(self, pull: Pull) -> Cycle:
         """All slots are empty."""
         pull.start()

@@ -296,6 +296,8 @@ class Nested:
             raise TypeError(f"rows of a nested dataset are {rest!r}, and its error is {error!r}")
         if not isinstance(skip, int) or not 0 <= skip <= MOST_PASSED:
             raise ValueError(f"{skip!r} rows of a nested dataset are to be passed over")
+        if not isinstance(child, (Child, NoneType)):
+            raise TypeError(f"a nested dataset is {child!r}")
         return cls(child, None if child is None else child.plan, error, rest, skip)
 
 

@@ -167,6 +167,8 @@ class Buffer:
             numbers = self.pool.add(rows)
             self.ring[np.arange(at, at + held) % len(self.ring)] = numbers[:held]
             self.pending = numbers[held:]
+        if not self.slices and (self.live or len(self.pending)):
+            raise ValueError("a shuffle is in the middle of an epoch, and knows of none")
         return self
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypedDict
 
 from feedline.errors import AlreadyExistsError, NotFoundError, OpError
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.pull import Child
 from feedline.structure.block import Block, concat
 
 
@@ -44,7 +45,7 @@ class Pass:
     class Saved(TypedDict):
         """What `save` gives."""
 
-        child: Any
+        child: Child | None
         rest: Block | None
         errors: list[Exception | None]
         given: int

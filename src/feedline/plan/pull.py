@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -80,6 +80,7 @@ class Pending(Protocol):
         """Closes the child, when it is done."""
 
 
+@runtime_checkable
 class Child(Protocol):
     """A run of a nested plan, kept in the state of the node that opened it."""
 

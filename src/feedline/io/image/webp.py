@@ -24,6 +24,8 @@ def decode(data: bytes, channels: int) -> Array:
         for i in range(getattr(image, "n_frames", 1)):
             image.seek(i)
             frames.append(np.asarray(image.convert("RGBA" if image.mode == "RGBA" else "RGB")))
+    except image_module.UnidentifiedImageError:  # whose text has an address in memory in it
+        raise InvalidArgumentError(f"this is no valid WebP file, of {len(data)} bytes: its header is damaged") from None
     except (OSError, ValueError, image_module.DecompressionBombError) as e:
         raise InvalidArgumentError(f"this is no valid WebP file, of {len(data)} bytes: {e}") from None
     found = frames[0].shape[2]
