@@ -186,6 +186,7 @@ def _finished(over: threading.Event, storm: threading.Thread) -> None:
             continue
 
 
+@pytest.mark.usefixtures("_interruptible")
 def test_ctrl_c_in_a_terminal_reaches_workers_too() -> None:
     """It goes to all processes of the group; those of the pool leave it to the program."""
     program = textwrap.dedent(
