@@ -291,5 +291,5 @@ def test_a_changed_header_never_raises_anything_else() -> None:
 def test_the_error_of_a_jpeg_of_four_colours_is_the_same_each_time() -> None:
     parts = b"".join(bytes([i + 1, 0x22 if i == 0 else 0x11, 0]) for i in range(4))
     data = b"\xff\xd8\xff\xe0\x00\x02\xff\xc0\x00\x14\x08\x00\x10\x00\x10\x04" + parts + b"\xff\xc4\x00"
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"31 bytes: its header is damaged$"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"^this is no valid JPEG file: its header is damaged$"):
         fl.io.decode_jpeg(data)

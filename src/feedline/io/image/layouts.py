@@ -68,6 +68,8 @@ def _planes(data: bytes, found: cropped.Frame, ratio: int, repeated: bool) -> Ar
         scale = image.decoderconfig[0] if image.decoderconfig else 1
         image.decoderconfig = (scale, int(repeated))
         planes = np.array(image, np.uint8)
+    except library.UnidentifiedImageError:  # whose text has an address in memory in it
+        raise InvalidArgumentError("this is no valid JPEG file: its header is damaged") from None
     except (OSError, SyntaxError, ValueError, IndexError, struct.error, library.DecompressionBombError) as e:
         raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
     if planes.shape != (*size, len(found.factors)):
