@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.typing import v1_methods
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -82,3 +83,7 @@ def test_mypy(path: Path, mypy: dict[Path, Found]) -> None:
 
 def test_the_package_says_that_it_is_typed() -> None:
     assert (SOURCE / "feedline" / "py.typed").exists()
+
+
+def test_the_graphs_methods_are_those_of_datasets() -> None:
+    assert v1_methods.FILE.read_text() == v1_methods.text(), "run: python -m tests.typing.v1_methods"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from feedline.compat.v1.data import deferred
 from feedline.compat.v1.data.deferred import Deferred
@@ -21,10 +21,17 @@ from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 
+if TYPE_CHECKING:
+    from feedline.compat.v1.data.iterator import Iterator as _Iterator
+    from feedline.compat.v1.data.methods import Methods as _Methods
+    from feedline.plan.annotations import Integer, R, T
+else:
+    _Methods = _Dataset
+
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Dataset(_Dataset[T_co], Symbolic):
+class Dataset(_Methods[T_co], Symbolic):
     """A dataset with the operators of `fl.Dataset` and TensorFlow 1's iterators.
 
     >>> from feedline.compat import v1
@@ -42,7 +49,7 @@ class Dataset(_Dataset[T_co], Symbolic):
     `reduce` and `save` give tensors.
     """
 
-    def make_one_shot_iterator(self) -> Any:
+    def make_one_shot_iterator(self) -> _Iterator:
         """An iterator that needs no initialisation and goes over the dataset once. Placeholders cannot be used with it.
 
         >>> from feedline.compat import v1
@@ -55,7 +62,7 @@ class Dataset(_Dataset[T_co], Symbolic):
 
         return make_one_shot_iterator(self)
 
-    def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
+    def make_initializable_iterator(self, shared_name: str | None = None) -> _Iterator:
         """An iterator that starts over whenever its `initializer` is run. Those with one `shared_name` are one.
 
         >>> from feedline.compat import v1
@@ -87,41 +94,46 @@ class Dataset(_Dataset[T_co], Symbolic):
         """The classes of an element's components."""
         return get_output_classes(self)
 
-    def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
-        """What `transformation_func` makes of this dataset.
+    if not TYPE_CHECKING:
 
-        >>> from feedline.compat import v1
-        >>> list(v1.data.Dataset.range(3).apply(v1.data.experimental.enumerate_dataset(5)).take(1))
-        [(np.int64(5), np.int64(0))]
-        """
-        with get_default_graph()._building():
-            return v1_dataset(super().apply(transformation_func))
+        def apply(self, transformation_func):
+            """What `transformation_func` makes of this dataset.
+
+            >>> from feedline.compat import v1
+            >>> list(v1.data.Dataset.range(3).apply(v1.data.experimental.enumerate_dataset(5)).take(1))
+            [(np.int64(5), np.int64(0))]
+            """
+            with get_default_graph()._building():
+                return v1_dataset(super().apply(transformation_func))
 
     def map_with_legacy_function(
         self,
-        map_func: Callable[..., Any],
-        num_parallel_calls: int | None = None,
+        map_func: Callable[..., R],
+        num_parallel_calls: Integer | Tensor | None = None,
         deterministic: bool | None = None,
         use_unbounded_threadpool: bool = False,
-    ) -> Dataset[Any]:
+    ) -> Dataset[R]:
         """The same as `map`.
 
         >>> from feedline.compat import v1
         >>> list(v1.data.Dataset.range(2).map_with_legacy_function(lambda x: x + 1))
         [np.int64(1), np.int64(2)]
         """
-        mapped: Dataset[Any] = v1_dataset(self.map(map_func, num_parallel_calls, deterministic))
-        return mapped
+        return self.map(map_func, num_parallel_calls, deterministic)
 
-    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Dataset[Any]:
+    def filter_with_legacy_function(self: Dataset[T], predicate: Callable[..., Any]) -> Dataset[T]:
         """The same as `filter`.
 
         >>> from feedline.compat import v1
         >>> list(v1.data.Dataset.range(3).filter_with_legacy_function(lambda x: x > 1))
         [np.int64(2)]
         """
-        filtered: Dataset[Any] = v1_dataset(self.filter(predicate))
-        return filtered
+        return self.filter(predicate)
+
+    if TYPE_CHECKING:
+
+        @staticmethod
+        def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset[tuple[Any, Any, Any]]: ...
 
     @property
     def element_spec(self) -> Any:
@@ -190,7 +202,7 @@ def _making_datasets(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-Dataset.from_sparse_tensor_slices = staticmethod(in_graph(from_sparse_tensor_slices))  # type: ignore[attr-defined]
+setattr(Dataset, "from_sparse_tensor_slices", staticmethod(in_graph(from_sparse_tensor_slices)))  # noqa: B010
 
 _VALUES = {"cardinality", "get_single_element", "reduce", "save"}
 _MAKE_DATASETS = {"flat_map", "group_by_window", "interleave"}

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from feedline.compat.v1.data.dataset import Dataset, in_graph
 from feedline.data import readers
+
+if TYPE_CHECKING:
+    from feedline.compat.v1.data.methods import FixedLengthRecordDatasetInit, TextLineDatasetInit, TFRecordDatasetInit
+else:
+    FixedLengthRecordDatasetInit = TextLineDatasetInit = TFRecordDatasetInit = Dataset
 
 
 def _constructor(reader: type[Any]) -> Any:
@@ -26,7 +31,7 @@ def in_graph_class(reader: type[Any]) -> type[Dataset[Any]]:
     return type(reader.__name__, (Dataset,), body)
 
 
-class TFRecordDataset(Dataset[bytes]):
+class TFRecordDataset(TFRecordDatasetInit):
     """The records of TFRecord files, as `fl.TFRecordDataset`.
 
     >>> from feedline.compat import v1
@@ -36,10 +41,11 @@ class TFRecordDataset(Dataset[bytes]):
     fl.string
     """
 
-    __init__ = _constructor(readers.TFRecordDataset)
+    if not TYPE_CHECKING:
+        __init__ = _constructor(readers.TFRecordDataset)
 
 
-class TextLineDataset(Dataset[bytes]):
+class TextLineDataset(TextLineDatasetInit):
     """The lines of text files, as `fl.TextLineDataset`.
 
     >>> from feedline.compat import v1
@@ -49,10 +55,11 @@ class TextLineDataset(Dataset[bytes]):
     fl.TensorShape([])
     """
 
-    __init__ = _constructor(readers.TextLineDataset)
+    if not TYPE_CHECKING:
+        __init__ = _constructor(readers.TextLineDataset)
 
 
-class FixedLengthRecordDataset(Dataset[bytes]):
+class FixedLengthRecordDataset(FixedLengthRecordDatasetInit):
     """Records of a fixed number of bytes, as `fl.FixedLengthRecordDataset`.
 
     >>> from feedline.compat import v1
@@ -62,4 +69,5 @@ class FixedLengthRecordDataset(Dataset[bytes]):
     fl.string
     """
 
-    __init__ = _constructor(readers.FixedLengthRecordDataset)
+    if not TYPE_CHECKING:
+        __init__ = _constructor(readers.FixedLengthRecordDataset)
