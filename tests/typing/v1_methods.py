@@ -94,7 +94,10 @@ def widened(annotation: ast.expr) -> ast.expr:
     said = ast.unparse(annotation).replace("Dataset[", "_Dataset[")
     plain = said in ("Any", "object") or "Callable" in said or said.startswith(("Sequence[_Dataset", "_Dataset"))
     plain = plain or said.startswith(("tuple[_Dataset", "dict[K, _Dataset"))
-    return ast.parse(said if plain else f"{said} | Tensor", mode="eval").body
+    if not plain:
+        none = " | None" * said.endswith(" | None")
+        said = f"{said.removesuffix(' | None')} | Tensor{none}"
+    return ast.parse(said, mode="eval").body
 
 
 def imports(made: str) -> list[str]:
