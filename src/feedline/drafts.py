@@ -33,6 +33,23 @@ def opened(path: bytes) -> tuple[io.FileIO, bytes]:
         file.close()  # somebody took it for one that was left
 
 
+def written(path: bytes, data: bytes, durable: bool = True) -> None:
+    """Writes a file: after a crash, of the machine too where it is `durable`, there is the new one or the old one."""
+    file, draft = opened(path)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+        if durable:
+            os.fsync(file.fileno())
+        moved(file, draft, path)
+    except BaseException:
+        removed(file, draft)
+        raise
+    if durable:
+        sync_folder(os.path.dirname(os.path.abspath(path)))
+
+
 def moved(file: io.FileIO, draft: bytes, path: bytes) -> None:
     """Puts a draft that is complete into its place, and closes it: not earlier, or it could be taken for a left one."""
     if fcntl is None:

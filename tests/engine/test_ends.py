@@ -349,6 +349,27 @@ def test_closed_by_its_own_function() -> None:
 # Garbage.
 
 
+ABOVE: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda ds: ds,
+    "prefetch": lambda ds: ds.map(waiting).prefetch(2),
+    "parallel": lambda ds: ds.map(waiting, num_parallel_calls=3, deterministic=False).batch(2).prefetch(1),
+    "interleave": lambda ds: ds.interleave(lambda x: fl.Dataset.range(3).map(waiting), 3, num_parallel_calls=3),
+    "inside": lambda ds: fl.Dataset.range(3).interleave(lambda x: ds.map(waiting), 2, num_parallel_calls=2).prefetch(1),
+    "shuffle": lambda ds: ds.shuffle(4).repeat().prefetch(2),
+}
+
+
+@pytest.mark.parametrize("mode", [None, "thread"])
+@pytest.mark.parametrize("name", ABOVE)
+def test_a_generator_is_closed_when_its_iterator_is_dropped(name: str, mode: str | None) -> None:
+    closed = threading.Event()
+    with forced(mode):
+        it = iter(ABOVE[name](tells(closed)))
+        next(it), next(it)
+        del it
+    assert closed.wait(PATIENCE_S)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_collected_in_a_thread_of_another_iterator(name: str) -> None:
     def litter() -> None:

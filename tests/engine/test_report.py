@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from pathlib import Path
@@ -262,3 +263,15 @@ def test_a_prefetch_that_needs_no_thread_is_not_told_to_get_one() -> None:
         for _ in it:
             pass
         assert "num_parallel_calls" not in it.report().advice
+
+
+def test_frozen_choices_are_written_whole(tmp_path: Path) -> None:
+    path, left = tmp_path / "tuned.json", tmp_path / "tuned.json.0a1b2c3d.part"
+    left.write_text("of a process that was killed")
+    with iter(fl.Dataset.range(3).map(str, num_parallel_calls=2)) as it:
+        it.report().freeze(path)
+        assert os.listdir(tmp_path) == ["tuned.json"]
+        with pytest.raises(fl.errors.UnimplementedError, match=r"freeze: s3://b/x is not on this machine"):
+            it.report().freeze("s3://b/x")
+        with pytest.raises(fl.errors.NotFoundError, match=r"freeze: .*cannot be written"):
+            it.report().freeze(tmp_path / "none" / "x")

@@ -98,3 +98,21 @@ def test_nobody_else_can_read_what_is_shared() -> None:
     finally:
         os.umask(mask)
     assert modes == {0o600}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_child_that_a_function_has_forked_gives_nothing(raises: bool, capfd: Any) -> None:
+    def forks(x: Any) -> Any:
+        if x == 3:
+            child = os.fork()
+            if not child and raises:
+                raise ValueError("in the child")
+            if not child:
+                return np.int64(-1)
+            os.waitpid(child, 0)
+        return np.int64(max(int(x), 0))
+
+    ds = fl.Dataset.range(6).map(forks, num_parallel_calls=2, workers="process")
+    assert [int(x) for x in ds] == list(range(6))
+    assert "map at step 2: the function has called os.fork()" in capfd.readouterr().err

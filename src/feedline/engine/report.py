@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from feedline.engine.crew import members
 from feedline.errors import InvalidArgumentError, NotFoundError
+from feedline.train.files import on_disk, write
 
 VERSION = 1
 HOLDS = "holds"
@@ -64,15 +64,8 @@ class Report:
         >>> ds = ds.with_options(options)
         """
         chosen = {s.key: {"calls": s.calls, "buffer": s.buffer} for s in self.stages if s.how != HOLDS}
-        folder, name = os.path.split(os.fspath(path))
-        handle, draft = tempfile.mkstemp(prefix=name, dir=folder or ".")
-        try:
-            with os.fdopen(handle, "w") as file:
-                json.dump({"version": VERSION, "stages": chosen}, file, indent=1)
-            os.replace(draft, path)
-        except BaseException:
-            os.unlink(draft)
-            raise
+        text = json.dumps({"version": VERSION, "stages": chosen}, indent=1)
+        write(on_disk(path, "freeze"), text, "freeze")
 
     def __repr__(self) -> str:
         head = ["step", "runs", "calls", "buffer", "works", "is waited for", "holds", "why"]

@@ -223,12 +223,16 @@ def work(
         _write_time(*clock)
     place = None if lent is None else borrowed.place(lent)
     wall, cpu = time.perf_counter(), time.thread_time()
-    used, lands = block.n, False
+    used, lands, pid = block.n, False, os.getpid()
     try:
-        if place is None:
-            rows, used = made.applied(block, number, draws, wall + LONGEST)
-        else:
-            rows, lands = made_in_place(made, block, number, draws, place)
+        try:
+            if place is None:
+                rows, used = made.applied(block, number, draws, wall + LONGEST)
+            else:
+                rows, lands = made_in_place(made, block, number, draws, place)
+        finally:
+            if os.getpid() != pid:
+                _end_of_a_fork(made)
         made_there = without(rows, place) if place and lands else sent(rows)
         outcome: tuple[Any, ...] = (made_there, used, None, "", None, lands)
     except RowFailed as failed:
@@ -236,6 +240,14 @@ def work(
         outcome = done, failed.index, portable(failed.error), failed.path, failed.link, False
     spent = time.perf_counter() - wall, time.thread_time() - cpu
     return pack((*outcome, made.epochs is not None and made.epochs.used, *spent), prefix)
+
+
+def _end_of_a_fork(made: RowWise) -> None:
+    """Ends a child that the function has forked and that has come back from it: its parent gives the results."""
+    place = f"{made.op} at step {made.position}"
+    told = f"feedline: {place}: the function has called os.fork(), and the child has returned from it, or raised; it "
+    os.write(2, f"{told}ends here. A child that is forked in a worker process must end with os._exit()\n".encode())
+    os._exit(1)
 
 
 def _write_time(path: str, slot: int) -> None:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
 from typing import Any
 
-from feedline import drafts
 from feedline.errors import (
     DataLossError,
     FailedPreconditionError,
     NotFoundError,
     OpError,
-    ResourceExhaustedError,
-    UnimplementedError,
     op_class,
 )
+from feedline.train.files import on_disk, write
 
 VERSION = 2
-_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class Checkpoint:
@@ -53,14 +49,10 @@ class Checkpoint:
 
     def write(self, file_prefix: str | os.PathLike[str]) -> str:
         """Saves everything to the file with exactly this name, which is returned."""
-        path = _here(file_prefix)
+        path = on_disk(file_prefix, "Checkpoint")
         saved = {name: json.loads(thing.save()) for name, thing in self._objects.items()}
         text = json.dumps({"feedline_checkpoint": VERSION, "objects": saved, "checksum": _checksum(saved)})
-        try:
-            _write(os.fsencode(path), text.encode())
-        except OSError as e:
-            kind = ResourceExhaustedError if e.errno in _FULL else op_class(type(e))
-            raise kind(f"Checkpoint: {path} cannot be written: {e.strerror or e}") from None
+        write(path, text, "Checkpoint")
         return path
 
     def save(self, file_prefix: str | os.PathLike[str]) -> str:
@@ -70,7 +62,7 @@ class Checkpoint:
 
     def read(self, save_path: str | os.PathLike[str]) -> None:
         """Puts everything where the file says it was."""
-        path = _here(save_path)
+        path = on_disk(save_path, "Checkpoint")
         try:
             with open(path, "rb") as f:
                 found = json.loads(f.read())
@@ -114,31 +106,5 @@ class Checkpoint:
     restore = read
 
 
-def _here(name: str | os.PathLike[str]) -> str:
-    """A name as a path of the system's, which `file://` may stand before."""
-    path = os.fspath(name)
-    if path.startswith("file://"):
-        return path[len("file://") :]
-    if "://" in path:
-        raise UnimplementedError(
-            f"Checkpoint: {path} is not on this machine; write the file here and copy it there with fl.io.gfile.copy"
-        )
-    return path
-
-
 def _checksum(objects: Any) -> str:
     return hashlib.blake2b(json.dumps(objects, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-def _write(path: bytes, data: bytes) -> None:
-    file, draft = drafts.opened(path)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
-        os.fsync(file.fileno())
-        drafts.moved(file, draft, path)
-    except BaseException:
-        drafts.removed(file, draft)
-        raise
-    drafts.sync_folder(os.path.dirname(os.path.abspath(path)))

@@ -70,3 +70,19 @@ def test_a_feedable_iterator_cannot_be_saved():
 
 def test_messages_are_feedlines_own():
     assert v1.train.Example is fl.train.Example
+
+
+def test_files_are_written_whole_and_here(tmp_path: Path):
+    (tmp_path / "model.0a1b2c3d.part").write_text("of a process that was killed")
+    with v1.Graph().as_default(), v1.Session() as session:
+        saver = v1.train.Saver([saveable(v1.data.Dataset.range(9).make_one_shot_iterator())])
+        assert saver.save(session, f"file://{tmp_path}/model") == str(tmp_path / "model")
+        assert [p.name for p in tmp_path.iterdir()] == ["model"]
+        saver.restore(session, f"file://{tmp_path}/model")
+        for name in ("s3://b/x", "memory://x"):
+            with pytest.raises(fl.errors.UnimplementedError, match="is not on this machine"):
+                saver.save(session, name)
+            with pytest.raises(fl.errors.UnimplementedError, match="is not on this machine"):
+                saver.restore(session, name)
+        with pytest.raises(fl.errors.NotFoundError, match=r"Saver.save: .*cannot be written"):
+            saver.save(session, tmp_path / "none" / "model")

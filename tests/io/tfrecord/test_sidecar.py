@@ -125,3 +125,10 @@ def test_patterns_do_not_match_it(tmp_path: Path) -> None:
     sidecar.write(os.fsencode(tmp_path / "a"), Stamp(0, 1), 0, starts([]))
     assert sorted(os.listdir(tmp_path)) == [".a.feedline-index", ".hidden", "a"]
     assert [os.path.basename(p) for p in fl.io.matching_files(f"{tmp_path}/*")] == [b".hidden", b"a"]
+
+
+def test_drafts_of_processes_that_were_killed_go(tmp_path: Path) -> None:
+    left, expect = tmp_path / ".a.feedline-index.0a1b2c3d.part", starts([3, 4])
+    left.write_bytes(b"half of it")
+    sidecar.write(os.fsencode(tmp_path / "a"), Stamp(int(expect[-1]), 123), 7, expect)
+    assert os.listdir(tmp_path) == [".a.feedline-index"]

@@ -23,6 +23,7 @@ from feedline.train import (
     SequenceExample,
     example,
 )
+from feedline.train.files import on_disk, write
 
 __all__ = [
     "BytesList",
@@ -68,17 +69,15 @@ class Saver:
 
     def save(self, sess: Any, save_path: str | os.PathLike[str], global_step: Any = None, **_: Any) -> str:
         """Writes the file `save_path`, with `-global_step` after it where that is given, and gives its name."""
-        path = os.fspath(save_path) if global_step is None else f"{os.fspath(save_path)}-{int(global_step)}"
+        path = on_disk(save_path, "Saver.save")
+        path = path if global_step is None else f"{path}-{int(global_step)}"
         states = {name: base64.b64encode(s.save(sess)).decode() for name, s in self._saveables.items()}
-        partial = f"{path}.partial"
-        with open(partial, "w", encoding="utf-8") as file:
-            json.dump({"iterators": states}, file)
-        os.replace(partial, path)
+        write(path, json.dumps({"iterators": states}), "Saver.save")
         return path
 
     def restore(self, sess: Any, save_path: str | os.PathLike[str]) -> None:
         """Takes everything back to where it was when the file was written. Initialise the iterators first."""
-        path = os.fspath(save_path)
+        path = on_disk(save_path, "Saver.restore")
         try:
             with open(path, encoding="utf-8") as file:
                 states = json.load(file)["iterators"]

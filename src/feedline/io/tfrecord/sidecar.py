@@ -16,12 +16,11 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline import kernels
+from feedline import drafts, kernels
 from feedline.io.files import INDEX_SUFFIX
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM
 
@@ -126,18 +125,10 @@ def write(path: bytes, stamp: Stamp, edges: int, starts: Array) -> bytes | None:
     data = steps.astype(_WIDTHS[width]).tobytes() if width else b""
     whole = b"".join((head, data, CHECKSUM.pack(kernels.crc32c(data, kernels.crc32c(head)))))
     for number, place in enumerate(places(path)):
-        draft = place + b"." + os.urandom(4).hex().encode()
         try:
             if number:
                 os.makedirs(os.path.dirname(place), exist_ok=True)
-            try:
-                with open(draft, "xb") as file:
-                    file.write(whole)
-                os.replace(draft, place)
-            except OSError:
-                with suppress(OSError):
-                    os.remove(draft)
-                raise
+            drafts.written(place, whole, durable=False)
             return place
         except OSError:  # a folder that is read-only, full, or none at all
             continue

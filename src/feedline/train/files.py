@@ -1,0 +1,33 @@
+"""Small files that are written whole: checkpoints, and choices of AUTOTUNE."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from feedline import drafts
+from feedline.errors import NotFoundError, ResourceExhaustedError, UnimplementedError, op_class
+
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+def on_disk(name: str | os.PathLike[str], who: str) -> str:
+    """A name as a path of the system's, which `file://` may stand before; `who` is named where it is elsewhere."""
+    path = os.fspath(name)
+    if path.startswith("file://"):
+        return path[len("file://") :]
+    if "://" in path:
+        raise UnimplementedError(
+            f"{who}: {path} is not on this machine; write the file here and copy it there with fl.io.gfile.copy"
+        )
+    return path
+
+
+def write(path: str, text: str, who: str) -> None:
+    """Writes a file that is the new one or the old one after a crash. A failure names `who` wanted it."""
+    try:
+        drafts.written(os.fsencode(path), text.encode())
+    except OSError as e:
+        missing = NotFoundError if isinstance(e, FileNotFoundError) else op_class(type(e))
+        kind = ResourceExhaustedError if e.errno in _FULL else missing
+        raise kind(f"{who}: {path} cannot be written: {e.strerror or e}") from None
