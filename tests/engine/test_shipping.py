@@ -100,7 +100,6 @@ def test_nobody_else_can_read_what_is_shared() -> None:
     assert modes == {0o600}
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("raises", [False, True])
 def test_a_child_that_a_function_has_forked_gives_nothing(raises: bool, capfd: Any) -> None:
     def forks(x: Any) -> Any:
