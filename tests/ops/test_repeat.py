@@ -30,6 +30,19 @@ def test_an_empty_epoch_ends_it() -> None:
     check(fl.Dataset.range(0).repeat(4), [])
 
 
+@pytest.mark.parametrize("make", [lambda ds: ds, lambda ds: ds.shuffle(3, seed=1), lambda ds: ds.batch(2).prefetch(2)])
+def test_an_empty_one_without_end_is_restored(make: Any) -> None:
+    def empty() -> Any:
+        return make(fl.Dataset.range(5).filter(lambda x: x > 9)).repeat()
+
+    for asked in range(4):
+        with iter(empty()) as it, iter(empty()) as other:
+            for _ in range(asked):
+                assert next(it, None) is None
+            other.restore(it.save())
+            assert list(other) == list(it) == []
+
+
 def test_of_repeat_and_in_batches() -> None:
     expect = [np.array(v) for v in ([0, 1, 0], [1, 0, 1], [0, 1])]
     check(fl.Dataset.range(2).repeat(2).repeat(2).batch(3), expect)

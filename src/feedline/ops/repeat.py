@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
 
 class Epoch(NamedTuple):
-    """How many epochs are over, whether this one has given a row, and whether the input is to be started anew."""
+    """How many epochs are over, whether this one has given a row, whether the input is to be started anew, and whether
+    an epoch that gave nothing has ended it all.
+    """
 
     done: int = 0
     gave: bool = False
     due: bool = False
+    over: bool = False
 
 
 @node
@@ -58,17 +61,17 @@ class Repeat(Node):
         """Passes rows on; at the end of an epoch the input is started anew, as TensorFlow does even after the last
         one.
         """
-        done, gave, due = state
+        done, gave, due, over = state
         if due:
             pull.start()
             return EMPTY, Epoch(done, False)
-        if done == self.count:
+        if over or done == self.count:
             return None, state
         block = pull(want)
         if block is not None:
             return block, Epoch(done, gave or block.n > 0)
         if self.count < 0 and not gave:
-            return None, Epoch(self.count, False)  # an epoch that gives nothing ends even an endless repeat
+            return None, Epoch(done, over=True)  # an epoch that gives nothing ends even an endless repeat
         if self.frugal and done + 1 == self.count:
             return None, Epoch(done + 1, False)
         # Nothing yet: should the next epoch begin with an error, it is known by then that this one is over.
@@ -77,10 +80,12 @@ class Repeat(Node):
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """All must be in one epoch."""
         begun = [s for s in states if s is not None]
-        begun = [s for s in begun if s.done >= 0] or begun  # one whose part is empty has ended for good
+        begun = [s for s in begun if not s.over] or begun  # one whose part is empty has ended for good
         if len({s.done for s in begun}) > 1:
             raise other_epochs(self, sorted(s.done + 1 for s in begun))
-        return Epoch(begun[0].done, any(s.gave for s in begun), any(s.due for s in begun)) if begun else None
+        if not begun:
+            return None
+        return Epoch(begun[0].done, any(s.gave for s in begun), any(s.due for s in begun), begun[0].over)
 
     def sampled(self) -> Node:
         """One epoch shows as much as many."""
