@@ -200,3 +200,22 @@ def test_arguments(tmp_path: Path) -> None:
         ds.snapshot(tmp_path, shard_func=3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="snapshot: reader_func must be a function"):
         ds.snapshot(tmp_path, reader_func=3)  # type: ignore[arg-type]
+
+
+def test_the_seed_of_a_shuffle_does_not_count(tmp_path: Path) -> None:
+    """As in TensorFlow: the folder is the same, and so is the order."""
+    fl.random.set_seed(7)
+
+    def orders(seeds: Any, **kwargs: Any) -> set[tuple[int, ...]]:
+        made = [fl.Dataset.range(9).shuffle(9, seed=seed, **kwargs).snapshot(tmp_path) for seed in seeds]
+        return {tuple(int(x) for x in ds) for ds in made for _ in range(2)}
+
+    try:
+        assert len(orders([1, 2, None, None])) == 1 and len(list(tmp_path.iterdir())) == 1
+        assert len(orders([1, 2], reshuffle_each_iteration=False)) == 1
+    finally:
+        fl.random.set_seed(None)
+    before = len(list(tmp_path.iterdir()))
+    for seed in (1, 2):  # these are other elements
+        list(fl.Dataset.random(seed=seed).take(3).snapshot(tmp_path))
+    assert len(list(tmp_path.iterdir())) == before + 2

@@ -211,6 +211,7 @@ class Shuffle(Node):
     keeps_rows: ClassVar[bool] = True
     restarts: ClassVar[bool] = True
     steady: ClassVar[bool] = True
+    seeds_order: ClassVar[bool] = True
     op: ClassVar[str] = "shuffle"
     input: Node
     buffer_size: int

@@ -115,7 +115,8 @@ def snapshot(
     (True, [0, 1, 2])
 
     It belongs to what was done before it: where that has changed (other steps, arguments, data or functions), there is
-    another snapshot beside the old one. `experimental.snapshot` is the same as a function for `apply`. A pass that is
+    another snapshot beside the old one. But the seed of a `shuffle` does not count: the snapshot has the order in which
+    elements came when it was written. `experimental.snapshot` is the same as a function for `apply`. A pass that is
     left early keeps nothing, elements that fail are not kept, and what comes out is read-only.
 
     `compression` is "AUTO" or "NONE", which both are none, or "GZIP". `shard_func` is given each element and returns
@@ -130,5 +131,5 @@ def snapshot(
         arguments.takes(reader_func, 1, "reader_func must take the dataset of shards", "snapshot")
     if shard_func is not None:
         shard = Function(arguments.element_function(shard_func, "shard_func", "snapshot", plan))
-    maker = f"{int(fingerprint(plan, drawn_seeds=False)):016x}"
+    maker = f"{int(fingerprint(plan, drawn_seeds=False, orders=False)):016x}"
     return self._derive(Snapshot(plan, os.fsdecode(as_path(path)), kind, reader, shard, maker))

@@ -37,18 +37,18 @@ SAMPLES = 4096
 SHOWN = 80
 
 
-def fingerprint(plan: Node, drawn_seeds: bool = True) -> np.uint64:
+def fingerprint(plan: Node, drawn_seeds: bool = True, orders: bool = True) -> np.uint64:
     """The plan's number. Without `drawn_seeds` it does not matter which seeds the operating system gave to steps that
-    the user gave none.
+    the user gave none; without `orders` no seed matters that only puts elements into another order.
     """
-    return np.uint64(int.from_bytes(_Digests(drawn_seeds).of(plan)[:8], "little"))
+    return np.uint64(int.from_bytes(_Digests(drawn_seeds, orders).of(plan)[:8], "little"))
 
 
 class _Digests:
     """Digests of values, each with a word for its kind, so that no two values feed the same bytes."""
 
-    def __init__(self, drawn_seeds: bool) -> None:
-        self.drawn_seeds = drawn_seeds
+    def __init__(self, drawn_seeds: bool, orders: bool = True) -> None:
+        self.drawn_seeds, self.orders = drawn_seeds, orders
         self.known: dict[int, tuple[Any, bytes]] = {}
         self.open: list[int] = []
 
@@ -92,8 +92,10 @@ class _Digests:
         """A word for the kind of a value, and the values it is made of."""
         kind = type(value).__name__
         if isinstance(value, Node):
-            names = [f.name for f in dataclasses.fields(value) if f.compare]
-            return f"node {kind}", _pairs({name: getattr(value, name) for name in names})
+            fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.compare}
+            if not self.orders and value.seeds_order:
+                fields["generator"] = fields["generator"].reshuffle
+            return f"node {kind}", _pairs(fields)
         if isinstance(value, Function):
             return "call", (value.seen,)
         if isinstance(getattr(value, "_plan", None), Node):

@@ -78,6 +78,8 @@ class Node(Access):
     """The arguments, whole numbers, that its state does not depend on: they may be others after a restore."""
     shares: ClassVar[frozenset[str]] = frozenset()
     """The arguments, whole numbers, that say which part of its input it gives, where several share it out."""
+    seeds_order: ClassVar[bool] = False
+    """Its `generator` only decides in which order rows come."""
     op: ClassVar[str] = ""
     """The method's name, for messages and pictures."""
     written: ClassVar[str] = ""
