@@ -138,3 +138,13 @@ def test_needs_a_known_number_of_elements() -> None:
     with pytest.raises(FailedPreconditionError):
         fl.Dataset.range(6).repeat().global_shuffle()
     check(lambda: fl.Dataset.range(1).global_shuffle(), [np.int64(0)])
+
+
+@pytest.mark.parametrize(
+    "make", [lambda ds: ds.repeat(0), lambda ds: ds.skip(-1), lambda ds: ds.repeat(), lambda ds: ds.take(0)]
+)
+def test_no_number_of_elements(make: Any) -> None:
+    """TensorFlow raises the one or the other."""
+    for kind in (fl.errors.FailedPreconditionError, fl.errors.InvalidArgumentError):
+        with pytest.raises(kind, match="needs a known number of elements, at least one"):
+            make(fl.Dataset.range(5)).global_shuffle()

@@ -176,6 +176,10 @@ def _one_by_one(source: Node, index: Array) -> tuple[Block | None, Exception | N
     return concat(done) if done else EMPTY, None
 
 
+class NotCounted(InvalidArgumentError, FailedPreconditionError):
+    """There is no number of elements, or none of them; TensorFlow has now one class for that and now the other."""
+
+
 def global_shuffle(
     self: Dataset[T],
     seed: SupportsIndex | None = None,
@@ -205,7 +209,6 @@ def global_shuffle(
     n = possible.cardinality()
     if n <= 0:
         got = "none" if n == 0 else "without end" if n == INFINITE else "an unknown number of them"
-        kind = FailedPreconditionError if n == INFINITE else InvalidArgumentError
-        raise kind(f"global_shuffle: needs a known number of elements, at least one, got {got}")
+        raise NotCounted(f"global_shuffle: needs a known number of elements, at least one, got {got}")
     reshuffle = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
     return self._derive(GlobalShuffle(plan, SeedGenerator(*get_seed(seed), reshuffle)))
