@@ -111,6 +111,8 @@ def test_cycle_length_by_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_arguments(arguments: Any, error: str) -> None:
     with pytest.raises(fl.errors.InvalidArgumentError, match=error):
         fl.Dataset.range(4).interleave(lambda n: fl.Dataset.range(n), *arguments)
+    with pytest.raises(fl.errors.InvalidArgumentError, match="cycle_length must be at most"):
+        fl.Dataset.range(3).interleave(fl.Dataset.range, cycle_length=2**40)
     with pytest.raises(TypeError, match="cycle_length must be an integer"):
         fl.Dataset.range(4).interleave(lambda n: fl.Dataset.range(n), 2.5)  # type: ignore[arg-type]
 

@@ -141,6 +141,10 @@ class Cycle:
         return self
 
 
+MOST_OPEN = 1 << 24
+"""No more datasets can be open at a time."""
+
+
 @node
 class Interleave(Flattened):
     """Up to `cycle_length` nested datasets at a time, `block_length` rows of each in turn."""
@@ -367,6 +371,8 @@ def interleave(
     parallel = arguments.parallel_calls(num_parallel_calls, "interleave")
     if cycle == AUTOTUNE:
         cycle = _chosen_cycle(parallel)
+    elif cycle > MOST_OPEN:
+        raise InvalidArgumentError(f"interleave: cycle_length must be at most {MOST_OPEN}, got {cycle}")
     elif arguments.positive(cycle, "cycle_length", "interleave") < (parallel or 0):
         raise InvalidArgumentError(
             f"interleave: num_parallel_calls must not be larger than cycle_length, got {parallel} and {cycle}; "
