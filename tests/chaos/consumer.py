@@ -1,7 +1,8 @@
 """One consumer's life: reads ids, and saves where it stands every few elements, until it ends or is killed.
 
-The file states-NUMBER holds the states to go on from, if any; life-NUMBER-PART gets what happened: a JSON object a line
-with the state, and the ids since the last one. A line is whole or does not count.
+The file states-NUMBER holds the states to go on from, if any, and whether files have been mended since;
+life-NUMBER-PART gets what happened: a JSON object a line with the state, and the ids since the last one. A line is
+whole or does not count.
 """
 
 from __future__ import annotations
@@ -72,8 +73,7 @@ def consume(dataset: Any, states: Path, scenario: Scenario, log: Any, limit: int
     """Reads to the end; interrupts change nothing."""
     with iter(dataset) as it:
         if states.exists():
-            told = json.loads(states.read_text())
-            it.load_state_dict(told if scenario.sharded else told[0])
+            load(it, json.loads(states.read_text()), scenario)
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         ids: list[int] = []
@@ -86,6 +86,19 @@ def consume(dataset: Any, states: Path, scenario: Scenario, log: Any, limit: int
                 save(it, ids, log)
         save(it, ids, log, end=True)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def load(it: Any, told: dict[str, Any], scenario: Scenario) -> None:
+    """Goes on from states. Of a file that was damaged when they were saved, and has been mended since, they may say
+    that it is another one now.
+    """
+    state = told["states"] if scenario.sharded else told["states"][0]
+    try:
+        it.load_state_dict(state)
+    except feedline.errors.FailedPreconditionError:
+        if not told["mended"]:
+            raise
+        it.load_state_dict(state, strict=False)
 
 
 def following(it: Any) -> Any:

@@ -1,6 +1,7 @@
 """Kills, stalls, interrupts and starves pipelines over record ids, and counts the ids afterwards: `make chaos`.
 
     --seconds 3600      how long
+    --count 100         how many scenarios at most
     --seed 0            where to begin; a failure names its seed
     --jobs 1            scenarios at a time
     --replay FILE       the scenario of a failure once more
@@ -13,6 +14,7 @@ to build/chaos as a scenario that `--replay` runs.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import os
@@ -39,7 +41,8 @@ from tests.chaos import consumer  # noqa: E402
 from tests.chaos.scenario import FAULTS, Life, Maker, Scenario, from_text, smaller, write_files  # noqa: E402
 from tests.engine.watch import segments, settled  # noqa: E402
 
-LONGEST = 120.0  # seconds of one life; who takes longer hangs
+LONGEST = 1200.0  # seconds of one life, on a machine that has much else to do
+IDLE, LITTLE = 60.0, 0.1  # who has worked for so few of so many seconds hangs
 RUNS = 0.8  # seconds within which faults come
 TRIES, SHRINKS = 3, 300.0  # runs of each smaller scenario, seconds for all of them
 APART = 1 << 20  # seeds between campaigns that run at a time
@@ -73,6 +76,7 @@ class Trial:
         self.scenario, self.folder = scenario, folder
         self.ids: list[int] = []
         self.states: list[Any] = []
+        self.mended = False  # files that were damaged when the states were saved
         self.killed: list[int] = []
 
     def run(self) -> None:
@@ -85,7 +89,8 @@ class Trial:
     def live(self, number: int, life: Life, files: list[Path], last: bool) -> None:
         dice = random.Random(life.seed)
         if self.states:
-            (self.folder / f"states-{number}").write_text(json.dumps(self.states))
+            told = {"states": self.states, "mended": self.mended}
+            (self.folder / f"states-{number}").write_text(json.dumps(told))
         consumers = [self.start(number, part, life) for part in range(life.parts)]
         damaged = Damage(files, dice)
         for fault in sorted(life.faults, key=lambda f: f == "kill"):
@@ -104,6 +109,7 @@ class Trial:
             return
         for each in consumers:
             self.ids += [i for line in each.lines() for i in line.get("ids", ())]
+        self.mended = damaged.done
         self.states = [[line["state"] for line in c.lines() if "state" in line][-1] for c in consumers]
         if last and not all(c.lines()[-1].get("end") for c in consumers):
             raise Failure(f"life {number}: a consumer did not come to the end: {consumers[0].lines()[-1]}")
@@ -144,12 +150,13 @@ class Trial:
         """The exit statuses, once all have ended and their workers with them."""
         statuses = []
         for each in consumers:
-            each.process.join(0.5 if kill else LONGEST)
+            why = "" if kill else hangs(each.process)
+            each.process.join(0.5)
             if each.process.is_alive():
                 each.process.kill()
                 each.process.join()
-                if not kill:
-                    raise Failure(f"a consumer did not end within {LONGEST} s")
+            if why:
+                raise Failure(f"a consumer {why}")
             statuses.append(each.process.exitcode)
         for each in consumers:
             left = settled(lambda c=each: _session(c.process.pid), LONGEST)
@@ -258,6 +265,35 @@ class Damage:
             os.utime(path, ns=(time_ns, time_ns))
 
 
+def hangs(process: Any) -> str:
+    """How a process and those that it has started hang; empty once it has ended."""
+    began = since = time.monotonic()
+    worked = 0.0
+    while process.is_alive():
+        process.join(0.5)
+        now = time.monotonic()
+        if now - since > IDLE:
+            before, worked, since = worked, _worked(process.pid), now
+            if worked - before < LITTLE:
+                return f"did nothing for {IDLE:.0f} s"
+        if now - began > LONGEST:
+            return f"did not end within {LONGEST:.0f} s"
+    return ""
+
+
+def _worked(pid: int) -> float:
+    """Seconds of processors that a process and its children have used."""
+    try:
+        family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return float("inf")
+    total = 0.0
+    for each in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += sum(each.cpu_times())
+    return total
+
+
 def _workers(pid: int) -> list[psutil.Process]:
     try:
         children = psutil.Process(pid).children()
@@ -308,13 +344,14 @@ def _kind(why: str) -> str:
 class Campaign:
     """Scenarios one after the other until the time is up."""
 
-    def __init__(self, seconds: float, seed: int, shrink: bool, most: int = 5) -> None:
+    def __init__(self, seconds: float, count: int | None, seed: int, shrink: bool, most: int = 5) -> None:
         self.until, self.seed, self.shrinks, self.most = time.monotonic() + seconds, seed, shrink, most
+        self.last = None if count is None else seed + count
         self.counts: Counter[str] = Counter()
 
     def run(self) -> None:
         failures: list[tuple[Scenario, str]] = []
-        while time.monotonic() < self.until and len(failures) < self.most:
+        while time.monotonic() < self.until and self.seed != self.last and len(failures) < self.most:
             scenario = Maker(self.seed)()
             why = failure(scenario)
             self.counts.update(
@@ -351,6 +388,7 @@ class Campaign:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--count", type=int)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--no-shrink", action="store_true")
@@ -363,7 +401,7 @@ def main() -> int:
     if args.jobs > 1:
         return together(args)
     print(f"== chaos: {args.seconds:.0f} s from seed {args.seed}", flush=True)
-    campaign = Campaign(args.seconds, args.seed, not args.no_shrink)
+    campaign = Campaign(args.seconds, args.count, args.seed, not args.no_shrink)
     campaign.run()
     return 1 if campaign.counts["failures"] else 0
 
@@ -372,6 +410,7 @@ def together(args: argparse.Namespace) -> int:
     """Several campaigns at a time, each with seeds of its own."""
     command = [sys.executable, "-m", "tests.chaos.driver", "--seconds", str(args.seconds)]
     command += ["--no-shrink"] if args.no_shrink else []
+    command += ["--count", str(args.count)] if args.count is not None else []
     seeds = [args.seed + APART * i for i in range(args.jobs)]
     started = [subprocess.Popen([*command, "--seed", str(seed)], cwd=ROOT) for seed in seeds]
     return max(process.wait() for process in started)

@@ -22,6 +22,7 @@ from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, 
 from feedline.kernels import interrupts
 from feedline.kernels.threads import most as kernel_threads
 from feedline.plan.face import Face
+from feedline.plan.unread import reading
 from feedline.random.seeds import back_to, current_scope
 from feedline.structure.block import Objects
 from feedline.structure.datasets import Datasets
@@ -138,12 +139,14 @@ class Iterator(Generic[T]):
         began = perf_counter()
         limit = self._crew.settings.kernel_threads
         token = None if limit is None else kernel_threads.set(limit)
+        outer, reading.ahead = reading.ahead, False  # in a function, which may be called ahead of its time
         try:
             return self._cursor.refill() or self._ended()
         except Closing:
             self._must_be_open()
             raise SystemExit from None  # the program ends; this ends a thread of the user's without a word
         finally:
+            reading.ahead = outer
             self._rows = self._handed_out()
             self._waited += perf_counter() - began
             if token is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from feedline.engine.crew import PATIENCE, Closing, Crew, Share
 from feedline.kernels.interrupts import paused
 from feedline.plan.pull import Child, Pending
+from feedline.plan.unread import Unread, reading
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -43,7 +44,14 @@ class Asked:
 
     def begin(self, calls: int) -> None:
         """Has it read by a thread, of which there may be so many."""
-        self._crew.pool((self._run.level, "read"), calls, "read").submit(self.run_it)
+        self._crew.pool((self._run.level, "read"), calls, "read").submit(self._run_ahead)
+
+    def _run_ahead(self) -> None:
+        outer, reading.ahead = reading.ahead, True
+        try:
+            self.run_it()
+        finally:
+            reading.ahead = outer
 
     def run_it(self) -> None:
         """Reads the block, unless somebody has begun to already."""
@@ -61,8 +69,10 @@ class Asked:
         if self._orphan is not None:
             self._close(self._orphan)
 
-    def wait(self) -> Block | None:
-        """The block. Where nobody has begun to read it, the caller does."""
+    def wait(self, again: bool = True) -> Block | None:
+        """The block. Where nobody has begun to read it, or it could not be read ahead of its time, the caller does; the
+        latter only if it is to be tried `again`.
+        """
         began = perf_counter()
         self.run_it()
         while not self.finished:
@@ -74,6 +84,8 @@ class Asked:
         self.taken = True
         self._share.free()
         self._crew.asking.told(self._run.seconds, perf_counter() - began)
+        if isinstance(self._error, Unread) and again:
+            return self._run(self._want)
         if self._error is not None:
             raise self._error
         return self._block

@@ -17,6 +17,7 @@ from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node, RowWise, RowWiseState
 from feedline.plan.pace import AT_ONCE
+from feedline.plan.unread import Unread, reading
 from feedline.structure.block import Block
 
 QUICK_PULL = 100e-6
@@ -35,8 +36,8 @@ class Handing(Input):
     __slots__ = (
         "__weakref__", "active", "calls", "closing", "crew", "draws", "ended", "error", "finished", "full",
         "given_up", "landed", "landing", "late", "light", "made", "moved", "ordered", "origin", "out", "pull_rows",
-        "ready", "rows_out", "seeded", "seen", "timed", "tuner", "unsettled", "waited", "wide", "window", "worked",
-        "workers",
+        "ready", "rows_out", "seeded", "seen", "timed", "tuner", "unread", "unsettled", "waited", "wide", "window",
+        "worked", "workers",
     )
     inputs: Input
 
@@ -88,6 +89,7 @@ class Handing(Input):
             self.landing.forget()
         self.error: Exception | None = None
         self.ready: deque[Block | Exception] = deque()  # what comes after these two
+        self.unread = False  # whether what comes after them cannot be read ahead of its time
         self.late: Exception | None = None
         self.pull_rows = 1
         self.seen = 0
@@ -150,6 +152,8 @@ class Handing(Input):
         self.full = False
         while not self.ended and self.late is None and len(self.window) < room:
             if self.window:
+                if self.unread:
+                    return
                 if self.window[0].again:
                     return  # made alone, to see whether it is the one that kills its worker
                 if self.crew.budget.left < self._row_cost() or (self.seeded and not self._fed()):
@@ -223,11 +227,21 @@ class Handing(Input):
         began = perf_counter()
         affordable = self.crew.budget.left / self._row_cost()
         asked = state.skip or max(1, min(self._at_once(), chunk * (room - len(self.window)), int(affordable)))
+        outer, self.unread = reading.ahead, False
+        first = not self.window and self.out is None
+        reading.ahead = outer or not first
         try:
             block = self.inputs(asked)
         except Exception as e:
             self.late = e
             return False
+        except Unread:
+            if first:
+                raise
+            self.unread = True
+            return False
+        finally:
+            reading.ahead = outer
         seconds = perf_counter() - began
         if block is None:
             self.ended = True

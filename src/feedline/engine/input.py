@@ -18,8 +18,9 @@ from feedline.errors import ResourceExhaustedError
 from feedline.kernels.interrupts import check
 from feedline.plan.calls import called_by
 from feedline.plan.laps import laps
-from feedline.plan.node import Interrupted, Node
+from feedline.plan.node import EMPTY, Interrupted, Node
 from feedline.plan.pull import Child, Pull, Shelf
+from feedline.plan.unread import Unread, reading
 from feedline.random import seeds
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.datasets import Datasets, Nested
@@ -169,7 +170,10 @@ class Input:
         self.states[self.slot] = e.state
         if isinstance(e.error, Exception) and self.run.restored:
             e.error = after_restore(self.node, e.error) or e.error
-        if e.rows is None or not e.rows.n or isinstance(e.error, Closing):
+        has_rows = e.rows is not None and e.rows.n > 0
+        if isinstance(e.error, Unread) and (has_rows or not reading.ahead):
+            return e.rows if has_rows else EMPTY  # it is read again
+        if not has_rows or isinstance(e.error, Closing):
             raise e.error from None
         due.interrupt, self.step = e.error, self._come_up
         return e.rows

@@ -20,6 +20,7 @@ from time import monotonic, perf_counter, sleep
 from typing import Any
 
 from feedline.engine.crew import PATIENCE, Closing, NoThreadLeft, forced, lone, wait_for, watched
+from feedline.engine.filling import LARGEST_ROWS, Filling
 from feedline.engine.input import MOVING, Input, blocks, firm
 from feedline.engine.item import Item
 from feedline.engine.producer import current, produce
@@ -27,6 +28,7 @@ from feedline.engine.report import Stage, why_alone
 from feedline.kernels.interrupts import check, wait_for_word
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
+from feedline.plan.unread import Unread, reading
 from feedline.random import seeds
 from feedline.structure.block import Block
 
@@ -40,62 +42,43 @@ CERTAIN = 20e-3
 NOT_WORTH_IT = 20e-6
 CHEAP_BLOCKS = 256
 """So many blocks in a row that take less than `NOT_WORTH_IT` each end the thread."""
-QUICK = 500e-6
-SLOW = 5e-3
-LARGEST_ROWS = 8192
-LARGEST_BYTES = 1 << 21
 DEEPEST = 64
 SLACK = 0.2
 """The share of the time that elements wait in a full buffer which a thread with slack lets pass before it goes on."""
 LONGEST_SLACK = 0.1
 
 
-class Ahead(Input):
+class Ahead(Filling):
     """A node whose rows may be made ready by a thread."""
 
     __slots__ = (
-        "__weakref__", "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "crew",
-        "demand", "depth", "eager", "filled", "firm", "free", "front", "given", "go_on", "holding", "items", "largest",
-        "left", "light", "lock", "parked", "pausing", "peeking", "ready", "room", "rows", "running", "slack",
-        "slow_down", "slowly", "standing", "starved", "starving", "thread", "threaded", "unit", "waited", "worked",
+        "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "demand", "eager", "earnest",
+        "filled", "firm", "front", "given", "go_on", "halted", "holding", "items", "left", "light", "lock", "parked",
+        "pausing", "peeking", "ready", "room", "running", "slack", "slow_down", "slowly", "standing", "starved",
+        "starving", "thread", "threaded", "waited", "worked",
     )
     inputs: Input
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)
-        self.crew = run.crew
         self.light = run.is_light(inputs)
-        self.free = run.is_free(inputs)
         self.firm = firm(inputs.node)  # may be saved while it waits to take what others share
         self.eager = forced.mode is not None  # always uses a thread
         self.slack = False  # gives the consumer a moment alone before it goes on
         self.slow_down = 0.0
         self.threaded, self.lock = False, threading.RLock()  # whether a thread makes the rows, or made those there were
-        self.depth = self._chosen_depth()
-        self.largest = min(LARGEST_BYTES, self.crew.budget.piece)
         self.blocks = 0
         self.worked = self.waited = self.slowly = 0.0
         self.left = -inf  # when the consumer left with the last block
-        self.starved, self.asked, self.rows, self.unit = 0, 0, 1, 1
+        self.starved = self.asked = 0
         self._reset()
         self.crew.stages.add(self)
-
-    def _chosen_depth(self) -> int:
-        wanted = self.node.ahead
-        assert wanted is not None
-        if wanted != AUTOTUNE:
-            return wanted
-        chosen = (self.crew.settings.chosen or {}).get(self.key)
-        return int(chosen["buffer"]) if chosen else 2
-
-    @property
-    def key(self) -> str:
-        """The name of this stage in reports."""
-        return f"{self.run.path}{self.node.position} {self.node.op}"
 
     def _reset(self) -> None:
         self.running = self.alive = self.closing = self.pausing = self.standing = False
         self.blocked = self.holding = self.starving = self.peeking = self.filled = False
+        self.halted: Unread | bool = False  # after an error, or before one, until it is asked for more
+        self.earnest = False  # whether the consumer of all waits for what is made now
         self.front: Item | None = None
         self.given = self.cheap = 0
         self.items: deque[Item] = deque()
@@ -139,7 +122,7 @@ class Ahead(Input):
         """
         while not self.ready_now():
             with self.lock:
-                if not (self.running and self.alive) or self.closing or self.holding:
+                if not (self.running and self.alive) or self.closing or self.holding or self.halted:
                     return self.ready_now()
                 if self.items:
                     return True
@@ -223,6 +206,10 @@ class Ahead(Input):
                 return self.items.popleft()
             if self.closing or not self.alive:
                 raise Closing
+            if isinstance(self.halted, Unread) and reading.ahead:
+                raise self.halted
+            if self.halted:
+                self.halted, self.earnest = False, not reading.ahead
             self.consumer = current.stage
             self.starving = True
             self._make_room()  # an interrupt may have come between taking the last item and telling so
@@ -284,14 +271,15 @@ class Ahead(Input):
     def _put(self, item: Item | None) -> None:
         """Queues an item, and notes from which states the next one will be made."""
         began = self.inputs.copy() if self.light else None
-        if item is None:
-            with self.lock:
-                self.began = began
-            return
-        self.crew.budget.add(item.size)
+        if item is not None:
+            self.crew.budget.add(item.size)
         with self.lock:
-            self.items.append(item)
             self.began = began
+            if item is not None:
+                self.items.append(item)
+                self.halted, self.earnest = item.error is not None, False
+            elif not self.halted:
+                return
             if self.starving or self.peeking:
                 self.starving = self.peeking = False
                 self.ready.put(None)
@@ -316,25 +304,26 @@ class Ahead(Input):
                 self.parked.put(None)
                 return self.go_on
             queued = len(self.items)
+            if self.halted:
+                self.blocked = True
+                return self.room
             if queued == 0 or (queued < max(1, self._deep()) and self.crew.budget.left >= self.items[-1].size):
                 return None
             self.filled = True
             self.blocked = True
             return self.room
 
-    def _deep(self) -> int:
-        """How many blocks may wait. `depth` counts rows where the user gave it, unless nobody can tell."""
-        if self.node.ahead == AUTOTUNE:
-            return self.depth
-        return max(2, self.depth // self.rows) if self.free else self.depth // self.rows
-
     def _make(self) -> Item | None:
         """The next block or error; None where there is nothing yet."""
         began = perf_counter()
+        reading.ahead = not self.earnest
         try:
             block = self.inputs(self.rows)
         except Closing:
             raise
+        except Unread as e:
+            self.halted = e.with_traceback(None)
+            return None
         except BaseException as e:  # SystemExit, too, belongs to the consumer
             return Item(None, e, self.began)
         seconds = perf_counter() - began
@@ -346,26 +335,6 @@ class Ahead(Input):
             self._change_rows(block, seconds)
         return Item(block, None, self.began)
 
-    def _change_rows(self, block: Block, seconds: float) -> None:
-        """More rows at a time where they are small and quickly made, as far as the user's number of rows allows it.
-        Where nobody can tell, more is tried for longer: steps that work on whole blocks take little more for it.
-        """
-        rows = self.rows
-        if seconds > (4 * SLOW if self.free else SLOW):
-            self.rows = max(1, rows // 2)
-        elif seconds < self._long_enough() and 8 * block.n >= rows:  # no step gives less than that for long
-            limit = LARGEST_ROWS if self.free or self.node.ahead == AUTOTUNE else max(1, self.depth // 2)
-            self.rows = min(2 * rows, limit, max(1, self.largest * block.n // max(1, block.nbytes)))
-        if self.rows > self.unit:
-            self.rows -= self.rows % self.unit
-
-    def batched(self, rows: int) -> None:
-        """The consumer makes batches of so many rows: blocks that hold whole batches need not be put together."""
-        self.unit = rows
-
-    def _long_enough(self) -> float:
-        """Blocks that take less are made larger."""
-        return SLOW if self.free else SLOW / 2 if self.node.ahead == AUTOTUNE else QUICK
 
     def _hold(self, own: bool = True) -> None:
         """Returns when the consumer is waiting for what comes next, and those who wait for the consumer are, too. Where

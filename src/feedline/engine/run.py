@@ -30,6 +30,7 @@ from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.face import register_sampler
 from feedline.plan.node import Exited, Node, RowWise
 from feedline.plan.pace import SOON
+from feedline.plan.unread import reading
 from feedline.random.element import uncounted
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, is_objects
@@ -405,6 +406,7 @@ def sample(plan: Node, count: int) -> list[Block]:
     run = Run(plan)
     found: list[Block] = []
     failed: list[Exception] = []
+    outer, reading.ahead = reading.ahead, False
     locked = interrupts.lock()  # a step that wants to know a spec may have rows at hand
     try:
         with uncounted:
@@ -421,6 +423,7 @@ def sample(plan: Node, count: int) -> list[Block]:
                 found.append(block)
     finally:
         interrupts.unlock(locked)
+        reading.ahead = outer
         run.close()
     if failed and not found:
         raise failed[0].error if isinstance(failed[0], Exited) else failed[0]

@@ -95,6 +95,13 @@ class Reader:
         """Raises at the end of a file that has become shorter since it was opened, or was replaced."""
         self._stream.must_be_whole()
 
+    def doubt(self) -> None:
+        """It could not be read: a checkpoint says how long it was, and nothing else that would keep one from mending
+        it.
+        """
+        if self.file is not None:
+            self.file = self.file._replace(mtime=0, version="")
+
     def begin(self) -> None:
         """Begins to read ahead, where that takes long, though nothing is wanted yet."""
         self._stream.begin()

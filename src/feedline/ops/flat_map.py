@@ -11,6 +11,7 @@ from feedline.plan.dealing import begun_of
 from feedline.plan.function import Function
 from feedline.plan.node import Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once
+from feedline.plan.unread import reading
 from feedline.structure.block import Block, concat
 
 if TYPE_CHECKING:
@@ -88,10 +89,13 @@ class FlatMap(Flattened):
         """Passes on what the nested dataset gives. An error waits until the rows before it have been given."""
         s = state
         parts: list[Block] = []
+        outer = reading.ahead
         try:
             self._gather(s, pull, want, parts)
         except BaseException as e:  # from outside: errors of the input and of datasets wait
             raise Interrupted(e, s, concat(parts) if parts else None) from None
+        finally:
+            reading.ahead = outer
         if parts:
             return concat(parts), s
         if s.error is not None:
@@ -111,6 +115,7 @@ class FlatMap(Flattened):
             nested.fetch(want - have, nested.quiet and not nested.seeds)
             if nested.rest is not None:
                 parts.append(nested.give(want - have))
+                reading.ahead = True
                 have += parts[-1].n
                 size += parts[-1].nbytes
             elif nested.error is not None:

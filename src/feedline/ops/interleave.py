@@ -16,6 +16,7 @@ from feedline.plan.dealing import begun_of
 from feedline.plan.function import Function
 from feedline.plan.node import Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
+from feedline.plan.unread import reading
 from feedline.structure.block import Block, concat
 from feedline.structure.turns import in_turns
 
@@ -189,18 +190,21 @@ class Interleave(Flattened):
         s = state
         parts: list[Block] = []
         have = size = 0
-        until = at_once()
-        while s.error is None and s.slots:
-            if enough(have, size, want, until) and (late(until) or not self._few(s, have, want)):
-                break
-            try:
+        until, outer = at_once(), reading.ahead
+        try:
+            while s.error is None and s.slots:
+                if enough(have, size, want, until) and (late(until) or not self._few(s, have, want)):
+                    break
                 rows = self._turn(s, pull, want - have)
-            except BaseException as e:  # from outside: errors of the input and of datasets wait
-                raise Interrupted(e, s, concat(parts) if parts else None) from None
-            if rows is not None:
-                parts.append(rows)
-                have += rows.n
-                size += rows.weight
+                if rows is not None:
+                    parts.append(rows)
+                    reading.ahead = True
+                    have += rows.n
+                    size += rows.weight
+        except BaseException as e:  # from outside: errors of the input and of datasets wait
+            raise Interrupted(e, s, concat(parts) if parts else None) from None
+        finally:
+            reading.ahead = outer
         if parts:
             return concat(parts), s
         if s.error is not None:
@@ -277,7 +281,8 @@ class Interleave(Flattened):
         for slot in order:
             if slot.rest is None and late(until):
                 return None
-            slot.fetch(self._share(s, want), True, s.calls, ALL_AHEAD_BYTES // k)
+            if not slot.fetch_early(self._share(s, want), s.calls, ALL_AHEAD_BYTES // k):
+                return None
         held = [slot.rest for slot in order if slot.rest is not None]
         if len(held) < k or held[0].weight * turn > TURN_BYTES * held[0].n:
             return None

@@ -14,10 +14,11 @@ from feedline.plan.dealing import error_waits
 from feedline.plan.face import Face, dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
-from feedline.plan.node import Node, RowFailed, node
+from feedline.plan.node import EMPTY, Node, RowFailed, node
 from feedline.plan.pace import AT_ONCE, SOON, late
 from feedline.plan.pull import Child, Pending
 from feedline.plan.reach import OpensPlans
+from feedline.plan.unread import Unread, reading
 from feedline.structure.block import Block, concat, pack
 from feedline.structure.datasets import Datasets
 from feedline.structure.nest import flatten, map_structure
@@ -121,7 +122,8 @@ class Nested:
     """
 
     __slots__ = (
-        "_ahead", "asked", "before", "child", "error", "passed", "quiet", "rest", "row_bytes", "seeds", "skip", "stood",
+        "_ahead", "asked", "before", "child", "error", "failed", "passed", "quiet", "rest", "row_bytes", "seeds",
+        "skip", "stood",
     )
 
     def __init__(
@@ -139,6 +141,7 @@ class Nested:
         self.stood: Any = None
         self.before: Any = None
         self.passed, self.skip = 0, skip
+        self.failed = False  # whether it could not be read ahead of its turn
         self.row_bytes = 0.0 if rest is None else rest.nbytes / max(1, rest.n)
         self._ahead = 1
 
@@ -153,6 +156,7 @@ class Nested:
             return
         rows = max(want, self._ahead) if ahead else want
         self.before, self.passed = self._stands(child) if ahead else None, 0
+        self.failed = False
         block = self._read(child, rows) if self.asked is None else self._received(self.asked)
         self.stood = None
         if self.error is None and block is None:
@@ -167,6 +171,19 @@ class Nested:
                 self._ahead *= 4 if child.seconds < AT_ONCE else 1
         if calls and self.child is not None and self.error is None and not self.seeds:
             self._ask(self.child, max(want, self._ahead), calls, news)
+
+    def fetch_early(self, want: int, calls: int, most: int) -> bool:
+        """`fetch` before its turn has come; False where that fails, which its turn will tell."""
+        if self.failed:
+            return False
+        outer, reading.ahead = reading.ahead, True
+        try:
+            self.fetch(want, True, calls, most)
+        except Unread:
+            self.failed = True
+        finally:
+            reading.ahead = outer
+        return not self.failed
 
     def begin(self, want: int, calls: int, news: SimpleQueue[None]) -> None:
         """Begins to read in the background, unless there is something at hand, or the order of reading counts."""
@@ -202,9 +219,9 @@ class Nested:
             self.error = e
             return None
 
-    def _received(self, asked: Pending) -> Block | None:
+    def _received(self, asked: Pending, again: bool = True) -> Block | None:
         try:
-            return asked.wait()
+            return asked.wait(again)
         except Exception as e:
             self.error = e
             return None
@@ -277,7 +294,10 @@ class Nested:
         if self.asked is not None:
             if self.rest is None:
                 self.before, self.passed = self.stood, 0
-            block = self._received(self.asked)
+            try:
+                block = self._received(self.asked, again=False)
+            except Unread:
+                block = EMPTY
             self.stood = None
             if block is not None and block.n:
                 self.rest = block if self.rest is None else concat([self.rest, block])

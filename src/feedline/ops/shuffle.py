@@ -16,6 +16,7 @@ from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.node import EMPTY, SEAM, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
+from feedline.plan.unread import reading
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.sharing import cached_property
@@ -316,15 +317,18 @@ class Shuffle(Node):
         if drawn is None:
             return None, s
         parts, have = [drawn], len(drawn)
-        until = at_once()
+        until, outer = at_once(), reading.ahead
         while have < want and self.count == 1 and not self._seams and not late(until):
             try:
+                reading.ahead = True
                 more = self._next(s, pull, want - have)
             except Exception as e:
                 s.error = e
                 break
             except BaseException as e:
                 raise Interrupted(e, s, s.pool.remove(np.concatenate(parts))) from None
+            finally:
+                reading.ahead = outer
             if more is None:
                 break
             parts.append(more)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypedDict
 from feedline.errors import AlreadyExistsError, NotFoundError, OpError
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pull import Child
+from feedline.plan.unread import must_be_wanted
 from feedline.structure.block import Block, concat
 
 
@@ -14,11 +15,12 @@ class Pass:
     """One pass: over what is written already (`child`), or over the input, which `sink` writes.
 
     `rest` are rows still to be written, `due` an error that comes before them. `broken` is an error that ends the pass:
-    it comes again and again. `passing` means that nothing is written: the beginning of the input is not at hand.
+    it comes again and again; `unwritten` says that rows could not be written, which one who restores the pass need not
+    be troubled by. `passing` means that nothing is written: the beginning of the input is not at hand.
     `before` is what had been written when the pass was saved, which it goes on with if that is still there.
     """
 
-    __slots__ = ("before", "broken", "child", "due", "given", "over", "passing", "rest", "sink")
+    __slots__ = ("before", "broken", "child", "due", "given", "over", "passing", "rest", "sink", "unwritten")
 
     def __init__(self) -> None:
         self.child: Any = None
@@ -28,7 +30,7 @@ class Pass:
         self.broken: Exception | None = None
         self.before: Any = None
         self.given = 0
-        self.passing = self.over = False
+        self.passing = self.over = self.unwritten = False
 
     def close(self) -> None:
         """Ends the pass. What is not complete goes."""
@@ -61,7 +63,7 @@ class Pass:
         return {
             "child": self.child,
             "rest": self.rest,
-            "errors": [self.due, self.broken],
+            "errors": [self.due, None if self.unwritten else self.broken],
             "given": self.given,
             "flags": [passing, self.over],
             "written": written,
@@ -131,6 +133,7 @@ class Written(Node):
             error, state.due = state.due, None
             raise error
         if state.broken is not None:
+            must_be_wanted(state.broken)
             raise state.broken
         if state.over:
             return None, state
@@ -174,9 +177,7 @@ class Written(Node):
             return EMPTY
         try:
             n, error = self._kept(state, lambda: self.write(state.sink, block, state.given))
-        except Exception:
-            raise
-        except BaseException:  # from outside: nothing has been written
+        except BaseException:  # nothing has been written
             state.rest = block if state.rest is None else concat([block, state.rest])
             raise
         state.given += n
@@ -191,8 +192,9 @@ class Written(Node):
         try:
             return write()
         except Exception as e:
-            state.broken = e
+            state.broken, state.unwritten = e, True
             state.close()
+            must_be_wanted(e)
             raise
 
     def sampled(self) -> Node:

@@ -70,8 +70,8 @@ class Pending(Protocol):
     def begin(self, calls: int) -> None:
         """Has them read by a thread, of which there may be so many."""
 
-    def wait(self) -> Block | None:
-        """The rows. Raises what the child raises."""
+    def wait(self, again: bool = True) -> Block | None:
+        """The rows. Raises what the child raises. Those that could not be read ahead of their time are read `again`."""
 
     def wait_for_any(self, asked: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
         """Returns when one of these is finished, all of which tell the same news."""

@@ -23,6 +23,7 @@ from feedline.plan.dealing import begun_of
 from feedline.plan.face import Face, in_memory
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.plan.reach import OpensFiles
+from feedline.plan.unread import Unread, must_be_wanted
 from feedline.structure.block import Block, object_array
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
@@ -131,7 +132,10 @@ class Files(Node, OpensFiles):
                 rows = self._rounds(slots, turn, want)
                 if rows is not None:
                     return rows, Reading(tuple(slots), turn, named_all, None, begun)
-            rows, turn, error = self._turn(slots, turn)
+            try:
+                rows, turn, error = self._turn(slots, turn)
+            except Unread as e:
+                raise Interrupted(e, Reading(tuple(slots), turn, named_all, None, begun)) from None
             if rows is not None or error is not None:
                 return rows or EMPTY, Reading(tuple(slots), turn, named_all, error, begun)
 
@@ -187,12 +191,24 @@ class Files(Node, OpensFiles):
         """One row, or an error, from the file whose turn it is, and whose turn is next. Neither where the file ends."""
         got = Read(None) if slots[turn] is None else self._look(slots, turn, 1)
         file, error = slots[turn], got.error
-        self._move(slots, turn, got)
         if error is not None and file is not None:
             error = self.judged(file, got)
-            if error is None and slots[turn] is not None:
-                return None, turn, None
+            if error is not None:
+                self._must_be_wanted(error, slots[turn])
+        self._move(slots, turn, got)
+        if got.error is not None and error is None and slots[turn] is not None:
+            return None, turn, None
         return got.rows, (turn + 1) % self.cycle, error
+
+    @staticmethod
+    def _must_be_wanted(error: Exception, slot: Slot | None) -> None:
+        """Raises `Unread` where the error comes ahead of its time."""
+        try:
+            must_be_wanted(error)
+        except Unread:
+            if slot is not None and isinstance(slot[-1], Reader):
+                slot[-1].doubt()
+            raise
 
     def _look(self, slots: list[Slot | None], i: int, want: int) -> Read:
         """What the file in slot i has next. The file stays where it is; it is opened where it is not open yet."""

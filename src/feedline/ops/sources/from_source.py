@@ -12,6 +12,7 @@ from feedline.ops.sources.indexed import Indexed
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import dataset
 from feedline.plan.node import EMPTY, Node, node
+from feedline.plan.unread import must_be_wanted
 from feedline.sharing import Guard, cached_property
 from feedline.structure import ragged, sparse
 from feedline.structure.block import Array, Block, Column, Objects, freeze, pack
@@ -166,7 +167,7 @@ class Reader(Node):
             asked = taken + want if most is None else max(1, min(taken + want, most))
             try:
                 chunk = self._read(position, asked)
-            except Exception:
+            except BaseException:
                 if state.lease is None:  # claimed just now, after a restore: no state will have it
                     lease.close()
                 raise
@@ -193,7 +194,9 @@ class Reader(Node):
         except Exception as e:
             if want > 1:  # the rows before the failing one come out first, whatever the size of the block
                 return self._read(position, 1)
-            raise _blamed(e, f"from_source ({name}.read) failed at position {position!r}") from e
+            error = _blamed(e, f"from_source ({name}.read) failed at position {position!r}")
+            must_be_wanted(error)
+            raise error from e
         return Chunk(block, got[1])
 
     def after_error(self, state: Reading) -> Reading:

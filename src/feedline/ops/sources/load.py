@@ -24,6 +24,7 @@ from feedline.plan.face import dataset, in_memory, register_recipe
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, RowFailed, node
 from feedline.plan.reach import OpensFolders
+from feedline.plan.unread import must_be_wanted
 from feedline.sharing import Guard, cached_property
 from feedline.structure.block import Array, Block, Objects, concat, pack
 from feedline.structure.nest import LEAF, Tree, flatten
@@ -132,8 +133,9 @@ class Load(Node, OpensFolders):
             return EMPTY, At(at, Readers(self.files))  # in the state first, so that they are closed whatever happens
         try:
             block = self._span(readers, at, want)
-        except Exception:
+        except Exception as e:
             if want == 1:
+                must_be_wanted(e)
                 raise
             # One of the rows cannot be read. Those before it come out first, whatever the size of the block.
             block = self._span(readers, at, 1)
