@@ -194,10 +194,19 @@ class Deadline:
             (spread or self.session).shouldstop = "the time is up"
 
 
-def tool(name: str, *command: str) -> None:
-    print(f"== {name}", flush=True)
-    if subprocess.run([sys.executable, "-m", *command], cwd=ROOT).returncode:
-        sys.exit(1)
+def started(*command: str) -> subprocess.Popen[str]:
+    """A tool that works beside the tests; what it says is shown when it is done."""
+    command = (sys.executable, "-m", *command)
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def finished(name: str, tool: subprocess.Popen[str] | None) -> bool:
+    """Waits for it; True where it has nothing to say against the change."""
+    if tool is None:
+        return True
+    said = tool.communicate()[0]
+    print(f"== {name}: {said.strip() or 'nothing to say'}", flush=True)
+    return not tool.returncode
 
 
 def main() -> int:
@@ -210,25 +219,26 @@ def main() -> int:
     end = time.monotonic() + given.seconds
     changed = changed_since(given.base or None)
     tests = ranked(changed)
-    if not given.list:
-        tool("ruff check", "ruff", "check", "-q")
-        if any(path.startswith("src/feedline/") for path in changed):
-            tool("mypy", "mypy")
-    workers = os.cpu_count() or 1
+    workers = max(1, (os.cpu_count() or 1) - 1)  # mypy has the other processor
     chosen, left = fitting(tests, durations(), (end - time.monotonic()) * SHARE * workers)
     if given.list:
         print(*(f"{tests[test]}  {test}" for test in chosen), *(f"-  {test}" for test in left), sep="\n")
         return 0
-    if not chosen:
-        print("== no tests: nothing has changed that has any")
-        return 0
-    print(f"== pytest: {len(chosen)} files or tests for {len(changed)} changed files", flush=True)
-    deadline = Deadline(end)
-    code = pytest.main(["-q", "-n", str(workers), "--maxfail=5", *chosen], plugins=[deadline])
+    if not finished("ruff", started("ruff", "check", "-q")):
+        return 1
+    mypy = started("mypy") if any(path.startswith("src/feedline/") for path in changed) else None
+    good = _tested(chosen, left, workers, Deadline(end)) if chosen else True
+    return 0 if finished("mypy", mypy) and good else 1
+
+
+def _tested(chosen: list[str], left: list[str], workers: int, deadline: Deadline) -> bool:
+    print("== pytest:", *chosen[:10], f"and {len(chosen) - 10} more" if len(chosen) > 10 else "", flush=True)
+    spread = ["-n", str(workers)] if workers > 1 and len(chosen) > 1 else []
+    code = pytest.main(["-q", "--maxfail=5", *spread, *chosen], plugins=[deadline])
     if left or deadline.stopped:
-        more = ", and stopped when time was up" if deadline.stopped else ""
+        more = ", and stopped when the time was up" if deadline.stopped else ""
         print(f"== left out {len(left)} files{more}; `make test` runs everything")
-    return 0 if deadline.stopped and not deadline.failed else int(code)
+    return not deadline.failed if deadline.stopped else not code
 
 
 if __name__ == "__main__":

@@ -12,15 +12,10 @@ from typing import Any
 import pytest
 
 import feedline as fl
+from feedline.data import readers
 
 CLASSES = [
-    fl.TFRecordDataset,
-    fl.TextLineDataset,
-    fl.FixedLengthRecordDataset,
-    fl.ArrayRecordDataset,
-    fl.ArrowDataset,
-    fl.ParquetDataset,
-    fl.TarDataset,
+    *(getattr(fl, name) for name in readers.__all__),
     fl.experimental.CsvDataset,
     fl.experimental.SqlDataset,
 ]
