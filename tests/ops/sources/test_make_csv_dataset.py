@@ -150,3 +150,12 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path.write_bytes(b"anim\xffl,age\ncat,3\n")
     with pytest.raises(fl.errors.InvalidArgumentError, match=r"table\.csv, line 1 is no utf-8"):
         fl.experimental.make_csv_dataset(str(path), 2, num_epochs=1)
+
+
+@pytest.mark.parametrize("delimiter", ["", "ab", "é", 5])
+def test_delimiters(delimiter: Any, tmp_path: Path) -> None:
+    """TensorFlow raises the one where it looks at files, and the other where it reads them."""
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    for kind in (TypeError, ValueError):
+        with pytest.raises(kind, match="field_delim must be a single ASCII character"):
+            fl.experimental.make_csv_dataset(str(tmp_path / "a.csv"), 1, field_delim=delimiter)

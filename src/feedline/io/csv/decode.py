@@ -93,11 +93,9 @@ def _key(record_defaults: Any, *more: Any) -> Any:
 
 def one_byte(field_delim: Any, op: str) -> bytes:
     """A delimiter as the byte it must be."""
-    if not isinstance(field_delim, (str, bytes)):
-        raise InvalidTypeError(f"{op}: field_delim must be a single ASCII character, got {field_delim!r}")
     found = field_delim.encode() if isinstance(field_delim, str) else field_delim
-    if len(found) != 1:
-        raise InvalidArgumentError(f"{op}: field_delim must be a single ASCII character, got {field_delim!r}")
+    if not isinstance(found, bytes) or len(found) != 1:
+        raise InvalidTypeError(f"{op}: field_delim must be a single ASCII character, got {field_delim!r}")
     return found
 
 
