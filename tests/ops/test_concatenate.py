@@ -91,3 +91,16 @@ def test_random_access() -> None:
 def test_argument() -> None:
     with pytest.raises(TypeError, match="concatenate: dataset must be a Dataset, got 5"):
         fl.Dataset.range(3).concatenate(5)
+
+
+def test_rows_that_are_gathered_when_seeds_are_due_are_saved() -> None:
+    def make() -> Any:
+        ds = fl.Dataset.range(3).group_by_window(lambda x: 0, lambda _, w: w, 3)
+        return ds.concatenate(ds.shuffle(5, seed=9)).batch(2, num_parallel_calls=-1)
+
+    expected = [x.tolist() for x in make()]
+    for at in range(len(expected) + 1):
+        with iter(make()) as it, iter(make()) as other:
+            taken = [next(it).tolist() for _ in range(at)]
+            other.restore(it.save())
+            assert taken + [x.tolist() for x in other] == expected
