@@ -158,6 +158,8 @@ class _Idle:
         """Nobody has come for them."""
         with self.lock:
             found, self.hands = self.hands, None
+            if self.timer is not None:
+                self.timer.cancel()
         if found is not None:
             found.end(at_once)
 
