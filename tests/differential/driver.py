@@ -279,7 +279,7 @@ class Campaign:
         self.stopped = ""
 
     def run(self) -> None:
-        seeds = iter(range(self.args.seed, self.args.seed + self.args.count))
+        seeds = iter(self.args.seeds or range(self.args.seed, self.args.seed + self.args.count))
         with ThreadPoolExecutor(self.args.jobs) as pool:
             working = [pool.submit(self.work, seeds) for _ in range(self.args.jobs)]
             try:
@@ -352,6 +352,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=lambda text: [int(s) for s in text.split(",")], help="these alone")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--most", type=int, default=50, help="stop after so many differences")

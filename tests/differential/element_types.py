@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Shape = tuple[int | None, ...]
 
@@ -61,8 +61,9 @@ def arguments(kind: Type) -> tuple[str, list[tuple[str, Leaf]]]:
 
 
 def leaf_names(name: str, kind: Type) -> list[tuple[str, Leaf]]:
+    """Expressions for the leaves of `name`. A row of a ragged tensor is an array for a function."""
     if isinstance(kind, Leaf):
-        return [(name, kind)]
+        return [(name, replace(kind, kind="dense") if kind.kind == "ragged" and len(kind.shape) == 1 else kind)]
     parts = kind.items() if isinstance(kind, dict) else enumerate(kind)
     return [pair for key, part in parts for pair in leaf_names(f"{name}[{key!r}]", part)]
 

@@ -19,7 +19,7 @@ class Expressions(Sources):
             return "xp.const(1, dtype=xp.int64)"
         if leaf.kind == "ragged":
             values = name if len(leaf.shape) == 1 else f"{name}.flat_values"
-            return f"xp.cast(xp.reduce_sum({values}), xp.int64)"
+            return f"xp.reduce_sum(xp.cast({values}, xp.int64))"
         if leaf.kind == "sparse":
             return f"xp.cast(xp.reduce_sum({name}.values), xp.int64)"
         if leaf.is_string:

@@ -122,8 +122,14 @@ class Maker(Expressions):
         self.add(f"ds.padded_batch({n}{', drop_remainder=True' if drop else ''})")
         self.batched(n if drop else None, n)
 
+    def shapes_are_clear(self) -> bool:
+        """Whether both libraries know the same shapes: of what functions return, feedline takes none for certain."""
+        if not any("lambda" in line for line in self.lines):
+            return True
+        return not any(leaf.kind == "dense" and leaf.shape and None not in leaf.shape for leaf in leaves(self.type))
+
     def ragged_batch(self) -> None:
-        if any(leaf.kind == "sparse" for leaf in leaves(self.type)):
+        if any(leaf.kind == "sparse" for leaf in leaves(self.type)) or not self.shapes_are_clear():
             return
         n, drop = self.dice.choice((2, 3, 5)), self.dice.random() < 0.4
         self.add(f"ds.ragged_batch({n}{', drop_remainder=True' if drop else ''})")
@@ -429,7 +435,7 @@ class Maker(Expressions):
 
     def dense_to_ragged(self) -> None:
         only = self.type
-        if isinstance(only, Leaf) and only.kind == "dense" and only.shape:
+        if isinstance(only, Leaf) and only.kind == "dense" and only.shape and self.shapes_are_clear():
             n = self.dice.choice((2, 3))
             self.add(f"ds.apply(d.experimental.dense_to_ragged_batch({n}))")
             kind = "ragged" if None in only.shape else "dense"

@@ -173,10 +173,10 @@ class Sources:
         return text, (Leaf("int32"), Leaf("string")), 12
 
     def examples(self) -> Source:
-        features = "{'x': io.FixedLenFeature([], xp.int64), 'v': io.FixedLenFeature([2], xp.float32)}"
+        features = "{'x': io.FixedLenFeature([], np.int64), 'v': io.FixedLenFeature([2], np.float32)}"
         kind: Type = {"v": Leaf("float32", (2,)), "x": Leaf("int64")}
         if self.dice.random() < 0.4:
-            features = "{'x': io.FixedLenFeature([], xp.int64), 'r': io.RaggedFeature(xp.int64)}"
+            features = "{'x': io.FixedLenFeature([], np.int64), 'r': io.RaggedFeature(np.int64)}"
             kind = {"r": Leaf("int64", (None,), "dense"), "x": Leaf("int64")}
         text = (
             f"d.TFRecordDataset(data + '/examples').map(lambda e: io.parse_single_example(e, {features}){self.calls()})"
@@ -218,7 +218,7 @@ class Sources:
 
     def features(self) -> Source:
         n = self.dice.choice((2, 4))
-        features = "{'x': io.FixedLenFeature([], xp.int64), 'v': io.FixedLenFeature([2], xp.float32)}"
+        features = "{'x': io.FixedLenFeature([], np.int64), 'v': io.FixedLenFeature([2], np.float32)}"
         seed = self.dice.choice(("shuffle=False", f"shuffle=True, shuffle_seed={self.dice.randint(1, 9)}"))
         text = (
             f"d.experimental.make_batched_features_dataset(data + '/examples', {n}, {features}, num_epochs=1, {seed})"

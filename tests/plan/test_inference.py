@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,35 @@ def test_functions_that_refuse_zeros_have_a_spec_where_nothing_comes() -> None:
     assert none.map(lambda s, n: (int(s), 6 // int(n))).element_spec == (fl.TensorSpec([], fl.int32),) * 2
     made = none.flat_map(lambda s, n: fl.Dataset.range(int(s)))
     assert made.element_spec == fl.TensorSpec([], fl.int64)
+
+
+def test_sizes_that_whole_numbers_decide_on() -> None:
+    even = fl.Dataset.range(0, 40, 4).concatenate(fl.Dataset.range(3))
+    assert even.map(lambda n: np.zeros(2 + n % 4)).element_spec.shape == [None]
+    assert even.map(lambda n: np.zeros((2, 3)) * n).element_spec.shape == [2, 3]
+
+
+def test_other_orders_make_other_sizes() -> None:
+    """Three batches, but not those of the dataset in its order."""
+    rows = fl.Dataset.range(12).map(lambda n: np.arange(n % 4)).shuffle(100, seed=95).padded_batch(5)
+    spec = rows.map(lambda e: {"x": e + 1}).element_spec
+    assert spec == {"x": fl.TensorSpec([None, None], fl.int64)}
+
+
+def test_specs_where_the_first_elements_fail(tmp_path: Path) -> None:
+    (tmp_path / "fixed").write_bytes(bytes(7))
+    damaged = fl.FixedLengthRecordDataset(str(tmp_path / "fixed"), 6)
+    text = fl.TensorSpec([], fl.string)
+    assert damaged.map(lambda s: {"x": s}).take(0).element_spec == {"x": text}
+    assert damaged.flat_map(fl.Dataset.from_tensors).take(0).element_spec == text
+    assert damaged.scan(0, lambda n, s: (n, s)).element_spec == text
+    with pytest.raises(fl.errors.InvalidArgumentError, match="no multiple"):
+        _ = damaged.map(lambda s: s.missing).element_spec  # the function takes nothing else either
+
+
+def test_windows_have_the_spec_of_what_they_are_made_of() -> None:
+    windows = fl.Dataset.range(26).filter(lambda x: True).batch(2).window(3)
+    assert windows.flat_map(lambda w: w).element_spec.shape == [None]
 
 
 def test_batches_of_stated_sizes_stay_arrays() -> None:

@@ -134,9 +134,10 @@ class GroupByReducer(Node):
 
     def spec(self) -> Any:
         """Seen in what the first few elements, folded, come to."""
-        elements, given = first_elements(self.input), self.input.element_spec
+        given = self.input.element_spec
+        elements, failed = first_elements(self.input)
         if not elements:
-            return infer_unseen(given, stand_ins(given), lambda e: self._folded([e])[0])
+            return infer_unseen(given, stand_ins(given), lambda e: self._folded([e])[0], failed)
         return infer(self._folded(elements), given, lambda: elements, lambda e: self._folded([e])[0])
 
     def _folded(self, elements: list[Any]) -> list[Any]:

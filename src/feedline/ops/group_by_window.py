@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
-from feedline.ops.nested import SAMPLES, dataset_of, made, seeds_in, stand_ins
+from feedline.ops.nested import dataset_of, first_blocks, made, seeds_in, stand_ins
 from feedline.plan import arguments
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.face import dataset, in_memory, sample
+from feedline.plan.face import dataset, in_memory
 from feedline.plan.function import Function
 from feedline.plan.inference import infer_unseen
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
@@ -115,9 +115,11 @@ class GroupByWindow(Node):
 
     def spec(self) -> Any:
         """What the reduced window of the first few elements says, which is not run for that."""
-        blocks, given = sample(self.input, SAMPLES), self.input.element_spec
+        given = self.input.element_spec
+        blocks, failed = first_blocks(self.input)
         if not blocks:
-            return infer_unseen(given, stand_ins(given), lambda e: self._spec_of(Block.of_elements([e])), False)
+            made_up = (Block.of_elements([element]) for element in stand_ins(given))
+            return infer_unseen(None, made_up, self._spec_of, failed)
         return self._spec_of(concat(blocks))
 
     def _spec_of(self, rows: Block) -> Any:

@@ -7,10 +7,9 @@ from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from feedline.ops import columnar  # noqa: F401  what functions may call when they run for many rows
-from feedline.ops.nested import SAMPLES, first_elements, stand_ins
+from feedline.ops.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.calls import applied_at
-from feedline.plan.face import sample
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import Parallel, RowFailed, RowWise, node
@@ -65,11 +64,17 @@ class Map(RowWise):
         """Worked out for arithmetic on scalars; otherwise seen in the results for the first few elements."""
         if self._arithmetic_spec is not None:
             return self._arithmetic_spec
-        found = [block.spec() for block in sample(self, SAMPLES)]
+        blocks, failed = first_blocks(self)
         given, attempt = self.input.element_spec, self.function.spec_of
-        if not found:
-            return infer_unseen(given, stand_ins(given), attempt)
-        return infer(found, given, lambda: first_elements(self.input), attempt, len(found) == self.cardinality())
+        if not blocks:
+            return infer_unseen(given, stand_ins(given), attempt, failed)
+        found = [block.spec() for block in blocks]
+        return infer(found, given, lambda: first_elements(self.input)[0], attempt, are_all(blocks, self))
+
+    @cached_property
+    def spec_stated(self) -> bool:
+        """True for arithmetic on scalars, and for a function that only parses."""
+        return self.input.spec_stated and self._arithmetic_spec is not None
 
     @property
     def spec_known(self) -> bool:

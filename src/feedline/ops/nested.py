@@ -47,17 +47,16 @@ class Flattened(Node, OpensPlans):
         """What the datasets made from the first few elements say, which are not run for that. What an element of theirs
         looks like is rarely decided by a string, such as the name of a file.
         """
-        elements, given = first_elements(self.input), self.input.element_spec
-        if not elements:
-            return infer_unseen(given, stand_ins(given), self._spec_of, strings_decide=False)
-        found, errors = [], []
+        given = self.input.element_spec
+        elements, failed = first_elements(self.input)
+        found = []
         for element in elements:
             try:
                 found.append(self._spec_of(element))
             except Exception as e:
-                errors.append(e)
+                failed = failed or e
         if not found:
-            raise errors[0]
+            return infer_unseen(given, stand_ins(given), self._spec_of, failed, strings_decide=False)
         return infer(found, given, lambda: elements, self._spec_of, strings_decide=False)
 
     def _spec_of(self, element: Any) -> Any:
@@ -350,9 +349,37 @@ def made(function: Function, element: Any) -> Node:
     return result._plan
 
 
-def first_elements(plan: Node) -> list[Any]:
-    """A few elements to see a spec in."""
-    return [block.rows()[0] for block in sample(plan, SAMPLES)]
+def first_blocks(plan: Node) -> tuple[list[Block], Exception | None]:
+    """A few elements to see a spec in, as blocks of one row; or why there are none, unless the plan is just empty."""
+    try:
+        return sample(plan, SAMPLES), None
+    except Exception as e:
+        return [], e
+
+
+def are_all(blocks: list[Block], plan: Node) -> bool:
+    """Whether the first elements are all that a plan will give, in any epoch, as far as that is known."""
+    return len(blocks) == plan.cardinality() and not any(getattr(n, "generator", None) for n in plan.walk())
+
+
+def first_elements(plan: Node) -> tuple[list[Any], Exception | None]:
+    """The same as elements. Datasets in them have the spec that the plan's spec says, which may be wider than what
+    their own rows show.
+    """
+    blocks, failed = first_blocks(plan)
+    if not blocks or not any(isinstance(s, DatasetSpec) for s in flatten(plan.element_spec)[0]):
+        return [block.rows()[0] for block in blocks], failed
+    specs, tree = flatten(plan.element_spec)
+    rows = [flatten(tree.unflatten(tree.flatten(block.rows()[0])))[0] for block in blocks]
+    return [tree.unflatten([_said(v, s) for v, s in zip(row, specs, strict=True)]) for row in rows], failed
+
+
+def _said(value: Any, spec: Any) -> Any:
+    if not isinstance(value, Face) or not isinstance(spec, DatasetSpec):
+        return value
+    plan = value._plan.replace()
+    plan.__dict__["element_spec"] = spec.element_spec
+    return dataset(plan)
 
 
 def stand_ins(spec: Any) -> Iterator[Any]:

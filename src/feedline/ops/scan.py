@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidTypeError
 from feedline.ops.carry import Carry, packed
-from feedline.ops.nested import SAMPLES, first_elements, stand_ins
+from feedline.ops.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
-from feedline.plan.face import sample
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, RowFailed, node
@@ -47,11 +46,12 @@ class Scan(Node):
 
     def spec(self) -> Any:
         """Seen in the results for the first few elements."""
-        found, given = [block.spec() for block in sample(self, SAMPLES)], self.input.element_spec
-        if not found:
-            return infer_unseen(given, stand_ins(given), self._spec_of)
-        complete = len(found) == self.cardinality()
-        return infer(found, given, lambda: first_elements(self.input), self._spec_of, complete)
+        given = self.input.element_spec
+        blocks, failed = first_blocks(self)
+        if not blocks:
+            return infer_unseen(given, stand_ins(given), self._spec_of, failed)
+        found = [block.spec() for block in blocks]
+        return infer(found, given, lambda: first_elements(self.input)[0], self._spec_of, are_all(blocks, self))
 
     def _spec_of(self, element: Any) -> Any:
         return packed(self._call(self._carry.initial, element)[1]).spec()

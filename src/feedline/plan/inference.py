@@ -5,6 +5,7 @@ Later results may have other sizes, so a size is stated only where it is found t
 
 - Where elements have a dimension of unknown size, the function is tried with an element that has other sizes there. A
   size in its results that differs then follows the unknown one, and is unknown too. So are all where it refuses them.
+- Where elements hold whole numbers, which may be lengths, the function is tried with the next few.
 - Where elements hold strings, ragged or sparse tensors, or datasets, these may decide on any size. The function is
   tried with other sizes in the dimensions that are known: what follows those is known, everything else is not.
 
@@ -25,6 +26,8 @@ from feedline.structure.resized import Change, Pick, resized
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec, general
 
 _SHAPED = (TensorSpec, SparseTensorSpec, RaggedTensorSpec)
+VALUES = (1, 2, 3)
+"""What is added to whole numbers."""
 MANY = 100
 MOST_BYTES = 1 << 22
 """What an element that the function is tried with has at most, give or take a row."""
@@ -48,14 +51,18 @@ def infer(
     """
     spec = _merged(found)
     unknown, hidden = _is_open(given), strings_decide and _is_hidden(given)
-    if not complete and (unknown or hidden):
+    if not complete and (unknown or hidden or _has_integers(given)):
         spec = _Trials(given, elements, attempt).confirmed(spec, unknown, hidden)
     return spec if _has_empty(given) else map_structure(_never_empty, spec)
 
 
-def infer_unseen(given: Any, stand_ins: Iterable[Any], attempt: Try, strings_decide: bool = True) -> Any:
-    """The same where no element has come. A function that takes none but the sizes it was tried with is believed."""
-    errors: list[Exception] = []
+def infer_unseen(
+    given: Any, stand_ins: Iterable[Any], attempt: Try, failed: Exception | None = None, strings_decide: bool = True
+) -> Any:
+    """The same where no element has come; `failed` is the reason, if there is one, and is raised where the function
+    takes no stand-in. One that takes none but the sizes it was tried with is believed.
+    """
+    errors: list[Exception] = [] if failed is None else [failed]
     for element in stand_ins:
         try:
             spec = attempt(element)
@@ -63,7 +70,7 @@ def infer_unseen(given: Any, stand_ins: Iterable[Any], attempt: Try, strings_dec
             errors.append(e)
             continue
         unknown, hidden = _is_open(given), strings_decide and _is_hidden(given)
-        if unknown or hidden:
+        if unknown or hidden or _has_integers(given):
             spec = _Trials(given, partial(list, [element]), attempt).confirmed(spec, unknown, hidden, believed=True)
         return spec if _has_empty(given) else map_structure(_never_empty, spec)
     raise errors[0]
@@ -85,6 +92,7 @@ class _Trials:
             if base is None:
                 return map_structure(without_sizes, spec)
             plain, element = base
+            spec = self._following_no_value(spec, element)
             if unknown:
                 spec = self._following_none(spec, element, believed)
             if hidden:
@@ -104,6 +112,17 @@ class _Trials:
             return self.attempt(resized(element, self.given, pick, change))
         except Exception:
             return None
+
+    def _following_no_value(self, spec: Any, element: Any) -> Any:
+        """Without the sizes that differ where whole numbers do."""
+        leaves, tree = flatten(element)
+        if any(map(_is_integer, leaves)):
+            for more in VALUES:
+                made = tree.unflatten([leaf + leaf.dtype.type(more) if _is_integer(leaf) else leaf for leaf in leaves])
+                got = self._result(made, lambda _: False, lambda n: n)
+                merged = None if got is None else general(spec, got)
+                spec = spec if merged is None else merged
+        return spec
 
     def _following_none(self, spec: Any, element: Any, believed: bool) -> Any:
         """Without the sizes that differ where unknown ones do; all of them where that cannot be tried."""
@@ -164,6 +183,15 @@ def _is_hidden(given: Any) -> bool:
     return any(
         leaf is not None and (not isinstance(leaf, TensorSpec) or leaf.dtype.kind == "O") for leaf in flatten(given)[0]
     )
+
+
+def _has_integers(given: Any) -> bool:
+    leaves = (leaf for leaf in flatten(given)[0] if isinstance(leaf, TensorSpec))
+    return any(leaf.shape.rank == 0 and leaf.dtype.kind in "iu" for leaf in leaves)
+
+
+def _is_integer(leaf: Any) -> bool:
+    return isinstance(leaf, np.integer)
 
 
 def _has_empty(given: Any) -> bool:
