@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 SEQUENTIAL = "o = d.Options(); o.autotune.enabled = False; o.experimental_optimization.inject_prefetch = False"
@@ -22,8 +23,8 @@ def sequential(lines: list[str]) -> list[list[str]]:
     return found
 
 
-def explanation(lines: list[str], why: str, gold: dict[str, Any]) -> str:
-    """Why a difference is on purpose; empty where it is not."""
+def explanation(lines: list[str], why: str, gold: dict[str, Any], spec_after: Callable[[list[str]], Any]) -> str:
+    """Why a difference is on purpose; empty where it is not. `spec_after` gives TensorFlow's spec after some lines."""
     text = "\n".join(lines)
     if why.startswith("cardinality") and why.endswith("got -2") and re.search(r"map\((.|\n)*unbatch", text):
         return "the rows of a batch that a function made are not counted without calling it"
@@ -32,14 +33,38 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any]) -> str:
     refused = "Incompatible shapes at component" in str(gold.get("epochs"))
     if why.startswith("epoch") and refused and re.search("(choose|sample)_from_datasets(.|\n)*concatenate", text):
         return "TensorFlow takes elements of a fixed shape for scalars there"
+    if re.search(r"lambda(.|\n)*ragged_batch\(", text) and re.search(
+        r'kind arr expected, got ragged|"kind": "tensor".* expected, got .*"kind": "ragged"', why
+    ):
+        return "what a function returns has no known shape, so that it becomes ragged"
     sizes = re.fullmatch(r"spec: \S+: (\{.*\}) expected, got (\{.*\})", why)
-    if sizes and ".map(" in text and _fewer_known(json.loads(sizes[1]), json.loads(sizes[2])):
+    if sizes and _fewer_known(json.loads(sizes[1]), json.loads(sizes[2])) and _may_decide(lines, spec_after):
         return "a size in a function's results that strings, or unknown sizes, may decide on is not taken as fixed"
     return ""
+
+
+def _may_decide(lines: list[str], spec_after: Callable[[list[str]], Any]) -> bool:
+    """Whether some function is given strings, ragged or sparse tensors, or dimensions of unknown size."""
+    for i, line in enumerate(lines):
+        if "lambda" not in line:
+            continue
+        first = not any(before.startswith("ds = ") for before in lines[:i])
+        if re.search(r"(TFRecordDataset|TextLineDataset)\(", line) if first else _is_open(spec_after(lines[:i])):
+            return True
+    return False
+
+
+def _is_open(spec: Any) -> bool:
+    if not isinstance(spec, dict) or spec.get("t") != "spec":
+        inside = spec.get("v") if isinstance(spec, dict) else spec
+        parts = inside.values() if isinstance(inside, dict) else inside if isinstance(inside, list) else ()
+        return any(map(_is_open, parts))
+    shape = spec.get("shape")
+    return spec["kind"] != "tensor" or spec["dtype"] == "string" or shape is None or None in shape
 
 
 def _fewer_known(expected: dict[str, Any], got: dict[str, Any]) -> bool:
     """Whether two specs differ in dimensions alone that the second does not tell."""
     a, b = expected.pop("shape", None), got.pop("shape", None)
     same = expected == got and a is not None and b is not None and len(a) == len(b)
-    return same and all(y is None or x == y for x, y in zip(a, b, strict=True))
+    return same and all(None in (x, y) or x == y for x, y in zip(a, b, strict=True))

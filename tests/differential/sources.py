@@ -79,11 +79,13 @@ class Sources:
         return f"({inner}, {', '.join(texts[1:])},)", ({"x": kinds[0]}, *kinds[1:])
 
     def tensors(self) -> Source:
-        arrays = [self.array(self.dice.choice((1, 4))) for _ in range(self.dice.choice((1, 2)))]
-        # `array` speaks of rows; from_tensors takes all of them as one element
-        arrays = [(t, replace(k, shape=(None, *k.shape))) for t, k in arrays]
-        text, kind = self.structured(arrays)
-        return f"d.Dataset.from_tensors({text})", kind, 1
+        arrays = []
+        for _ in range(self.dice.choice((1, 2))):
+            n = self.dice.choice((1, 4))
+            array, kind = self.array(n)
+            arrays.append((array, replace(kind, shape=(n, *kind.shape))))  # all rows are one element
+        text, whole = self.structured(arrays)
+        return f"d.Dataset.from_tensors({text})", whole, 1
 
     def generator(self) -> Source:
         n = self.dice.choice((0, 1, 5, 12))
