@@ -218,8 +218,9 @@ class RefereedInput(Input):
         if not isinstance(rows, Block) or not rows.n:
             return
         answers[i][k:] = [EMPTY]
-        other, _ = self._again(before, want, answers, ends=block is not None)
-        if _alike(other, block):
+        other, state = self._again(before, want, answers, ends=block is not None)
+        dropped = block is not None and _held(state) == _held(self.states[self.slot])  # as `window` does with some
+        if _alike(other, block) and not dropped:
             raise Foul(f"{self._name()} took a row of its input that it did not need to give {_shown(block)}")
 
     def _again(
@@ -246,9 +247,10 @@ class RefereedInput(Input):
         return block
 
     def _compare_kept(self, block: Block) -> None:
-        if block.origin is None or not any(pull.rows for pull in self._inputs()):
-            if block.origin is None and self.node.addressed and all(pull.addressed for pull in self._inputs()):
-                raise Foul(f"{self._name()} is addressed, but its rows do not say where they come from")
+        read = any(pull.rows for pull in self._inputs())  # else it has had them by number
+        if block.origin is None or not read:
+            if block.origin is None and read and self._must_say():
+                raise Foul(f"{self._name()} says keeps_rows, but its rows do not say where they come from any more")
             known = {repr(row) for pull in self._inputs() for row in pull.known_rows()}
             kept = [repr(row) in known for row in block.rows()]
         else:
@@ -256,6 +258,10 @@ class RefereedInput(Input):
         if not all(kept):
             row = block.element(kept.index(False))
             raise Foul(f"{self._name()} says keeps_rows, but {show(row)} is not the row of its input that it should be")
+
+    def _must_say(self) -> bool:
+        """True unless it is a buffer of rows that did not say it themselves: their numbers here are the referee's."""
+        return not self.node.heavy or all(pull.addressed for pull in self._inputs())
 
     def _is_row(self, number: int, row: Any) -> bool:
         found = [pull.rows[number] for pull in self._inputs() if number in pull.rows]
@@ -374,6 +380,13 @@ def _is_live(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(_is_live, value.values()))
     return value is not None and not isinstance(value, type) and callable(getattr(value, "close", None))
+
+
+def _held(state: Any) -> int:
+    """How many rows a state holds."""
+    if isinstance(state, Block):
+        return state.n
+    return sum(map(_held, state)) if isinstance(state, (tuple, list)) else 0
 
 
 def _sorted(row: Any) -> Any:

@@ -140,8 +140,8 @@ class Changing(Take):
 
 
 @node
-class Nameless(Changing):
-    """The same, and the rows do not say where they come from."""
+class Nameless(Take):
+    """Says that it keeps rows, which do not say any more where they come from."""
 
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         block, state = super().step(state, pull, want)
@@ -199,7 +199,7 @@ def test_what_is_sound_passes() -> None:
         (Restless, 4, "took a row of its input that it did not need to give the end"),
         (Deaf, 99, "range at step 1 has ended, and is asked again"),
         (Changing, 9, r"says keeps_rows, but np.int64\(1\) is not the row of its input"),
-        (Nameless, 9, r"says keeps_rows, but np.int64\(10\) is not the row of its input|np.int64\(1\) is not"),
+        (Nameless, 9, "says keeps_rows, but its rows do not say where they come from any more"),
         (Exchanging, 9, r"rows\(\[\d\]\) is not element"),
         (Unbounded, 9, "says that there is a row after the last one"),
     ],
