@@ -8,16 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 SEQUENTIAL = "o = d.Options(); o.autotune.enabled = False; o.experimental_optimization.inject_prefetch = False"
+KEEPS_THE_END = r"(interleave|group_by_window|bucket_by_sequence_length|snapshot|cache|rejection_resample)\("
+RESHUFFLED = r"(shuffle\(|shuffle=True|Dataset\.random\(|list_files\()"
 UNFUSED = "o.experimental_optimization.map_and_batch_fusion = False"
 
 
 def sequential(lines: list[str]) -> list[list[str]]:
-    """The same pipeline without anything that runs ahead of its consumer, where that is another one; and where a rest
-    is dropped, also without looking at it.
+    """The same pipeline without anything that runs ahead of its consumer, which TensorFlow adds by itself too; and
+    where a rest is dropped, also without looking at it.
     """
     plain = [re.sub(r", (num_parallel_(calls|reads)=-?\d+|deterministic=True)", "", line) for line in lines]
     plain = [line for line in plain if "ds.prefetch(" not in line]
-    found = [[*plain, SEQUENTIAL, "ds = ds.with_options(o)"]] if plain != lines else []
+    found = [[*plain, SEQUENTIAL, "ds = ds.with_options(o)"]]
     if any("drop_remainder=True" in line for line in lines):
         found.append([*plain, f"{SEQUENTIAL}; {UNFUSED}", "ds = ds.with_options(o)"])
     return found
@@ -28,15 +30,24 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], spec_after: Ca
     text = "\n".join(lines)
     if why.startswith("cardinality") and why.endswith("got -2") and re.search(r"map\((.|\n)*unbatch", text):
         return "the rows of a batch that a function made are not counted without calling it"
-    if "got FailedPreconditionError (assert_cardinality" in why and re.search(r"assert_card(.|\n)*interleave", text):
-        return "TensorFlow forgets an error at the end of what it interleaves"
+    if why.startswith("epoch") and _error_before(why, gold) and re.search(KEEPS_THE_END, text):
+        return "TensorFlow takes an error for the end of what it interleaves, groups, or keeps"
     refused = "Incompatible shapes at component" in str(gold.get("epochs"))
-    if why.startswith("epoch") and refused and re.search("(choose|sample)_from_datasets(.|\n)*concatenate", text):
+    mixed = re.search("(choose_from_datasets|sample_from_datasets|rejection_resample)(.|\n)*concatenate", text)
+    if why.startswith("epoch") and refused and mixed:
         return "TensorFlow takes elements of a fixed shape for scalars there"
     if re.search(r"lambda(.|\n)*ragged_batch\(", text) and re.search(
         r'kind arr expected, got ragged|"kind": "tensor".* expected, got .*"kind": "ragged"', why
     ):
         return "what a function returns has no known shape, so that it becomes ragged"
+    early = re.match(r"building it: ValueError .*(padded shape|unbatch\(\)).*, got (no error|DataLossError)", why)
+    if early and re.search(r"(map|interleave)\((.|\n)*(padded_batch|unbatch)", text):
+        return "a function is not called when a dataset is built, so the shapes of its results are not known there"
+    if why.startswith("epoch") and "values" in why and re.search(f"{RESHUFFLED}(.|\n)*rejection_resample", text):
+        return "TensorFlow's rejection_resample reads one of its two inputs ahead, and takes seeds for it early"
+    twice = re.search(r"(ragged|sparse)(.|\n)*batch\((.|\n)*batch\(", text)
+    if "Cannot batch tensors with different shapes" in why and twice:
+        return "TensorFlow cannot batch batches of ragged or sparse tensors that have different numbers of rows"
     sizes = re.fullmatch(r"spec: \S+: (\{.*\}) expected, got (\{.*\})", why)
     if sizes and _fewer_known(json.loads(sizes[1]), json.loads(sizes[2])) and _may_decide(lines, spec_after):
         return "a size in a function's results that strings, or unknown sizes, may decide on is not taken as fixed"
@@ -68,3 +79,11 @@ def _fewer_known(expected: dict[str, Any], got: dict[str, Any]) -> bool:
     a, b = expected.pop("shape", None), got.pop("shape", None)
     same = expected == got and a is not None and b is not None and len(a) == len(b)
     return same and all(None in (x, y) or x == y for x, y in zip(a, b, strict=True))
+
+
+def _error_before(why: str, gold: dict[str, Any]) -> bool:
+    """Whether TensorFlow has raised an error before the element that differs."""
+    epoch, element = map(int, re.findall(r"\d+", why)[:2])
+    epochs = gold.get("epochs") or []
+    events = [event for events in epochs[:epoch] for event in events] + epochs[epoch][:element]
+    return any(isinstance(event, dict) and "error" in event for event in events)

@@ -35,7 +35,8 @@ class Reach:
     def __init__(self) -> None:
         self.plans: list[Node] = []
         self._kept: dict[int, tuple[Node, _Rows | None]] = {}
-        self._ways: dict[tuple[int, bytes], list[Any]] = {}
+        # Nodes are kept beside what is known of them, so that no other node gets their id.
+        self._ways: dict[tuple[int, bytes], tuple[Node, list[Any]]] = {}
 
     def check_state(self, node: Node, state: Any) -> None:
         """The files that a state says are being read must be named by the input."""
@@ -64,8 +65,8 @@ class Reach:
 
     def check_file(self, recipe: Any, name: bytes) -> None:
         """Some plan must read this file, in this way."""
-        ways = [way for plan in self.plans for way in self._opened(plan, name, DEPTH)]
-        if None not in ways and recipe not in ways:
+        ways = (way for plan in self.plans for way in self._opened(plan, name, DEPTH))
+        if not any(way is None or way == recipe for way in ways):
             raise _refused(name)
 
     def check_folder(self, values: Any) -> None:
@@ -76,33 +77,27 @@ class Reach:
         if givers and not any(n.gives(values) for n in givers):
             raise FailedPreconditionError("the state belongs to another dataset: it names a folder that is not read")
 
-    def _opened(self, plan: Node, name: bytes, depth: int) -> list[Any]:
+    def _opened(self, plan: Node, name: bytes, depth: int) -> Iterator[Any]:
         """The ways in which a plan reads a file; None among them where that cannot be told."""
-        found: list[Any] = []
         for node in plan.walk():
             if isinstance(node, OpensFiles) and node.inputs:
                 known = self._ways.get((id(node), name))
                 if known is None:
                     rows = self._rows(node.inputs[0])
-                    known = [None] if rows is None else [node.reads_as(name)] if name in rows else []
-                    self._ways[id(node), name] = known
-                found += known
+                    ways = [None] if rows is None else [node.reads_as(name)] if name in rows else []
+                    known = self._ways[id(node), name] = node, ways
+                yield from known[1]
             elif isinstance(node, OpensPlans):
-                found += self._opened_inside(node, name, depth)
-            if found:
-                break
-        return found
+                yield from self._opened_inside(node, name, depth)
 
-    def _opened_inside(self, node: Any, name: bytes, depth: int) -> list[Any]:
+    def _opened_inside(self, node: Any, name: bytes, depth: int) -> Iterator[Any]:
         rows = self._rows(node.inputs[0])
         if rows is None or not depth:
-            return [None]
+            yield None
+            return
         for key in sorted(rows, key=lambda key: not _within(key, name)):
             block, i = rows[key]
-            found = self._opened(node.child(block.slice(i, i + 1)), name, depth - 1)
-            if found:
-                return found
-        return []
+            yield from self._opened(node.child(block.slice(i, i + 1)), name, depth - 1)
 
     def _rows(self, plan: Node) -> _Rows | None:
         """All rows of a plan by their keys; more than those where it leaves some out; None where they are not known."""

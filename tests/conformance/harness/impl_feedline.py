@@ -234,6 +234,8 @@ class XP:
         return np.expand_dims(np.asarray(x, dtype=object) if _isb(x) else x, axis)
 
     def shape(self, x):
+        if hasattr(x, "bounding_shape"):
+            return np.array(x.bounding_shape(), dtype=np.int32)
         return np.array(np.shape(np.asarray(x, dtype=object) if _isb(x) else x), dtype=np.int32)
 
     def size(self, x):
