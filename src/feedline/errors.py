@@ -103,7 +103,7 @@ class OpError(Exception):
     culprit: tuple[int, int] | None = None
     """Which of several strings it is about, where it is about one of them: its number, and the CRC-32 of its bytes."""
 
-    def __init__(self, *args: Any, message: Any = None) -> None:
+    def __init__(self, *args: Any, message: object = None) -> None:
         if message is not None:  # how PyTorch hands on what failed in one of its workers
             args = (None, None, message)
         if len(args) >= 3:

@@ -21,13 +21,13 @@ else:
         first one to be done decides.
         """
 
-        def __init__(self, function: Any) -> None:
+        def __init__(self, function: object) -> None:
             self.function, self.__doc__ = function, function.__doc__
 
         def __set_name__(self, owner: type, name: str) -> None:
             self.name = name
 
-        def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        def __get__(self, owner: object, kind: type | None = None) -> Any:
             if owner is None:
                 return self
             value = self.function(owner)  # once it is in there, Python does not come here any more

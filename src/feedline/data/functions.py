@@ -49,8 +49,8 @@ def transformation(
 @overload
 def Counter(start: Integer = 0, step: Integer = 1) -> Dataset[np.int64]: ...
 @overload
-def Counter(start: Any = 0, step: Any = 1, dtype: AnyDType = ...) -> Dataset[Any]: ...
-def Counter(start: Any = 0, step: Any = 1, dtype: AnyDType = int64) -> Dataset[Any]:
+def Counter(start: object = 0, step: object = 1, dtype: AnyDType = ...) -> Dataset[Any]: ...
+def Counter(start: object = 0, step: object = 1, dtype: AnyDType = int64) -> Dataset[Any]:
     """A dataset that counts without end, as `Dataset.counter`.
 
     >>> list(fl.experimental.Counter(5).take(2))
@@ -93,7 +93,7 @@ def save(
     path: Filename,
     compression: str | None = None,
     shard_func: Callable[..., Any] | None = None,
-    checkpoint_args: Any = None,
+    checkpoint_args: object = None,
 ) -> None:
     """Writes all elements of a dataset to a folder, as `Dataset.save`.
 
@@ -109,7 +109,7 @@ def save(
 
 def load(
     path: Filename,
-    element_spec: Any = None,
+    element_spec: object = None,
     compression: str | None = None,
     reader_func: Callable[[Dataset[Any]], Dataset[Any]] | None = None,
 ) -> Dataset[Any]:

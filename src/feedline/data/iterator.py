@@ -222,7 +222,7 @@ class Iterator(Generic[T]):
         """
         return self._saved(checkpoint.dumps)
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: object) -> None:
         """Goes on from where another iterator over the same dataset was saved, in this process or another one.
 
         `state` is what `save`, `get_state` or `state_dict` gave. The dataset must have the same steps, with the same
@@ -284,7 +284,7 @@ class Iterator(Generic[T]):
                 if self._closed:
                     self._free()
 
-    def load_state_dict(self, state_dict: Any, strict: bool = True) -> None:
+    def load_state_dict(self, state_dict: object, strict: bool = True) -> None:
         """As `restore`. With `strict=False` it goes on from the same place with what is there now: other arguments and
         functions, and files that have changed, are accepted as long as the steps are the same.
 
@@ -331,7 +331,7 @@ class Iterator(Generic[T]):
         """The same as `save`: Grain's name for it."""
         return self.save()
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: object) -> None:
         """The same as `restore`."""
         self.restore(state)
 
@@ -418,18 +418,18 @@ class NumpyIterator(Iterator[T]):
         return map(_numpy_element, self._cursor.rows)
 
 
-def check_numpy(spec: Any) -> None:
+def check_numpy(spec: object) -> None:
     """Refuses elements that NumPy has no type for."""
     for leaf in flatten(spec)[0]:
         if isinstance(leaf, (DatasetSpec, OptionalSpec)):
             raise InvalidTypeError(f"as_numpy_iterator: NumPy has no type for a {leaf!r}; use iter(dataset) instead")
 
 
-def _numpy_element(element: Any) -> Any:
+def _numpy_element(element: object) -> Any:
     return map_structure(_numpy_leaf, element)
 
 
-def _numpy_leaf(leaf: Any) -> Any:
+def _numpy_leaf(leaf: object) -> Any:
     if isinstance(leaf, RaggedTensor):
         return leaf.numpy()
     if isinstance(leaf, SparseTensor):

@@ -153,7 +153,7 @@ class _OptionsBase:
     def _fields(cls) -> dict[str, _Field[Any]]:
         return {name: field for name, field in vars(cls).items() if isinstance(field, _Field)}
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not self._mutable:
             raise InvalidArgumentError(
                 f"cannot set {name}: these are the options of a dataset; make new fl.Options() and give them to "
@@ -220,7 +220,7 @@ class _OptionsBase:
         return f"{type(self).__name__}({', '.join(f'{k}={_text(v)}' for k, v in self._set_values().items())})"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return f"{type(value).__name__}.{value.name}" if isinstance(value, enum.Enum) else repr(value)
 
 

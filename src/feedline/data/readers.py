@@ -76,7 +76,7 @@ class TextLineDataset(Dataset[bytes]):
 class SqlDataset(Dataset[Any]):
     __doc__ = _sql_dataset.sql_dataset.__doc__
 
-    def __init__(self, driver_name: str, data_source_name: str, query: str, output_types: Any) -> None:
+    def __init__(self, driver_name: str, data_source_name: str, query: str, output_types: object) -> None:
         _sql_dataset.sql_dataset(self, driver_name, data_source_name, query, output_types)
 
 
@@ -86,7 +86,7 @@ class CsvDataset(Dataset[tuple[Any, ...]]):
     def __init__(
         self,
         filenames: Filenames,
-        record_defaults: Any,
+        record_defaults: object,
         compression_type: str | None = None,
         buffer_size: Integer | None = None,
         header: bool = False,

@@ -38,7 +38,7 @@ ROWS = 1024
 __all__ = ["Sample", "replay"]
 
 
-def replay(dataset: Any, step: int, state: Any = None) -> list[Sample]:
+def replay(dataset: object, step: int, state: object = None) -> list[Sample]:
     """Which samples element number `step` of a dataset was made from: the file and the record of each of its rows.
 
     >>> import tempfile
@@ -74,7 +74,7 @@ def replay(dataset: Any, step: int, state: Any = None) -> list[Sample]:
         run.close()
 
 
-def _numbers(run: Run, step: int, state: Any) -> Array:
+def _numbers(run: Run, step: int, state: object) -> Array:
     """The numbers of the samples in an element."""
     if state is None:
         run.start()

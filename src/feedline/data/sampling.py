@@ -37,7 +37,7 @@ def choose_from_datasets(datasets: Sequence[Any], choice_dataset: Any, stop_on_e
 
 
 def sample_from_datasets(
-    datasets: Sequence[Any], weights: Any = None, seed: int | None = None, stop_on_empty_dataset: bool = False
+    datasets: Sequence[Any], weights: object = None, seed: int | None = None, stop_on_empty_dataset: bool = False
 ) -> Any:
     """As `Dataset.sample_from_datasets`, with the same draws in every iteration.
 

@@ -28,7 +28,7 @@ class TFRecordWriter:
     `fl.io.TFRecordWriter` writes record by record.
     """
 
-    def __init__(self, filename: Any, compression_type: str | None = None) -> None:
+    def __init__(self, filename: object, compression_type: str | None = None) -> None:
         self._path = as_path(filename)
         self._options = TFRecordOptions(compression_type)
 

@@ -82,7 +82,7 @@ def _results(node: Node, name: str) -> Any:
     return encode(getattr(getattr(node, name), "results", None))
 
 
-def _text(plain: Any) -> str:
+def _text(plain: object) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
@@ -95,12 +95,12 @@ def checksum(plain: dict[str, Any]) -> str:
 # Loading.
 
 
-def loads(state: Any, run: Run, strict: bool = True) -> Cursor:
+def loads(state: object, run: Run, strict: bool = True) -> Cursor:
     """A cursor at the place that was saved, over a run like `run`, which has not been started."""
     return loaded(checked(state), run, strict)
 
 
-def checked(state: Any) -> dict[str, Any]:
+def checked(state: object) -> dict[str, Any]:
     """A state as `saved` gave it, if it is whole and of a version that can be read."""
     plain: Any = state
     if isinstance(state, (bytes, bytearray, memoryview, str)):
@@ -203,7 +203,7 @@ def nothing_ready(plain: dict[str, Any], changes: dict[int, dict[str, int]]) -> 
 _ROWS = ("again", "block", "places", "made", "error", "run")
 
 
-def _has_rows(value: Any) -> bool:
+def _has_rows(value: object) -> bool:
     if isinstance(value, dict):
         return any(k in _ROWS and v for k, v in value.items()) or any(map(_has_rows, value.values()))
     return isinstance(value, list) and any(map(_has_rows, value))

@@ -360,7 +360,7 @@ class Crew:
         """There is something that does not end by itself: it is ended at the latest when the program ends."""
         _live.add(self)
 
-    def pool(self, key: Any, size: int, name: str) -> Pool:
+    def pool(self, key: object, size: int, name: str) -> Pool:
         """The threads for one kind of work; there is one pool per key, which may grow."""
         size = min(size, self.settings.threads or size)
         with self._lock:

@@ -160,10 +160,10 @@ def _prime(old: Run, shard_slot: int) -> None:
 _COUNTED = ("count", "seed", "seed2")
 
 
-def _count(counter: Any) -> dict[str, Any]:
+def _count(counter: object) -> dict[str, Any]:
     return {name: getattr(counter, name) for name in _COUNTED if hasattr(counter, name)}
 
 
-def _set_count(counter: Any, values: dict[str, Any]) -> None:
+def _set_count(counter: object, values: dict[str, Any]) -> None:
     for name, value in values.items():
         setattr(counter, name, value)

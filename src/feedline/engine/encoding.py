@@ -92,7 +92,7 @@ def count(plan: Node, counts: list[Any]) -> None:
             counter.seed, counter.seed2 = seeds
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Any:
     """`value` as JSON; what JSON has no form for becomes a dict with one key that says what it is."""
     if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, np.generic)):
         return value
@@ -154,7 +154,7 @@ def _op_error(kind: type[Exception]) -> str:
     return known[0].__name__
 
 
-def _is(value: Any, usual: Any) -> bool:
+def _is(value: object, usual: object) -> bool:
     return value is usual or (type(value) is type(usual) and isinstance(value, (int, str, tuple)) and value == usual)
 
 
@@ -213,7 +213,7 @@ def _narrowest(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
     return next(fitting, given)
 
 
-def _encode_column(column: Any) -> Any:
+def _encode_column(column: object) -> Any:
     if isinstance(column, Bytes):
         column = column.objects()
     if not isinstance(column, Objects):
@@ -222,7 +222,7 @@ def _encode_column(column: Any) -> Any:
     return {"objects": [[encode(v) for v in column.items], _encode_spec(column.spec)]}
 
 
-def _encode_spec(spec: Any) -> Any:
+def _encode_spec(spec: object) -> Any:
     if not isinstance(spec, (DatasetSpec, OptionalSpec)):
         return form.spec_described(spec)
     leaves, tree = flatten(spec.element_spec)
@@ -322,7 +322,7 @@ class Decoder:
             raise FailedPreconditionError(f"{_cannot(node)}: its input ends before it")
         return row
 
-    def state(self, value: Any, node: Node, run: Run) -> Any:
+    def state(self, value: object, node: Node, run: Run) -> Any:
         """The state of `node` that `encode` described."""
         if isinstance(value, dict) and "state" in value:
             fields = {k: self.value(v, node, run) for k, v in value["state"].items()}
@@ -419,13 +419,13 @@ class Decoder:
         child.states[:] = [self.state(s, n, child) for s, n in zip(got[2], child.nodes, strict=True)]
         return child
 
-    def _column(self, value: Any, node: Node, run: Run) -> Any:
+    def _column(self, value: object, node: Node, run: Run) -> Any:
         if isinstance(value, dict) and "objects" in value:
             coded, spec = value["objects"]
             return Objects([self.value(v, node, run) for v in coded], self._spec(spec, node, run))
         return self.value(value, node, run)
 
-    def _spec(self, value: Any, node: Node, run: Run) -> Any:
+    def _spec(self, value: object, node: Node, run: Run) -> Any:
         if not isinstance(value, dict):
             return form.spec_again(value)
         ((kind, (tree, leaves, *shape)),) = value.items()

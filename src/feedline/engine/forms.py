@@ -58,7 +58,7 @@ def after_restore(node: Node, error: Exception) -> DataLossError | None:
     return damaged(f"step {node.position}, {node.op}, cannot go on from it: {type(error).__name__}: {error}")
 
 
-def is_int(value: Any, low: int = 0, high: int = INT) -> bool:
+def is_int(value: object, low: int = 0, high: int = INT) -> bool:
     """True for an integer from `low` to below `high`."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(low <= value < high)
 
@@ -74,7 +74,7 @@ def well_formed(plain: dict[str, Any]) -> None:
     check_counts(plain["counts"])
 
 
-def _is_step(step: Any) -> bool:
+def _is_step(step: object) -> bool:
     if not isinstance(step, dict) or set(step) != _STEP or not isinstance(step["op"], str):
         return False
     arguments, functions, waiting = step["arguments"], step["functions"], step["waiting"]
@@ -87,7 +87,7 @@ def _is_step(step: Any) -> bool:
     )
 
 
-def check_counts(counts: Any) -> None:
+def check_counts(counts: object) -> None:
     """Raises unless these are counts of iterations, some of them with two seeds."""
     entries: list[Any] = counts if isinstance(counts, list) else [None]
     for entry in entries:
@@ -111,7 +111,7 @@ def check_fields(state: Any, where: str) -> None:
             raise damaged(f"{where}: {name} is {_short(value)}")
 
 
-def check_saved(saved: Any, form: Any, where: str) -> None:
+def check_saved(saved: object, form: object, where: str) -> None:
     """The same for what a class of states has saved, a dict, and the typed dict that says what is in it."""
     if form is None:
         return
@@ -124,7 +124,7 @@ def check_saved(saved: Any, form: Any, where: str) -> None:
 
 
 @lru_cache(256)
-def _hints(kind: Any) -> dict[str, Any]:
+def _hints(kind: object) -> dict[str, Any]:
     try:
         return typing.get_type_hints(kind)
     except NameError:  # a name that only type checkers see
@@ -170,6 +170,6 @@ def check_block(block: Any) -> None:
         raise damaged(f"{block.n} rows with nothing in them")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) < 80 else f"{text[:77]}..."

@@ -178,7 +178,7 @@ class Input:
         due.interrupt, self.step = e.error, self._come_up
         return e.rows
 
-    def _come_up(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
+    def _come_up(self, state: object, pull: object, want: int) -> tuple[Block | None, Any]:
         """The step after an interrupt, in its place."""
         self.step = self.node.step
         due.come_up()

@@ -38,7 +38,7 @@ class Reach:
         # Nodes are kept beside what is known of them, so that no other node gets their id.
         self._ways: dict[tuple[int, bytes], tuple[Node, list[Any]]] = {}
 
-    def check_state(self, node: Node, state: Any) -> None:
+    def check_state(self, node: Node, state: object) -> None:
         """The files that a state says are being read must be named by the input."""
         if isinstance(node, OpensFiles):
             for name in node.named_in(state):
@@ -63,7 +63,7 @@ class Reach:
                 f"{_short(element)}, which is no element of its input"
             )
 
-    def check_file(self, recipe: Any, name: bytes) -> None:
+    def check_file(self, recipe: object, name: bytes) -> None:
         """Some plan must read this file, in this way."""
         ways = (way for plan in self.plans for way in self._opened(plan, name, DEPTH))
         if not any(way is None or way == recipe for way in ways):
@@ -163,7 +163,7 @@ def _run(plan: Node) -> Iterator[Block]:
         run.close()
 
 
-def _key(element: Any) -> Any:
+def _key(element: object) -> Any:
     """An element as something that can be looked up; None for what cannot."""
     if isinstance(element, bytes):
         return element
@@ -180,7 +180,7 @@ def _key(element: Any) -> Any:
     return tuple(found)
 
 
-def _within(key: Any, name: bytes) -> bool:
+def _within(key: object, name: bytes) -> bool:
     """True where a row says something that stands in a name."""
     parts = key if isinstance(key, tuple) else (key,)
     return any(isinstance(part, bytes) and part in name for part in parts)
@@ -192,6 +192,6 @@ def _refused(name: bytes) -> FailedPreconditionError:
     )
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) < 80 else f"{text[:77]}..."

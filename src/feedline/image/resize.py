@@ -35,8 +35,8 @@ class ResizeMethod:
 
 
 def resize(
-    images: Any,
-    size: Any,
+    images: object,
+    size: object,
     method: str = ResizeMethod.BILINEAR,
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,

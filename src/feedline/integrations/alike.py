@@ -75,7 +75,7 @@ class Alike:
         sharding, devices, committed = map(repeat, place)
         take, build = apart(tree), tree.unflatten
 
-        def put(element: Any) -> Any:
+        def put(element: object) -> Any:
             if config.jax_default_device is default:
                 try:
                     return build(list(map(call, avals, sharding, zip(take(element)), devices, committed)))
@@ -116,7 +116,7 @@ def beneath(jax: Any) -> Callable[..., Any] | None:
 
 
 @functools.cache
-def let_go(jax: Any) -> Callable[[], None]:
+def let_go(jax: object) -> Callable[[], None]:
     """Has JAX let go of the memory of arrays that are gone. By itself it does so by and by, and new batches would lie
     in memory that no cache of the processor holds.
     """

@@ -49,7 +49,7 @@ class Batches:
         """How many iterations have begun before the one that begins now, where no iterator of this process knows."""
         return 0
 
-    def iterator(self, part: Any) -> Any:
+    def iterator(self, part: object) -> Any:
         """An iterator over a part of the dataset, as the framework takes it."""
         raise TypeError(f"{type(self).__name__} makes no iterators")
 

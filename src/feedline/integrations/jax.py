@@ -77,7 +77,7 @@ class JaxBatches(Batches):
         """To a GPU. On the processor arrays may share the memory they are made from."""
         return self._put.driver is not None
 
-    def iterator(self, part: Any) -> Any:
+    def iterator(self, part: object) -> Any:
         """Arrays on their way to the devices; or arrays in the memory of the batches, which are there already."""
         if self.sharding is None and self.jax.default_backend() == "cpu":
             self._alike = self._alike or Alike(self.jax)  # the next epoch's batches are like those of this one
@@ -189,7 +189,7 @@ class Arrays(Leaves):
             return self._alike.elements(tree, columns)
         leaves, put = looked_at(tree, looks), self._alike
 
-        def make(row: Any) -> Any:
+        def make(row: object) -> Any:
             with aligned():
                 values = leaves(row)[1]
             return tree.unflatten([put(value) for value in values])
@@ -202,7 +202,7 @@ class Arrays(Leaves):
             state, ahead = super().save(), list(copy(self._ahead))
         return {"iterator": state, "ahead": [taken_back(element) for element in ahead]} if ahead else state
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: object) -> None:
         """Takes what `Staged` saves as well: elements that were ahead come first."""
         state, ahead = (state["iterator"], state["ahead"]) if isinstance(state, dict) else (state, [])
         with self._lock:
@@ -211,13 +211,13 @@ class Arrays(Leaves):
             self._rows = chain(self._ahead, self._rows)
 
 
-def taken_back(element: Any) -> Any:
+def taken_back(element: object) -> Any:
     """An element of JAX arrays as `Put` takes it."""
     leaves, tree = flatten(element)
     return tree, [leaf if leaf is None else np.array(leaf) for leaf in leaves]
 
 
-def taken_as_it_is(column: Any, wide: bool) -> bool:
+def taken_as_it_is(column: object, wide: bool) -> bool:
     """True for a column whose rows need no look at each of them."""
     if type(column) is not np.ndarray:
         return False
@@ -246,7 +246,7 @@ class Put:
         self._under_way.append(tree.flatten(made))
         return made
 
-    def _readable(self, leaf: Any) -> Any:
+    def _readable(self, leaf: object) -> Any:
         """The leaf in memory that a GPU reads by itself, if it is large. JAX holds it until it is copied."""
         if self.driver is None or not isinstance(leaf, np.ndarray) or leaf.nbytes < LARGE:
             return leaf
@@ -311,7 +311,7 @@ def driver(jax: Any) -> Driver | None:
     if device.platform != "gpu" or not hasattr(device.client, "dma_map"):
         return None
 
-    def lock(array: Any, first: int, size: int) -> bool:
+    def lock(array: object, first: int, size: int) -> bool:
         try:
             device.client.dma_map(first, size)
         except Exception:  # of its runtime: then it copies by itself
@@ -358,9 +358,9 @@ def rounded(path: str, name: str) -> InvalidTypeError:
 
 def to_jax(
     self: Face[Any],
-    sharding: Any = None,
+    sharding: object = None,
     prefetch: int = 2,
-    dtypes: Any = None,
+    dtypes: object = None,
     on_uneven: OnUneven | None = None,
 ) -> JaxBatches:
     """The elements as JAX arrays, of which `prefetch` are put on their devices ahead of use. On the processor, where

@@ -38,7 +38,7 @@ def needed(module: str, extra: str, op: str) -> Any:
         raise ImportError(f"{op} needs the package {e.name}: pip install 'feedline[{extra}]'", name=e.name) from e
 
 
-def refused(op: str, path: str, leaf: Any) -> InvalidTypeError:
+def refused(op: str, path: str, leaf: object) -> InvalidTypeError:
     """The error for a leaf, or its spec, that becomes no array of numbers."""
     for kinds, what, remedy in _NO_TENSOR:
         if isinstance(leaf, kinds):
@@ -49,14 +49,14 @@ def refused(op: str, path: str, leaf: Any) -> InvalidTypeError:
     return InvalidTypeError(f"{op}: the leaf {path} is of type {shown}, for which there is no tensor; cast it in a map")
 
 
-def is_string(leaf: Any) -> bool:
+def is_string(leaf: object) -> bool:
     """True for strings, arrays of them and their spec."""
     if isinstance(leaf, TensorSpec):
         return leaf.dtype == string
     return isinstance(leaf, bytes) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O")
 
 
-def check(op: str, spec: Any, more: Callable[[str, TensorSpec], None] | None = None) -> None:
+def check(op: str, spec: object, more: Callable[[str, TensorSpec], None] | None = None) -> None:
     """Refuses elements with leaves that become no arrays of numbers, before any of them is made."""
     leaves, tree = flatten(spec)
     for path, leaf in zip(tree.paths(), leaves, strict=True):
@@ -71,7 +71,7 @@ class Dtypes:
     dtypes, or paths of leaves such as `"$.image"`, which win.
     """
 
-    def __init__(self, dtypes: Any, op: str) -> None:
+    def __init__(self, dtypes: object, op: str) -> None:
         self.op = op
         self._all = None if dtypes is None or isinstance(dtypes, Mapping) else _name(dtypes)
         given = dtypes if isinstance(dtypes, Mapping) else {}
@@ -92,7 +92,7 @@ class Dtypes:
         return None if found == dtype.name else found
 
 
-def _name(dtype: Any) -> str:
+def _name(dtype: object) -> str:
     text = str(dtype)
     return text.removeprefix("torch.") if text.startswith("torch.") else as_dtype(dtype).name
 

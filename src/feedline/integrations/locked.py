@@ -103,7 +103,7 @@ class Copies:
     def __init__(self) -> None:
         self._copies: deque[tuple[Any, Any]] = deque()
 
-    def add(self, done: Any, read: Any) -> None:
+    def add(self, done: object, read: object) -> None:
         """A copy has been started that reads `read`; `done` is its event."""
         self._copies.append((done, read))
 

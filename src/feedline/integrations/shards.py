@@ -135,7 +135,7 @@ def _rows_of(part: Groups | Part, n: int) -> int:
     return rounds * part.size + min(max(rest - part.index * part.size, 0), part.size)
 
 
-def part_of(whole: Any, reader: Reader, alone: bool = False, process: Reader = ALONE, op: str = "") -> Any:
+def part_of(whole: object, reader: Reader, alone: bool = False, process: Reader = ALONE, op: str = "") -> Any:
     """The dataset that one reader iterates, as the option `auto_shard_policy` says. With `alone` the readers have made
     their datasets each for itself, so that a shuffle without a seed has another order in each. `process` says which of
     the readers are in one process: a `shard` that divides the dataset among processes is taken for what it is.

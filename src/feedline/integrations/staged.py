@@ -47,15 +47,15 @@ class Staged:
         except Exception as e:
             self._error = e
 
-    def saved(self, element: Any) -> Any:
+    def saved(self, element: object) -> Any:
         """What a checkpoint holds of an element that waits."""
         return element
 
-    def restored(self, saved: Any) -> tuple[Any, Any]:
+    def restored(self, saved: object) -> tuple[Any, Any]:
         """The element of a checkpoint, and what was moved of it."""
         return saved, self._move(saved)
 
-    def arrived(self, moved: Any) -> Any:
+    def arrived(self, moved: object) -> Any:
         """What is handed out for an element that was moved."""
         return moved
 

@@ -84,7 +84,7 @@ def _blocks(ds: Any, limit: int | None) -> Iterator[Block]:
                 left -= 0 if limit is None else block.n
 
 
-def _no_rows(spec: Any) -> Any:
+def _no_rows(spec: object) -> Any:
     if not isinstance(spec, TensorSpec) or spec.shape.dims is None or None in spec.shape.dims:
         return Objects([], spec)
     return np.empty((0, *spec.shape.dims), object if spec.dtype == string else spec.dtype.dtype)
@@ -106,7 +106,7 @@ def _for_pandas(column: Any) -> Array:
     return object_array([_dense(item) for item in column.items])
 
 
-def _dense(item: Any) -> Any:
+def _dense(item: object) -> Any:
     if isinstance(item, SparseTensor):
         return item.to_dense(validate_indices=False)
     return item.numpy() if isinstance(item, RaggedTensor) else item
@@ -154,7 +154,7 @@ def _lists(arrow: Any, name: str, spec: Any) -> Any:
     return kind
 
 
-def _plain(item: Any) -> Any:
+def _plain(item: object) -> Any:
     if isinstance(item, RaggedTensor):
         return item.to_list()
     dense = _dense(item)

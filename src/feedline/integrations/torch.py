@@ -165,7 +165,7 @@ class Tensors:
                 return self._any
         return self._shared
 
-    def apart(self, element: Any) -> tuple[Tree, list[Any], list[Any]]:
+    def apart(self, element: object) -> tuple[Tree, list[Any], list[Any]]:
         """The structure of one element, its leaves, and tensors of them."""
         leaves, tree = flatten(element)
         self._learn(tree)
@@ -209,7 +209,7 @@ class Tensors:
             raise refused(OP, path, value) from None
 
 
-def _never(element: Any) -> Any:
+def _never(element: object) -> Any:
     raise TypeError("no structure is known yet")
 
 
@@ -301,9 +301,9 @@ def driver(torch: Any) -> Driver:
 
 def to_torch(
     self: Face[Any],
-    device: Any = None,
+    device: object = None,
     pin_memory: bool | None = None,
-    dtypes: Any = None,
+    dtypes: object = None,
     on_uneven: OnUneven = "allow",
 ) -> TorchBatches:
     """The elements as PyTorch tensors. Batches share their memory with the tensors; nothing is copied.

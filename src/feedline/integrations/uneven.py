@@ -24,7 +24,7 @@ those with more leave their last ones out, it is an error, or nothing.
 """
 
 
-def on_uneven_argument(value: Any, op: str) -> Any:
+def on_uneven_argument(value: object, op: str) -> Any:
     """`on_uneven`, or None where it is left open."""
     if value is not None and value not in get_args(OnUneven):
         named = ", ".join(map(repr, get_args(OnUneven)))

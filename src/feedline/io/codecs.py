@@ -22,7 +22,7 @@ MOST_INFLATED = 1 << 31
 _LETTERS = re.compile(rb"[A-Za-z0-9_-]*={0,2}\Z")
 
 
-def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Any:
+def decode_compressed(bytes: object, compression_type: str = "", name: str | None = None) -> Any:
     """Strings as they were before they were compressed, with "GZIP", "ZLIB", "ZSTD", or "" for not at all.
 
     >>> import gzip
@@ -56,7 +56,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any
     return _each(input, "encode_base64", encode)
 
 
-def decode_base64(input: Any, name: str | None = None) -> Any:
+def decode_base64(input: object, name: str | None = None) -> Any:
     """The strings that `encode_base64` made, with `=` at the end or without.
 
     >>> fl.io.decode_base64([b"YQ==", b"YWI"])
@@ -65,7 +65,7 @@ def decode_base64(input: Any, name: str | None = None) -> Any:
     return _each(input, "decode_base64", _unbase64)
 
 
-def _each(strings: Any, op: str, change: Callable[[Any], Any]) -> Any:
+def _each(strings: object, op: str, change: Callable[[Any], Any]) -> Any:
     """Strings of any shape, each of them changed."""
     array = strings_of(strings, f"{op} takes strings")
     out = np.empty(array.size, object)

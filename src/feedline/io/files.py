@@ -64,7 +64,7 @@ def as_path(name: Any) -> bytes:
         ) from None
 
 
-def as_paths(names: Any) -> list[bytes]:
+def as_paths(names: object) -> list[bytes]:
     """File names from one name, or from lists or arrays of them, flattened."""
     if isinstance(names, np.ndarray):
         names = names.tolist()
@@ -111,7 +111,7 @@ def as_op_error(error: OSError | OpError, path: bytes) -> OpError:
     return kind(f"{shown(path)}: {error.strerror or error}{_HINTS.get(error.errno or 0, '')}")
 
 
-def matching_files(pattern: Any, name: str | None = None) -> Array:
+def matching_files(pattern: object, name: str | None = None) -> Array:
     """The names of the files that match one pattern or several, sorted by their bytes.
 
     `*` stands for any characters but `/`, `?` for one of them, `[ab]` and `[!ab]` for one that is or is not in the set,
@@ -131,7 +131,7 @@ def matching_files(pattern: Any, name: str | None = None) -> Array:
     return out
 
 
-def read_file(filename: Any, name: str | None = None) -> bytes:
+def read_file(filename: object, name: str | None = None) -> bytes:
     """The contents of a file.
 
     >>> import tempfile
@@ -151,7 +151,7 @@ def read_file(filename: Any, name: str | None = None) -> bytes:
         raise as_op_error(e, path) from None
 
 
-def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
+def write_file(filename: object, contents: object, name: str | None = None) -> None:
     """Writes a file anew. Folders on the way that are not there are made.
 
     >>> import tempfile
@@ -174,7 +174,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
         raise as_op_error(e, path) from None
 
 
-def _string(contents: Any) -> bytes:
+def _string(contents: object) -> bytes:
     if isinstance(contents, (bytes, bytearray, memoryview)):
         return bytes(contents)
     array = dense(contents)

@@ -92,8 +92,8 @@ class FixedLengthReader(Reader):
 
 
 def decode_raw(
-    input_bytes: Any,
-    out_type: Any,
+    input_bytes: object,
+    out_type: object,
     little_endian: bool = True,
     fixed_length: int | None = None,
     name: str | None = None,

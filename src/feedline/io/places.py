@@ -411,5 +411,5 @@ def _bits(n: int) -> int:
     return max(0, n - 1).bit_length()
 
 
-def _tuples(value: Any) -> Any:
+def _tuples(value: object) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -16,7 +16,7 @@ from feedline.structure.types import as_dtype
 Array = np.ndarray[Any, Any]
 
 
-def serialize_sparse(sp_input: Any, out_type: Any = types.string, name: str | None = None) -> Array:
+def serialize_sparse(sp_input: object, out_type: object = types.string, name: str | None = None) -> Array:
     """A sparse tensor as three strings: its indices, values and shape.
 
     >>> packed = fl.io.serialize_sparse(fl.SparseTensor([[1], [4]], [5, 7], [6]))
@@ -29,7 +29,7 @@ def serialize_sparse(sp_input: Any, out_type: Any = types.string, name: str | No
     return _strings([_parts(sparse.indices, sparse.values, sparse.dense_shape)]).reshape(3)
 
 
-def serialize_many_sparse(sp_input: Any, out_type: Any = types.string, name: str | None = None) -> Array:
+def serialize_many_sparse(sp_input: object, out_type: object = types.string, name: str | None = None) -> Array:
     """The rows of a sparse tensor, each as three strings. Its indices must be in order.
 
     >>> rows = fl.io.serialize_many_sparse(fl.SparseTensor([[0, 1], [2, 0]], [5, 7], [3, 2]))
@@ -54,7 +54,7 @@ def serialize_many_sparse(sp_input: Any, out_type: Any = types.string, name: str
 
 
 def deserialize_many_sparse(
-    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+    serialized_sparse: object, dtype: object, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """The sparse tensors of which `serialize_sparse` or `serialize_many_sparse` made strings [..., 3], as one with the
     dimensions of the strings in front. They may differ in shape, which becomes the largest of each dimension.
@@ -87,7 +87,7 @@ def deserialize_many_sparse(
     return SparseTensor(np.concatenate(indices), np.concatenate([one.values for one in found]), [*outer, *inner])
 
 
-def _checked(tensor: Any, out_type: Any, op: str) -> SparseTensor:
+def _checked(tensor: object, out_type: object, op: str) -> SparseTensor:
     if not isinstance(tensor, SparseTensor):
         raise InvalidTypeError(f"{op}: takes a SparseTensor, got {tensor!r} of type {type(tensor).__name__}")
     if as_dtype(out_type) != types.string:
@@ -106,7 +106,7 @@ def _strings(rows: list[list[bytes]]) -> Array:
     return out
 
 
-def _tensor(strings: Array, dtype: Any, what: str) -> SparseTensor:
+def _tensor(strings: Array, dtype: object, what: str) -> SparseTensor:
     kinds = (types.int64, dtype, types.int64)
     try:
         return SparseTensor(*(parse_tensor(s, kind) for s, kind in zip(strings, kinds, strict=True)))

@@ -140,7 +140,7 @@ def _real(value: Any) -> float:
     return float(value or 0)
 
 
-def _text(value: Any) -> bytes:
+def _text(value: object) -> bytes:
     if value is None:
         return b""
     if not isinstance(value, float):

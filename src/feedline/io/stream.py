@@ -403,7 +403,7 @@ class _Pieces:
         return piece
 
 
-def checked_compression(compression: Any) -> str:
+def checked_compression(compression: object) -> str:
     """A `compression_type` as "" or one of "GZIP", "ZLIB", "ZSTD" and "AUTO"."""
     name = "" if compression is None else compression
     if isinstance(name, bytes):

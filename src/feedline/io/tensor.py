@@ -42,7 +42,7 @@ MOST_FILLED = 1 << 28
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
 
 
-def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
+def serialize_tensor(tensor: object, name: str | None = None) -> bytes:
     """An array as bytes, which `parse_tensor` reads, and TensorFlow too.
 
     >>> data = fl.io.serialize_tensor(np.array([[1, 2]], np.int16))
@@ -73,7 +73,7 @@ def _head(array: Array, op: str) -> bytes:
     return wire.tag(_DTYPE, VARINT) + wire.varint(_NUMBERS[kind.name][0]) + wire.delimited(_SHAPE, sizes)
 
 
-def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
+def parse_tensor(serialized: object, out_type: object, name: str | None = None) -> Any:
     """The array that `serialize_tensor` made bytes of; `out_type` must be its dtype.
 
     >>> data = fl.io.serialize_tensor([[1, 2], [3, 4]])

@@ -55,7 +55,7 @@ class _Reference:
         self.held = True
         return False
 
-    def _note(self, number: int, frame: Any) -> None:
+    def _note(self, number: int, frame: object) -> None:
         if self.waiting and time.monotonic() - self.since > PATIENCE:
             self.waiting = False
             self.behind(number, frame)

@@ -166,7 +166,7 @@ def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int
     def rotate(x: Any, n: int) -> Any:
         return ((x << n) | (x >> (half - n))) & mask
 
-    def mix(x: Any) -> Any:
+    def mix(x: object) -> Any:
         return (rotate(x, 1) & rotate(x, 8 % half)) ^ rotate(x, 2)
 
     keys = [k0 & mask, k1 & mask, k2 & mask]
@@ -392,7 +392,7 @@ def _column(rows: list[Any], kind: int, size: int) -> tuple[NDArray[Any], Int64 
     return flat, np.array([len(v) for v in rows], np.int64) if size < 0 else None
 
 
-def _examples(strings: Any) -> list[Any]:
+def _examples(strings: object) -> list[Any]:
     if isinstance(strings, tuple):
         if len(strings) != 3:
             raise ValueError("examples in one buffer are (data, offsets, gap)")

@@ -128,7 +128,7 @@ def parse_sequences(
     return done, in_context, [_list([row[key] for row in lists], *asked_lists[key][:2], filled) for key in asked_lists]
 
 
-def _feature(data: bytes, span: Span | None, kind: int, size: int, default: Any) -> Any:
+def _feature(data: bytes, span: Span | None, kind: int, size: int, default: object) -> Any:
     """The values of a feature of the context; a `WireError` where they are not as asked for."""
     if span is None:
         if size >= 0 and default is None:

@@ -37,7 +37,7 @@ class Arrange(RowWise):
         return self.apply(self.input.rows(index))
 
 
-def arranged(plan: Node, pattern: Any) -> Node:
+def arranged(plan: Node, pattern: object) -> Node:
     """`plan` with elements like `pattern`, a structure whose leaves are numbers of leaves."""
     leaves, tree = flatten(pattern)
     return Arrange(plan, tuple(leaves), tree)

@@ -201,7 +201,7 @@ def in_groups(stack: Stack, rows: Block, size: int) -> tuple[Block, OpError | No
     return done, error, rows.slice(after, rows.n) if after < rows.n else None
 
 
-def batched_spec(spec: Any, size: int | None) -> Any:
+def batched_spec(spec: object, size: int | None) -> Any:
     """A leaf's spec with one more dimension in front."""
     if spec is None:
         return None

@@ -20,7 +20,7 @@ class Carry:
 
     __slots__ = ("_kinds", "_tree", "_types", "initial")
 
-    def __init__(self, initial: Any, op: str) -> None:
+    def __init__(self, initial: object, op: str) -> None:
         leaves, self._tree = flatten(element_of(initial))
         if not leaves or all(leaf is None for leaf in leaves):
             raise InvalidTypeError(f"{op}: initial_state has no values; it needs at least one")
@@ -28,7 +28,7 @@ class Carry:
         self._kinds = [_kind(leaf) for leaf in leaves]
         self.initial = self._tree.unflatten([_frozen(leaf) for leaf in leaves])
 
-    def next(self, value: Any) -> Any:
+    def next(self, value: object) -> Any:
         """A state that a function returned, as an element; `InvalidTypeError` where it is not like the initial one."""
         if type(value) is list and self._tree.kind is tuple:
             value = tuple(value)
@@ -41,7 +41,7 @@ class Carry:
                 leaves[i] = self._checked(leaf_of(leaf), i)
         return self._tree.unflatten(leaves)
 
-    def _checked(self, leaf: Any, i: int) -> Any:
+    def _checked(self, leaf: object, i: int) -> Any:
         kind = _kind(leaf)
         if kind != self._kinds[i]:
             where = "" if self._tree.is_leaf else f" at {self._tree.paths()[i]}"
@@ -52,12 +52,12 @@ class Carry:
         return _frozen(leaf)
 
 
-def packed(state: Any) -> Block:
+def packed(state: object) -> Block:
     """A state as a block of one row, read-only."""
     return Block.of_elements([state]).frozen()
 
 
-def _kind(leaf: Any) -> str:
+def _kind(leaf: object) -> str:
     if isinstance(leaf, (np.ndarray, np.generic)):
         return "string" if leaf.dtype == object else leaf.dtype.name
     if isinstance(leaf, bytes):
@@ -66,5 +66,5 @@ def _kind(leaf: Any) -> str:
     return type(leaf).__name__ if dtype is None else f"{type(leaf).__name__} of {dtype}"
 
 
-def _frozen(leaf: Any) -> Any:
+def _frozen(leaf: object) -> Any:
     return read_only(leaf) if isinstance(leaf, np.ndarray) else leaf

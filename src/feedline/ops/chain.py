@@ -114,7 +114,7 @@ class Chain(RowWise):
             raise failed
         return done, used
 
-    def _through(self, row: Any, index: int) -> tuple[bool, Any]:
+    def _through(self, row: object, index: int) -> tuple[bool, Any]:
         spent = laps.spent
         for link in self.links:
             began = 0.0 if spent is None else perf_counter()

@@ -285,7 +285,7 @@ def alike(a: Block, b: Block) -> bool:
     return general(a.spec(), b.spec()) is not None
 
 
-def _unlike(op: str, a: Any, b: Any) -> str:
+def _unlike(op: str, a: object, b: object) -> str:
     return f"{op}: all datasets must have elements of the same structure and types; one has {a!r} and another {b!r}"
 
 
@@ -341,7 +341,7 @@ class _Read:
         return rows.slice(n, rows.n) if rows is not None and n < rows.n else None
 
 
-def _with(values: tuple[Any, ...], j: int, value: Any) -> tuple[Any, ...]:
+def _with(values: tuple[Any, ...], j: int, value: object) -> tuple[Any, ...]:
     return (*values[:j], value, *values[j + 1 :])
 
 
@@ -351,7 +351,7 @@ def _used(s: Chosen, n: int) -> Chosen:
     return s._replace(choices=s.choices[n:] if n < len(s.choices) else None)
 
 
-def plans_of(datasets: Any, op: str) -> tuple[Node, ...]:
+def plans_of(datasets: object, op: str) -> tuple[Node, ...]:
     """The plans of a sequence of datasets."""
     if not isinstance(datasets, Sequence) or isinstance(datasets, (str, bytes)):
         raise InvalidTypeError(f"{op}: datasets must be a list of datasets, got a {type(datasets).__name__}")

@@ -109,7 +109,7 @@ class Concatenate(Node):
         return both.take(np.argsort(np.argsort(~early, kind="stable"), kind="stable"))
 
 
-def _incompatible(first: Any, second: Any) -> InvalidTypeError:
+def _incompatible(first: object, second: object) -> InvalidTypeError:
     return InvalidTypeError(
         f"concatenate: the elements of the two datasets differ in structure or types: {first!r} and {second!r}; "
         "map one of them to the form of the other"

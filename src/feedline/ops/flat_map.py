@@ -65,7 +65,7 @@ class Flattening:
         lost = (nested is None and self.nested is not None) or self.begun
         return None if lost else self._plain(nested, [])
 
-    def _plain(self, nested: Any, begun: list[Any]) -> dict[str, Any]:
+    def _plain(self, nested: object, begun: list[Any]) -> dict[str, Any]:
         return {"nested": nested, "begun": begun, "taken": self.taken, "error": self.error, "key": self.key}
 
     @classmethod

@@ -108,7 +108,7 @@ class Folded:
             self.end()
         return self
 
-    def start(self, key: int, state: Any) -> None:
+    def start(self, key: int, state: object) -> None:
         """The first state of a key."""
         carry = self.carries[key] = Carry(state, "group_by_reducer")
         self.states[key] = carry.initial
@@ -191,7 +191,7 @@ class GroupByReducer(Node):
             s.states[key] = result
             raise
 
-    def _final(self, state: Any) -> Block:
+    def _final(self, state: object) -> Block:
         try:
             return self.finalize_func.block_of([self.finalize_func.on_row(state)])
         except RowFailed as e:
@@ -199,7 +199,7 @@ class GroupByReducer(Node):
         except Exception as e:
             raise self._blamed(self.finalize_func, None, e) from e
 
-    def _fold(self, s: Folded, element: Any) -> None:
+    def _fold(self, s: Folded, element: object) -> None:
         function = self.key_func
         try:
             key = int64_of(function.on_row(map_structure(frozen_leaf, element), frozen=True), "key_func", exact=True)

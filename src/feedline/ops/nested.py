@@ -59,7 +59,7 @@ class Flattened(Node, OpensPlans):
             return infer_unseen(given, stand_ins(given), self._spec_of, failed, strings_decide=False)
         return infer(found, given, lambda: elements, self._spec_of, strings_decide=False)
 
-    def _spec_of(self, element: Any) -> Any:
+    def _spec_of(self, element: object) -> Any:
         return made(self.function, element).element_spec
 
     def cardinality(self) -> int:
@@ -338,7 +338,7 @@ class Standing:
         return cls(saved)
 
 
-def made(function: Function, element: Any) -> Node:
+def made(function: Function, element: object) -> Node:
     """The plan of the dataset that `function` makes from an element."""
     result = function.on_row(element)
     if not isinstance(result, Face):
@@ -382,21 +382,21 @@ def _said(value: Any, spec: Any) -> Any:
     return dataset(plan)
 
 
-def stand_ins(spec: Any) -> Iterator[Any]:
+def stand_ins(spec: object) -> Iterator[Any]:
     """Elements made from their spec alone, to be tried one after the other: zeros or ones, of one size or another where
     it is unknown, and for a dataset one with a single such element.
     """
     return (_stand_in(spec, size, fill) for fill in (0, 1) for size in (1, 2))
 
 
-def _stand_in(spec: Any, size: int, fill: int) -> Any:
+def _stand_in(spec: object, size: int, fill: int) -> Any:
     return map_structure(
         lambda s: _datasets(s, s.dataset_shape, size, fill) if isinstance(s, DatasetSpec) else zeros_of(s, size, fill),
         spec,
     )
 
 
-def dataset_of(block: Block, spec: Any) -> Any:
+def dataset_of(block: Block, spec: object) -> Any:
     """A dataset of the rows of a block, whose spec is known from elsewhere and may be wider than what the rows show."""
     plan = in_memory(block)
     plan.__dict__["element_spec"] = spec
@@ -409,7 +409,7 @@ def _datasets(spec: Any, shape: Any, size: int, fill: int) -> Any:
     return Datasets([_datasets(spec, shape[1:], size, fill)] * (shape[0] or size))
 
 
-def _dataset(spec: Any, size: int, fill: int) -> Any:
+def _dataset(spec: object, size: int, fill: int) -> Any:
     leaves, tree = flatten(_stand_in(spec, size, fill))
     return dataset_of(Block([pack([leaf]) for leaf in leaves], 1, tree), spec)
 

@@ -104,7 +104,7 @@ class PadToCardinality(Node):
         return Block(columns, block.n, tree)
 
 
-def _with_entry(leaves: list[Any], tree: Tree, key: str, leaf: Any) -> tuple[list[Any], Tree]:
+def _with_entry(leaves: list[Any], tree: Tree, key: str, leaf: object) -> tuple[list[Any], Tree]:
     """The leaves and tree of a mapping with one entry more, or another under a key that is there."""
     parts: dict[Any, tuple[Tree, list[Any]]] = {}
     at = 0
@@ -116,7 +116,7 @@ def _with_entry(leaves: list[Any], tree: Tree, key: str, leaf: Any) -> tuple[lis
     return [leaf for _, own in parts.values() for leaf in own], made
 
 
-def _must_be_mapping(spec: Any) -> None:
+def _must_be_mapping(spec: object) -> None:
     if not isinstance(spec, Mapping):
         raise InvalidArgumentError(
             f"pad_to_cardinality: elements must be dicts, where one entry more tells real from padding, got {spec!r}; "
@@ -124,7 +124,7 @@ def _must_be_mapping(spec: Any) -> None:
         )
 
 
-def _must_have_shapes(spec: Any) -> None:
+def _must_have_shapes(spec: object) -> None:
     leaves, tree = flatten(spec)
     for leaf, path in zip(leaves, tree.paths(), strict=True):
         if isinstance(leaf, (DatasetSpec, OptionalSpec)):

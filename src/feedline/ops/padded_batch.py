@@ -79,7 +79,7 @@ class PaddedBatch(Grouped):
         return known[1]
 
 
-def _shapes(given: Any, tree: Tree) -> Shapes:
+def _shapes(given: object, tree: Tree) -> Shapes:
     if given is None:
         return [None] * tree.size
     try:
@@ -89,7 +89,7 @@ def _shapes(given: Any, tree: Tree) -> Shapes:
     return [_shape(leaf, path) for leaf, path in zip(leaves, tree.paths(), strict=True)]
 
 
-def _shape(given: Any, path: str) -> Dims:
+def _shape(given: object, path: str) -> Dims:
     wrong = f"padded_batch: padded_shapes for component {path} must be sizes, None or -1 for the largest, got {given!r}"
     if isinstance(given, TensorShape):
         given = given.dims
@@ -107,7 +107,7 @@ def _shape(given: Any, path: str) -> Dims:
     return tuple(dims)
 
 
-def _values(given: Any, tree: Tree) -> list[Any]:
+def _values(given: object, tree: Tree) -> list[Any]:
     if given is None or not is_structure(given):
         leaves = [given] * tree.size
     else:
@@ -140,7 +140,7 @@ def _padding(value: Any, dtype: np.dtype[Any], path: str) -> Any:
     return value
 
 
-def pad(column: Column, size: int, target: Dims | None, value: Any, path: str) -> Column:
+def pad(column: Column, size: int, target: Dims | None, value: object, path: str) -> Column:
     """A column whose rows are `size` rows of `column` each, padded with `value` and stacked.
 
     A dimension of `target` that is None, as all are where target is None, becomes the largest of the group.
@@ -217,7 +217,7 @@ def _padded(shapes: list[tuple[int, ...]], target: Dims | None, path: str) -> tu
     return full
 
 
-def _filled(shape: tuple[int, ...], dtype: np.dtype[Any], value: Any) -> Array:
+def _filled(shape: tuple[int, ...], dtype: np.dtype[Any], value: object) -> Array:
     return np.zeros(shape, dtype) if value is None else np.full(shape, value, dtype)
 
 
@@ -240,8 +240,8 @@ def _text(shape: Dims) -> str:
 def padded_batch(
     self: Dataset[Any],
     batch_size: Integer,
-    padded_shapes: Any = None,
-    padding_values: Any = None,
+    padded_shapes: object = None,
+    padding_values: object = None,
     drop_remainder: bool = False,
     name: str | None = None,
 ) -> Dataset[Any]:

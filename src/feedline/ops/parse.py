@@ -36,7 +36,7 @@ class Asked:
 
     __slots__ = ("_found", "_lock", "given", "plan")
 
-    def __init__(self, given: Any, plan: Node) -> None:
+    def __init__(self, given: object, plan: Node) -> None:
         self.given, self.plan = given, plan
         self._lock = Guard()
         self._found: ExampleParser | SequenceParser | None = None if given is None else _parser_for(given)
@@ -100,13 +100,13 @@ class Parse(RowWise):
         return applied_at(self, index)
 
 
-def _parser_for(features: Any) -> ExampleParser | SequenceParser:
+def _parser_for(features: object) -> ExampleParser | SequenceParser:
     if isinstance(features, SequenceFeatures):
         return SequenceParser(*features, "parse")
     return ExampleParser(features, "parse")
 
 
-def _checked(spec: Any) -> Any:
+def _checked(spec: object) -> Any:
     if not any(records.is_compatible_with(spec) for records in RECORDS):
         raise InvalidTypeError(f"parse: the elements must be records, strings, or batches of them, got {spec!r}")
     return spec
@@ -137,7 +137,7 @@ def _files(plan: Node) -> Iterator[TFRecords]:
 
 def parse(
     self: Dataset[Any],
-    features: Any = None,
+    features: object = None,
     batch_size: Integer | None = None,
     drop_remainder: bool = False,
     name: str | None = None,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from feedline.errors import InvalidArgumentError
@@ -20,7 +18,7 @@ def by_columns(predicate: Function, block: Block) -> Array | None:
     return None
 
 
-def answer(value: Any) -> bool:
+def answer(value: object) -> bool:
     """What a predicate returned, as a bool; `InvalidArgumentError` for anything but a bool scalar."""
     if type(value) is bool or type(value) is np.bool_:
         return bool(value)

@@ -155,7 +155,7 @@ def ragged_batch(
     self: Dataset[Any],
     batch_size: Integer,
     drop_remainder: bool = False,
-    row_splits_dtype: Any = int64,
+    row_splits_dtype: object = int64,
     name: str | None = None,
 ) -> Dataset[Any]:
     """Puts `batch_size` consecutive elements whose shapes may differ into one ragged tensor.

@@ -211,7 +211,7 @@ def _nothing(spec: Any) -> Any:
     return zeros(TensorShape(dims), dtype)
 
 
-def rebatch(self: Dataset[T], batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset[T]:
+def rebatch(self: Dataset[T], batch_size: object, drop_remainder: bool = False, name: str | None = None) -> Dataset[T]:
     """Makes batches of `batch_size` rows out of batches of any sizes.
 
     >>> list(fl.Dataset.range(6).batch(4).rebatch(3))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import R
 
 
-def reduce(self: Dataset[Any], initial_state: Any, reduce_func: Callable[..., R], name: str | None = None) -> R:
+def reduce(self: Dataset[Any], initial_state: object, reduce_func: Callable[..., R], name: str | None = None) -> R:
     """Goes through the dataset with a state: `reduce_func(state, element)` gives the next one, the last is the result.
 
     >>> fl.Dataset.range(5).reduce(np.int64(0), lambda total, x: total + x)

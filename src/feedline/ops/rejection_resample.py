@@ -275,8 +275,8 @@ def acceptance(initial: Array, target: Array) -> tuple[Array, Array]:
 def rejection_resample(
     self: Dataset[T],
     class_func: Callable[..., Any],
-    target_dist: Any,
-    initial_dist: Any = None,
+    target_dist: object,
+    initial_dist: object = None,
     seed: SupportsIndex | None = None,
     name: str | None = None,
 ) -> Dataset[tuple[Any, T]]:
@@ -322,7 +322,7 @@ def rejection_resample(
     return self._derive(chosen(selector, (labelled, through), True)._plan)
 
 
-def _distribution(value: Any, name: str) -> Array:
+def _distribution(value: object, name: str) -> Array:
     array = leaf_of(value)
     if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "iuf":
         raise InvalidArgumentError(f"{OP}: {name} must be a vector with one frequency for each class, got {value!r}")

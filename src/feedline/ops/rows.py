@@ -223,7 +223,7 @@ class StringRows:
         return True
 
 
-def _store_for(column: Any) -> Any:
+def _store_for(column: object) -> Any:
     if isinstance(column, Bytes):
         return StringRows() if column.size is None else np.empty((0, column.size), object)
     if isinstance(column, np.ndarray):

@@ -80,7 +80,7 @@ class WeightedDraws(Random):
         return state._replace(drawn=state.drawn + 1)
 
 
-def _vectors(block: Block, column: Any) -> list[Array]:
+def _vectors(block: Block, column: object) -> list[Array]:
     vectors = [] if column is None else rows_of(column)
     if column is None or any(not isinstance(v, np.ndarray) or v.ndim != 1 or v.dtype.kind != "f" for v in vectors):
         raise InvalidTypeError(f"{OP}: the elements of weights must be vectors of floats, got {block.spec()!r}")
@@ -93,7 +93,7 @@ def _one(drawn: Any, weights: Array) -> int:
 
 def sample_from_datasets(
     datasets: Sequence[Dataset[T]],
-    weights: Any = None,
+    weights: object = None,
     seed: SupportsIndex | None = None,
     stop_on_empty_dataset: bool = False,
     rerandomize_each_iteration: bool | None = None,

@@ -137,7 +137,7 @@ class States(NamedTuple):
     counter: Any
 
     @classmethod
-    def of(cls, given: Any) -> States:
+    def of(cls, given: object) -> States:
         """What the user has given."""
         if not isinstance(given, dict) or "directory" not in given or not set(given) <= set(_KNOWN):
             what = sorted(map(str, given)) if isinstance(given, dict) else f"a {type(given).__name__}"
@@ -205,7 +205,7 @@ def shard_numbers(
     return np.array(found, np.int64), error
 
 
-def _number(value: Any) -> int:
+def _number(value: object) -> int:
     leaf = None if isinstance(value, (tuple, dict)) else leaf_of(value)
     if isinstance(leaf, np.int64):
         return int(leaf)
@@ -218,7 +218,7 @@ def save(
     path: Filename,
     compression: str | None = None,
     shard_func: Callable[..., Any] | None = None,
-    checkpoint_args: Any = None,
+    checkpoint_args: object = None,
 ) -> None:
     """Writes all elements to the folder `path`, from where `Dataset.load` reads them.
 

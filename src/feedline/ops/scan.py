@@ -53,7 +53,7 @@ class Scan(Node):
         found = [block.spec() for block in blocks]
         return infer(found, given, lambda: first_elements(self.input)[0], self._spec_of, are_all(blocks, self))
 
-    def _spec_of(self, element: Any) -> Any:
+    def _spec_of(self, element: object) -> Any:
         return packed(self._call(self._carry.initial, element)[1]).spec()
 
     @cached_property
@@ -102,7 +102,7 @@ class Scan(Node):
             raise Interrupted(failed.error, state, made)
         return made, state._replace(error=self.function.blame(self.op, self.position, seen + good, failed))
 
-    def _call(self, current: Any, row: Any) -> tuple[Any, Any]:
+    def _call(self, current: object, row: object) -> tuple[Any, Any]:
         result = self.function.on_row((current, row))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             got = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
@@ -116,7 +116,7 @@ class Scan(Node):
 
 
 def scan(
-    self: Dataset[Any], initial_state: Any, scan_func: Callable[..., tuple[Any, R]], name: str | None = None
+    self: Dataset[Any], initial_state: object, scan_func: Callable[..., tuple[Any, R]], name: str | None = None
 ) -> Dataset[R]:
     """Applies `scan_func(state, element)`, which returns the next state and the output, to every element in order.
 

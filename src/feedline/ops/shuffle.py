@@ -465,7 +465,7 @@ def other_epochs(node: Node, epochs: Sequence[int]) -> FailedPreconditionError:
     )
 
 
-def buffer_rows(value: Any, op: str) -> int:
+def buffer_rows(value: object, op: str) -> int:
     """`buffer_size`: a number above zero, or UNKNOWN_CARDINALITY for the whole dataset."""
     size = integer(value, "buffer_size", op)
     if size < 1 and size != UNKNOWN:

@@ -40,7 +40,7 @@ class Snapshots:
         """Adds rows to shards."""
         self.folder.write(block, numbers)
 
-    def finish(self, known: Any) -> None:
+    def finish(self, known: object) -> None:
         """Makes it the snapshot."""
         self.folder.finish(known, replace=False)
 
@@ -75,7 +75,7 @@ class Snapshot(Written):
         like = self.input.element_spec if has_classes(form(saved.form)[0]) else None
         return plan_for(self.folder, saved, self.reader_func, like)
 
-    def sink(self, before: Any = None) -> Snapshots:
+    def sink(self, before: object = None) -> Snapshots:
         """What writes the folder."""
         return Snapshots(self.folder, self.compression, before)
 

@@ -60,7 +60,7 @@ class SparseBatch(Grouped):
         return Block([Objects(made, SparseTensorSpec([None, *self.row_shape], made[0].dtype))], len(made), rows.tree)
 
 
-def _misfit(row: Any, row_shape: Dims) -> Exception | None:
+def _misfit(row: object, row_shape: Dims) -> Exception | None:
     if not isinstance(row, (np.ndarray, np.generic, bytes)):
         return InvalidTypeError(f"sparse_batch: the elements must be arrays, got a {type(row).__name__}")
     shape = () if isinstance(row, bytes) else row.shape
@@ -102,12 +102,12 @@ def check_single(plan: Node) -> None:
         raise _structured(plan.element_spec)
 
 
-def _structured(found: Any) -> InvalidTypeError:
+def _structured(found: object) -> InvalidTypeError:
     return InvalidTypeError(f"sparse_batch: the elements must be single arrays, got elements of structure {found!r}")
 
 
 def sparse_batch(
-    self: Dataset[Any], batch_size: Integer, row_shape: Any, name: str | None = None
+    self: Dataset[Any], batch_size: Integer, row_shape: object, name: str | None = None
 ) -> Dataset[SparseTensor]:
     """Puts `batch_size` consecutive elements, arrays whose shapes may differ, into one sparse tensor.
 

@@ -99,13 +99,13 @@ class StaticHashTable:
         self._fill(*initializer.pairs(), default_value)
 
     @classmethod
-    def of(cls, keys: Array, values: Array, default_value: Any) -> StaticHashTable:
+    def of(cls, keys: Array, values: Array, default_value: object) -> StaticHashTable:
         """A table from arrays."""
         made = cls.__new__(cls)
         made._fill(keys, values, default_value)
         return made
 
-    def _fill(self, keys: Array, values: Array, default_value: Any) -> None:
+    def _fill(self, keys: Array, values: Array, default_value: object) -> None:
         self.key_dtype: DType = as_dtype(keys.dtype)
         self.value_dtype: DType = as_dtype(values.dtype)
         self.default_value = _fitting(default_value, values.dtype)
@@ -123,7 +123,7 @@ class StaticHashTable:
         self._keys, self._values = keys[kept], values[kept]
         self._found = np.concatenate([self._values, _filled(self.default_value, values.dtype)])
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: object, name: str | None = None) -> Any:
         """The values of `keys`: a scalar, or an array, ragged or sparse tensor of any shape."""
         if isinstance(keys, RaggedTensor):
             return keys.with_flat_values(self.lookup(keys.flat_values))
@@ -165,7 +165,7 @@ class IdTableWithHashBuckets:
         self.key_dtype, self.value_dtype = table.key_dtype, table.value_dtype
         _bucket(b"", hasher_spec)
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: object, name: str | None = None) -> Any:
         """The numbers of `keys`."""
         if isinstance(keys, RaggedTensor):
             return keys.with_flat_values(self.lookup(keys.flat_values))
@@ -196,7 +196,7 @@ def _bucket(text: bytes, spec: HasherSpec) -> int:
     )
 
 
-def _keys_of(keys: Any, dtype: DType) -> Array:
+def _keys_of(keys: object, dtype: DType) -> Array:
     if isinstance(keys, (int, list, range)) and dtype != string:  # Python's numbers have no size of their own
         return np.asarray(keys, dtype.dtype)
     made = leaf_of(keys)
@@ -206,7 +206,7 @@ def _keys_of(keys: Any, dtype: DType) -> Array:
     return array
 
 
-def _fitting(value: Any, dtype: np.dtype[Any]) -> Any:
+def _fitting(value: object, dtype: np.dtype[Any]) -> Any:
     leaf = leaf_of(value)
     if isinstance(leaf, bytes) and dtype.kind == "O":
         return leaf
@@ -218,17 +218,17 @@ def _fitting(value: Any, dtype: np.dtype[Any]) -> Any:
     raise TypeError(f"table_from_dataset: default_value must be {wanted}, as the values are, got {value!r}")
 
 
-def _filled(value: Any, dtype: np.dtype[Any]) -> Array:
+def _filled(value: object, dtype: np.dtype[Any]) -> Array:
     return object_array([value]) if dtype.kind == "O" else np.array([value], dtype)
 
 
 def table_from_dataset(
-    dataset: Any = None,
+    dataset: object = None,
     num_oov_buckets: int = 0,
     vocab_size: int | None = None,
-    default_value: Any = None,
+    default_value: object = None,
     hasher_spec: HasherSpec = FAST,
-    key_dtype: Any = string,
+    key_dtype: object = string,
     name: str | None = None,
 ) -> StaticHashTable | IdTableWithHashBuckets:
     """A lookup table from a dataset of pairs of a key and a value.
@@ -253,12 +253,12 @@ def table_from_dataset(
 
 
 def index_table_from_dataset(
-    dataset: Any = None,
+    dataset: object = None,
     num_oov_buckets: int = 0,
     vocab_size: int | None = None,
-    default_value: Any = -1,
+    default_value: object = -1,
     hasher_spec: HasherSpec = FAST,
-    key_dtype: Any = string,
+    key_dtype: object = string,
     name: str | None = None,
 ) -> StaticHashTable | IdTableWithHashBuckets:
     """A lookup table from a dataset of keys to their places in it.
@@ -278,11 +278,11 @@ def index_table_from_dataset(
     return _table(keys, np.arange(len(keys), dtype=np.int64), default_value, buckets, count, hasher_spec)
 
 
-def _is_scalar(spec: Any) -> bool:
+def _is_scalar(spec: object) -> bool:
     return isinstance(spec, TensorSpec) and spec.shape.rank in (None, 0)
 
 
-def _sizes(num_oov_buckets: Any, vocab_size: Any, key_dtype: Any) -> tuple[int, int | None]:
+def _sizes(num_oov_buckets: object, vocab_size: object, key_dtype: object) -> tuple[int, int | None]:
     buckets = integer(num_oov_buckets, "num_oov_buckets", "table_from_dataset")
     count = None if vocab_size is None else integer(vocab_size, "vocab_size", "table_from_dataset")
     if buckets < 0:
@@ -303,7 +303,7 @@ def _column(values: list[Any], dtype: DType) -> Array:
 
 
 def _table(
-    keys: Array, values: Array, default_value: Any, buckets: int, count: int | None, hasher_spec: HasherSpec
+    keys: Array, values: Array, default_value: object, buckets: int, count: int | None, hasher_spec: HasherSpec
 ) -> StaticHashTable | IdTableWithHashBuckets:
     if count is not None and len(keys) < count:
         raise FailedPreconditionError(

@@ -96,13 +96,13 @@ def _keys(column: Column) -> list[Any]:
     return [_key(row) for row in rows_of(column)]
 
 
-def _key(row: Any) -> Any:
+def _key(row: object) -> Any:
     if isinstance(row, np.ndarray):
         return row.shape, tuple(row.ravel().tolist()) if row.dtype == object else row.tobytes()
     return row.item() if isinstance(row, np.generic) else row
 
 
-def _check(spec: Any) -> None:
+def _check(spec: object) -> None:
     leaves, tree = flatten(spec)
     for leaf, path in zip(leaves, tree.paths(), strict=True):
         if getattr(leaf, "dtype", None) not in SUPPORTED:

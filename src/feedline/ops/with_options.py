@@ -48,7 +48,7 @@ def merged_options(plan: Node) -> Any:
     return merged
 
 
-def with_options(self: Dataset[T], options: Any, name: str | None = None) -> Dataset[T]:
+def with_options(self: Dataset[T], options: object, name: str | None = None) -> Dataset[T]:
     """Says how the dataset is to be run; see `Options`.
 
     >>> options = fl.Options()

@@ -92,7 +92,7 @@ class Written(Node):
         """A plan that reads what is written, None where that is not complete. Raises where it is not the input's."""
         raise TypeError(f"{type(self).__name__} reads nothing")
 
-    def sink(self, before: Any = None) -> Any:
+    def sink(self, before: object = None) -> Any:
         """What takes rows with `write`, is complete after `finish(spec)`, and gone after `close`; None where nothing is
         to be written in this pass. `before` is what the `save` of one gave, with which this one goes on;
         `NotFoundError` where it cannot.

@@ -201,8 +201,8 @@ def zip_(
 @overload
 def zip_(datasets: dict[K, Dataset[V]], *, name: str | None = None) -> Dataset[dict[K, V]]: ...
 @overload
-def zip_(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset[Any]: ...
-def zip_(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset[Any]:
+def zip_(*args: Any, datasets: object = None, name: str | None = None) -> Dataset[Any]: ...
+def zip_(*args: Any, datasets: object = None, name: str | None = None) -> Dataset[Any]:
     """Puts the elements of several datasets side by side; the shortest decides where it ends.
 
     >>> a, b = fl.Dataset.range(3), fl.Dataset.range(10, 20)

@@ -25,7 +25,7 @@ steps are neighbours when a fusion looks at them decides what an error takes alo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from feedline.optimize.background import inject_prefetch, parallel_batch, reading_beside_parsing, seeds_before_calls
 from feedline.optimize.filter_fusion import filter_fusion
@@ -83,7 +83,7 @@ class Optimizer:
     'range'
     """
 
-    def __init__(self, options: Any) -> None:
+    def __init__(self, options: object) -> None:
         chosen = getattr(options, "experimental_optimization", None)
         defaults = getattr(chosen, "apply_default_optimizations", None) is not False
         on = [r.default and defaults and r.name not in without.names for r in (*RULES, INJECT)]
@@ -128,7 +128,7 @@ class Optimizer:
         return plan, applied
 
 
-def optimize(plan: Node, options: Any = None) -> Node:
+def optimize(plan: Node, options: object = None) -> Node:
     """The plan that runs in place of `plan`, which stays as it is."""
     return Optimizer(options)(plan)
 

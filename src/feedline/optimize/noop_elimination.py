@@ -63,7 +63,7 @@ def _returns_arguments(function: Any) -> bool:
     return plain and _returned_arguments(function.__code__) not in (None, 1)
 
 
-def is_identity(function: Any, spec: Any) -> bool:
+def is_identity(function: object, spec: object) -> bool:
     """True when the code of `function` does nothing but return an element of this spec."""
     if not isinstance(function, types.FunctionType) or function.__defaults__:
         return False

@@ -29,7 +29,7 @@ class Access:
         """For a source whose rows can be counted at a price, and had by number then: what counts them."""
         return None
 
-    def counted(self, rows: Any) -> Any:
+    def counted(self, rows: object) -> Any:
         """A source that has a tally, with the number of its rows known: the tally itself, or anything with a `count`
         for a look at what would follow from that number.
         """

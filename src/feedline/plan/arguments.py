@@ -37,7 +37,7 @@ def integer(value: Any, name: str, op: str) -> int:
     return n
 
 
-def positive(value: Any, name: str, op: str, *, remedy: str = "") -> int:
+def positive(value: object, name: str, op: str, *, remedy: str = "") -> int:
     """`value` as an int above zero."""
     n = integer(value, name, op)
     if n <= 0:
@@ -45,7 +45,7 @@ def positive(value: Any, name: str, op: str, *, remedy: str = "") -> int:
     return n
 
 
-def parallel_calls(value: Any, op: str) -> int | None:
+def parallel_calls(value: object, op: str) -> int | None:
     """`num_parallel_calls`: None, AUTOTUNE, or a number above zero."""
     if value is None:
         return None
@@ -57,7 +57,7 @@ def parallel_calls(value: Any, op: str) -> int | None:
     return n
 
 
-def workers(value: Any, op: str) -> str:
+def workers(value: object, op: str) -> str:
     """`workers`: by what parallel calls are run."""
     if value is None:
         return "thread"
@@ -66,7 +66,7 @@ def workers(value: Any, op: str) -> str:
     return str(value)
 
 
-def function(value: Any, name: str, op: str) -> Callable[..., Any]:
+def function(value: object, name: str, op: str) -> Callable[..., Any]:
     """`value` if it can be called."""
     if not callable(value):
         raise InvalidTypeError(f"{op}: {name} must be a function, got {value!r} of type {type(value).__name__}")
@@ -83,21 +83,21 @@ def text(value: Any, name: str, op: str) -> str:
     raise InvalidTypeError(f"{op}: {name} must be a string, got {value!r} of type {type(value).__name__}")
 
 
-def boolean(value: Any, name: str, op: str) -> bool:
+def boolean(value: object, name: str, op: str) -> bool:
     """`value` as a bool."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise InvalidTypeError(f"{op}: {name} must be True or False, got {value!r}")
 
 
-def plan_of(value: Any, name: str, op: str) -> Node:
+def plan_of(value: object, name: str, op: str) -> Node:
     """The plan of a dataset."""
     if not isinstance(value, Face):
         raise InvalidTypeError(f"{op}: {name} must be a Dataset, got {value!r} of type {type(value).__name__}")
     return value._plan
 
 
-def element_function(value: Any, name: str, op: str, plan: Node) -> Callable[..., Any]:
+def element_function(value: object, name: str, op: str, plan: Node) -> Callable[..., Any]:
     """`value` if it can be called with the elements of `plan`, as far as that is known without running anything."""
     call = function(value, name, op)
     if plan.spec_known:

@@ -87,7 +87,7 @@ def _to_blame(block: Block, row: int, culprit: tuple[int, int] | None) -> int | 
     return None
 
 
-def _strings(value: Any) -> list[bytes]:
+def _strings(value: object) -> list[bytes]:
     if not isinstance(value, np.ndarray) or value.dtype.kind != "O" or value.ndim != 1:
         return []
     strings: list[bytes] = value.tolist()

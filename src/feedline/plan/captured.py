@@ -160,7 +160,7 @@ class _Namespace(dict[str, Any]):
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in self.live
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """As a dict's."""
         try:
             return self[name]
@@ -205,14 +205,14 @@ class _Reach:
         return found
 
 
-def _is_value(value: Any) -> bool:
+def _is_value(value: object) -> bool:
     """False for functions, classes and modules, which are looked up, and for a variable that has no value."""
     if isinstance(value, (types.ModuleType, type)) or value is _UNBOUND:
         return False
     return not (callable(value) and hasattr(value, "__name__"))
 
 
-def _function_in(given: Any) -> types.FunctionType | None:
+def _function_in(given: object) -> types.FunctionType | None:
     """The function in a callable, be it a method, a partial or an object with `__call__`; None for those of feedline
     and those that are not written in Python.
     """
@@ -227,7 +227,7 @@ def _function_in(given: Any) -> types.FunctionType | None:
     return None if given.__code__.co_filename.startswith(FEEDLINE) else given
 
 
-def _put_into(given: Any, function: types.FunctionType) -> Any:
+def _put_into(given: object, function: types.FunctionType) -> Any:
     """The callable with another function in it."""
     if type(given) is functools.partial:
         return functools.partial(_put_into(given.func, function), *given.args, **given.keywords)
@@ -236,7 +236,7 @@ def _put_into(given: Any, function: types.FunctionType) -> Any:
     return function if isinstance(given, types.FunctionType) else types.MethodType(function, given)
 
 
-def _functions_of(value: Any) -> Iterator[types.FunctionType]:
+def _functions_of(value: object) -> Iterator[types.FunctionType]:
     """The function itself, or the methods of a class, or of an instance's."""
     if isinstance(value, types.FunctionType):
         yield value
@@ -299,7 +299,7 @@ def _bound(place: Any, name: str) -> Any:
         return _UNBOUND
 
 
-def _mark(place: Any, name: str) -> Any:
+def _mark(place: object, name: str) -> Any:
     """What tells one variable from the others."""
     return id(place) if type(place) is types.CellType else (id(place), name)
 

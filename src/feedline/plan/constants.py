@@ -60,7 +60,7 @@ class Held:
 
     __slots__ = ("_at", "_name", "_space", "_values")
 
-    def __init__(self, values: Values, value: Any, space: dict[str, Any], name: str) -> None:
+    def __init__(self, values: Values, value: object, space: dict[str, Any], name: str) -> None:
         self._values, self._at, self._space, self._name = weakref.ref(values), len(values), space, name
         values.append(value)
 
@@ -69,7 +69,7 @@ class Held:
         return self._space[self._name] if values is None else values[self._at]
 
 
-def is_constant(value: Any) -> bool:
+def is_constant(value: object) -> bool:
     """True for what may be a constant of code itself: a value that cannot change and refers to nothing."""
     return type(value) in _PLAIN or (type(value) is tuple and len(value) < 100 and all(map(is_constant, value)))
 
@@ -120,5 +120,5 @@ def _loading(place: int, held: bool, null: bool) -> list[tuple[int, int]]:
     return steps
 
 
-def _is_code(value: Any) -> bool:
+def _is_code(value: object) -> bool:
     return isinstance(value, types.CodeType)

@@ -30,7 +30,7 @@ def is_shard(node: Node) -> bool:
     return bool(node.shares) and getattr(node, "divided", True)
 
 
-def untouched(node: Node, state: Any) -> bool:
+def untouched(node: Node, state: object) -> bool:
     """True when a step has not begun with anything."""
     try:
         return bool(state == node.State())

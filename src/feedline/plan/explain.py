@@ -97,7 +97,7 @@ def functions(node: Node) -> list[Function]:
     """The user's functions in a step."""
     found: list[Function] = []
 
-    def look(value: Any) -> None:
+    def look(value: object) -> None:
         if isinstance(value, Function):
             found.append(value)
         elif isinstance(value, tuple):
@@ -122,7 +122,7 @@ def spec_of(node: Node) -> Any:
         return None
 
 
-def spec_text(spec: Any) -> str:
+def spec_text(spec: object) -> str:
     """A spec, shortly: `{image: uint8[28, 28], label: int64}`; `?` is a dimension that is not known."""
     if isinstance(spec, (TensorSpec, RaggedTensorSpec, SparseTensorSpec)):
         dims = spec.shape.dims
@@ -196,7 +196,7 @@ def _saved(node: Node) -> str:
     return f"a checkpoint holds the elements themselves: {below.op} (step {below.position}) {why}"
 
 
-def _row_bytes(spec: Any) -> int | None:
+def _row_bytes(spec: object) -> int | None:
     total = 0
     for leaf in flatten(spec)[0]:
         if not isinstance(leaf, TensorSpec) or leaf.dtype.name == "string":

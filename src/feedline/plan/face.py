@@ -99,5 +99,5 @@ def sample(plan: Node, count: int) -> list[Block]:
 
 
 @register_spec_of
-def _spec_of(value: Any) -> Any:
+def _spec_of(value: object) -> Any:
     return DatasetSpec(value.element_spec) if isinstance(value, Face) else None

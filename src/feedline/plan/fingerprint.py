@@ -72,7 +72,7 @@ class _Digests:
             return _digest("module", value.__name__.encode())
         return self._once(value)
 
-    def _once(self, value: Any) -> bytes:
+    def _once(self, value: object) -> bytes:
         """The digest of what may be large, or used in several places, or refer to itself."""
         key = id(value)
         if key in self.known:
@@ -174,7 +174,7 @@ def _marks(node: Node) -> tuple[dict[str, Mark], dict[str, Mark]]:
     return arguments, functions
 
 
-def _holds_functions(value: Any) -> bool:
+def _holds_functions(value: object) -> bool:
     if isinstance(value, tuple):
         return any(isinstance(v, (Function, Node)) or _holds_functions(v) for v in value)
     return isinstance(value, Node) or (callable(value) and not isinstance(value, (type, DType)))
@@ -188,13 +188,13 @@ class _Outlines(_Digests):
     def __init__(self) -> None:
         super().__init__(drawn_seeds=False)
 
-    def of(self, value: Any) -> bytes:
+    def of(self, value: object) -> bytes:
         if isinstance(value, np.ndarray) and value.dtype != object and value.nbytes > LARGE:
             rows = np.ascontiguousarray(value.reshape(-1)[_samples(value.size)])
             return _digest(f"array {value.dtype.name} {value.shape}", rows.view(np.uint8).data)
         return super().of(value)
 
-    def _parts(self, value: Any) -> tuple[str, Iterable[Any]]:
+    def _parts(self, value: object) -> tuple[str, Iterable[Any]]:
         kind = type(value).__name__
         if isinstance(value, types.FunctionType):
             return "function", self._code(value)
@@ -220,7 +220,7 @@ class _Outlines(_Digests):
         return code, defaults, used
 
 
-def _lasting(value: Any) -> bool:
+def _lasting(value: object) -> bool:
     """True for what no function can change: numbers, strings, types, functions."""
     if isinstance(value, tuple):
         return all(map(_lasting, value))
@@ -252,7 +252,7 @@ def _pairs(values: Mapping[Any, Any]) -> list[Any]:
     return [part for pair in values.items() for part in pair]
 
 
-def _function_parts(function: Any) -> tuple[str, Iterable[Any]]:
+def _function_parts(function: object) -> tuple[str, Iterable[Any]]:
     if isinstance(function, functools.partial):
         return "partial", (function.func, function.args, dict(sorted(function.keywords.items())))
     if isinstance(function, types.MethodType):
@@ -268,7 +268,7 @@ def _function_parts(function: Any) -> tuple[str, Iterable[Any]]:
     return "builtin", (getattr(function, "__module__", None), _name(function))
 
 
-def _object_parts(value: Any) -> tuple[str, Iterable[Any]]:
+def _object_parts(value: object) -> tuple[str, Iterable[Any]]:
     """An object of some class: by its state where it has one, else by its pickle, else by its class alone."""
     state = getattr(value, "__dict__", None)
     if state is not None:
@@ -279,7 +279,7 @@ def _object_parts(value: Any) -> tuple[str, Iterable[Any]]:
         return "object", (type(value),)
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 

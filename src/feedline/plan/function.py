@@ -159,7 +159,7 @@ class Function:
         if self._signature is None:
             self._signature = like.tree, [column.dtype for column in like.columns]
 
-    def on_row(self, row: Any, index: int | None = None, frozen: bool = False) -> Any:
+    def on_row(self, row: object, index: int | None = None, frozen: bool = False) -> Any:
         """The function's result for one element, which is row `index` of the block at hand. With `frozen` the element
         goes on as it is, and its arrays are read-only.
         """
@@ -308,7 +308,7 @@ class Function:
         except (RowFailed, TypeError):  # not like the results before: row by row it will be told which
             return None
 
-    def spec_of_columns(self, spec: Any) -> Any:
+    def spec_of_columns(self, spec: object) -> Any:
         """The spec of the results for elements of `spec`, where calling the function with empty columns can tell it;
         None where only a call with an element could.
         """
@@ -323,7 +323,7 @@ class Function:
             return None
         return shape.unflatten([TensorSpec((), column.dtype) for column in got])
 
-    def block_of_columns(self, result: Any, n: int) -> Block | None:
+    def block_of_columns(self, result: object, n: int) -> Block | None:
         """The block made of an `on_columns` result; None where a leaf is no column."""
         leaves, tree = flatten(result)
         seen: set[int] = set()
@@ -348,7 +348,7 @@ class Function:
             return self._one_by_one(results, error)
         return self._checked(block)
 
-    def spec_of(self, element: Any) -> Any:
+    def spec_of(self, element: object) -> Any:
         """The spec of the result for an element, which may be made up: it is not compared with others."""
         result = self.on_row(element)
         return _pack([tuple(result) if type(result) is list else result], None).spec()
@@ -393,7 +393,7 @@ class Function:
                 self._odd_row(block, j, column, want)
         return block
 
-    def _odd_row(self, block: Block, j: int, column: Any, want: Any) -> None:
+    def _odd_row(self, block: Block, j: int, column: object, want: object) -> None:
         """Raises for the first row of a column whose type is not the expected one, if there is such a row."""
         for i, item in enumerate(rows_of(column)):
             got = _key(type_spec_from_value(item))
@@ -444,11 +444,11 @@ def _advice(error: BaseException) -> str:
     return ""
 
 
-def _is_scalars(column: Any) -> bool:
+def _is_scalars(column: object) -> bool:
     return isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "biuf"
 
 
-def _leaves_like(tree: Tree, result: Any) -> list[Any] | None:
+def _leaves_like(tree: Tree, result: object) -> list[Any] | None:
     """The leaves of a result; None where it is not built like `tree`."""
     if tree.is_leaf:
         return None if isinstance(result, (tuple, dict, list)) else [result]
@@ -458,7 +458,7 @@ def _leaves_like(tree: Tree, result: Any) -> list[Any] | None:
         return None
 
 
-def _innermost(f: Any) -> Any:
+def _innermost(f: object) -> Any:
     while isinstance(f, functools.partial):
         f = f.func
     if hasattr(f, "__wrapped__"):
@@ -481,7 +481,7 @@ def _pack(results: Sequence[Any], tree: Tree | None, pack: Callable[[Sequence[An
     return Block(columns, len(results), tree)
 
 
-def _key(spec: Any) -> Any:
+def _key(spec: object) -> Any:
     """What must not change from one result to the next: an array's dtype, another leaf's kind and dtype; shapes may."""
     if isinstance(spec, TensorSpec):
         return spec.dtype.dtype

@@ -17,7 +17,7 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 class Interrupted(BaseException):
     """Raised by a step that was interrupted by `error` and can go on: from `state`, after `rows`, which it has made."""
 
-    def __init__(self, error: BaseException, state: Any, rows: Block | None = None) -> None:
+    def __init__(self, error: BaseException, state: object, rows: Block | None = None) -> None:
         super().__init__(error)
         self.error, self.state, self.rows = error, state, rows
 
@@ -65,6 +65,6 @@ def from_outside(error: BaseException) -> bool:
     return last.tb_frame.f_code.co_code[last.tb_lasti] != _RAISE  # Python's own handler leaves no frame
 
 
-def _code(handler: Any) -> CodeType | None:
+def _code(handler: object) -> CodeType | None:
     function = getattr(handler, "__func__", handler)
     return getattr(function, "__code__", None)

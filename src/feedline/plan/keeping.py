@@ -19,7 +19,7 @@ from feedline.structure.nest import flatten, is_structure
 VALUES = frozenset((int, float, bool, str, bytes, type(None), *np.sctypeDict.values()))
 
 
-def writes(function: Any) -> bool:
+def writes(function: object) -> bool:
     """True for a function whose own code writes into something: `image -= mean`, `image[0] = 0`."""
     return isinstance(function, types.FunctionType) and _writes(function.__code__)
 
@@ -39,24 +39,24 @@ def is_refusal(error: BaseException) -> bool:
     return isinstance(error, ValueError) and str(error).endswith("read-only")
 
 
-def is_shared(column: Any) -> bool:
+def is_shared(column: object) -> bool:
     """True for a column, or a leaf, with rows that a function cannot write into."""
     if isinstance(column, Objects):
         return any(isinstance(item, np.ndarray) and not item.flags.writeable for item in column.items)
     return isinstance(column, np.ndarray) and column.ndim > 0 and not column.flags.writeable
 
 
-def frozen_leaf(leaf: Any) -> Any:
+def frozen_leaf(leaf: object) -> Any:
     """The leaf, for a function that is only to look at it."""
     return read_only(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
-def own_leaf(leaf: Any) -> Any:
+def own_leaf(leaf: object) -> Any:
     """The leaf, or a copy of an array that cannot be written into."""
     return leaf.copy() if isinstance(leaf, np.ndarray) and not leaf.flags.writeable else leaf
 
 
-def kept(result: Any, own: set[int]) -> Any:
+def kept(result: object, own: set[int]) -> Any:
     """`result`, safe to be kept while the function is called again: an array that something else refers to as well, so
     that the function may write into it later, is copied now. Views of the block's own rows (`own`) and read-only arrays
     need no copy.
@@ -79,7 +79,7 @@ def _may_change(array: Array, shared: bool, own: set[int]) -> bool:
     return (shared or array.base is not None) and array.flags.writeable and id(owner(array)) not in own
 
 
-def _references(value: Any) -> int:
+def _references(value: object) -> int:
     return sys.getrefcount(value)
 
 
@@ -88,10 +88,10 @@ def _measure() -> tuple[int, int]:
     structure.
     """
 
-    def alone(result: Any) -> int:
+    def alone(result: object) -> int:
         return _references(result)
 
-    def in_structure(result: Any) -> int:
+    def in_structure(result: object) -> int:
         leaves, _ = flatten(result)
         (count,) = [_references(v) for v in leaves]
         return count

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from feedline.structure.block import Block
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: object, b: object) -> bool:
     """Whether two plans have the same there: arrays and blocks by what they hold."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return (
@@ -22,7 +20,7 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """A value in a line that shows a plan."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -103,7 +103,7 @@ class Node(Access):
                     raise TypeError(f"{type(self).__name__} needs {f.name}")
         self.__dict__.update(given)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot change {name}: a plan is a value; use replace()")
 
     def __delattr__(self, name: str) -> None:
@@ -146,7 +146,7 @@ class Node(Access):
         """How the work of `apply` may be shared out; None where it is done in order by whoever asks."""
         return None
 
-    def holds(self, state: Any) -> tuple[int, int] | None:
+    def holds(self, state: object) -> tuple[int, int] | None:
         """How many rows a state keeps back, and about how many bytes they take: told often, so it must be quick. None
         where that is not worth telling.
         """
@@ -407,7 +407,7 @@ class RowWise(Node):
             failed.locate(block)
             raise
 
-    def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
+    def apply_into(self, block: Block, where: object) -> tuple[Block, bool]:
         """As `apply`, with large rows written to their place in a batch; and whether they are."""
         return self.apply(block), False
 

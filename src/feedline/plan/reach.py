@@ -24,6 +24,6 @@ class OpensPlans:
 class OpensFolders:
     """A node that reads the files of a saved dataset."""
 
-    def gives(self, values: Any) -> bool:
+    def gives(self, values: object) -> bool:
         """True where it gives datasets that have this recipe."""
         raise TypeError(f"{type(self).__name__} gives no datasets")

@@ -214,7 +214,7 @@ class WholeFunction:
             return None
         done: list[int] = []
 
-        def call(form: Whole, column: Any, args: list[Any], keywords: dict[str, Any]) -> Any:
+        def call(form: Whole, column: object, args: list[Any], keywords: dict[str, Any]) -> Any:
             found = form.columns(column, *args, **keywords)
             if found is None:
                 return None
@@ -226,7 +226,7 @@ class WholeFunction:
             return (0, None) if done == [0] else None
         return done[0], result
 
-    def spec(self, spec: Any) -> Any:
+    def spec(self, spec: object) -> Any:
         """The spec of the results for elements of `spec`, None where it is not known."""
         leaves, tree = flatten(spec)
         if tree.kind not in (None, tuple) or any(child.kind is not None for child in tree.children):
@@ -281,7 +281,7 @@ class WholeFunction:
         return local
 
 
-def whole_function(call: Any) -> WholeFunction | None:
+def whole_function(call: object) -> WholeFunction | None:
     """A function of the kind described above; None for all others."""
     bound: tuple[list[Any], dict[str, Any]] = ([], {})
     while type(call) is functools.partial:
@@ -373,7 +373,7 @@ def _step(code: types.CodeType, op: dis.Instruction) -> list[Step] | None:
     return None
 
 
-def _beside_null(value: Any, null: bool) -> list[Any]:
+def _beside_null(value: object, null: bool) -> list[Any]:
     """A value as it stands on the stack: what is to be called has a place for `self` before or after it."""
     if not null:
         return [value]
@@ -386,7 +386,7 @@ def _popped(stack: list[Any], count: int) -> list[Any]:
     return taken
 
 
-def _callee(first: Any, second: Any) -> Any:
+def _callee(first: object, second: object) -> Any:
     if first is _NULL:
         return second
     if second is _NULL:
@@ -400,7 +400,7 @@ def _known(space: dict[str, Any], name: str) -> Any:
     return space[name]
 
 
-def _attribute(value: Any, name: str) -> Any:
+def _attribute(value: object, name: str) -> Any:
     """An attribute that can be had without running any code."""
     if type(value) is Results and name == "pop":
         return _Pop(value)
@@ -417,7 +417,7 @@ def _attribute(value: Any, name: str) -> Any:
     return _known(held, name)
 
 
-def _item(value: Any, key: Any) -> Any:
+def _item(value: object, key: object) -> Any:
     """An item of a dict, or of a tuple; of the call's results it is a part that may be returned."""
     if type(value) is tuple and type(key) is int and -len(value) <= key < len(value):
         return value[key]
@@ -434,13 +434,13 @@ def _mapping(value: Any) -> dict[Any, Any]:
     return found
 
 
-def _key(key: Any) -> Any:
+def _key(key: object) -> Any:
     if type(key) not in (str, int):
         raise Unknown
     return key
 
 
-def _exactly(kind: type, value: Any) -> Any:
+def _exactly(kind: type, value: object) -> Any:
     if type(value) is not kind:
         raise Unknown
     return value
@@ -451,7 +451,7 @@ def _first_name(function: Any) -> str:
     return code.co_varnames[0]
 
 
-def _unwrapped(result: Any) -> Any:
+def _unwrapped(result: object) -> Any:
     """The returned structure with the columns in it; nothing else may be in it."""
     if type(result) is Part or type(result) is Results:
         return result.value

@@ -341,7 +341,7 @@ def _strings_size(strings: Array) -> int:
     return sum(map(len, some)) * len(strings) // len(some)
 
 
-def _size_of(item: Any) -> int:
+def _size_of(item: object) -> int:
     if isinstance(item, (np.ndarray, np.generic)):
         return item.nbytes
     if isinstance(item, bytes):
@@ -413,7 +413,7 @@ class Ungroupable(Exception):
         self.at, self.error = at, error
 
 
-def stack(items: list[Any], spec: Any, path: str = "$") -> Any:
+def stack(items: list[Any], spec: object, path: str = "$") -> Any:
     """One value from the rows of a batch: arrays are stacked, ragged and sparse rows become ragged and sparse
     batches.
     """

@@ -41,7 +41,7 @@ class Datasets(Sequence[Any]):
 
 
 @register_spec_of
-def _spec_of(value: Any) -> Any:
+def _spec_of(value: object) -> Any:
     if not isinstance(value, Datasets):
         return None
     spec: Any = type_spec_from_value(value[0])

@@ -16,7 +16,7 @@ _INT32 = np.iinfo(np.int32)
 _WIDTH = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 
 
-def dense(value: Any, dtype: Any = None) -> Array:
+def dense(value: object, dtype: object = None) -> Array:
     """Gives the array for a number, a string, nested lists of them, or an array.
 
     Python ints become int32, or int64 where they need it, floats float32, str and bytes become bytes in an object
@@ -43,7 +43,7 @@ def dense(value: Any, dtype: Any = None) -> Array:
     return _cast(array, family, array.dtype.newbyteorder("=") if want is None else want)
 
 
-def strings_of(value: Any, needed: str) -> Array:
+def strings_of(value: object, needed: str) -> Array:
     """An array of strings, where an error begins with `needed`. An array without values is one, of any dtype, as in
     TensorFlow; so is an empty list.
 
@@ -81,7 +81,7 @@ def text(value: Any, size: int | None = None) -> str:
     return f"[{', '.join(parts)}]"
 
 
-def leaf_types(value: Any) -> dict[Any, None]:
+def leaf_types(value: object) -> dict[Any, None]:
     """The types of the leaves of nested lists, in order of appearance; arrays and NumPy scalars count with their
     dtype.
     """
@@ -90,7 +90,7 @@ def leaf_types(value: Any) -> dict[Any, None]:
     return leaves
 
 
-def _collect(value: Any, leaves: dict[Any, None]) -> None:
+def _collect(value: object, leaves: dict[Any, None]) -> None:
     if isinstance(value, (list, tuple, range)):
         here = dict.fromkeys(map(type, value))
         if here.keys() <= {bool, int, float, complex, str, bytes}:
@@ -131,7 +131,7 @@ def _common_family(leaves: dict[Any, None]) -> str:
     return max(families, key=lambda f: _WIDTH.get(f, 0), default="float")
 
 
-def _natural(value: Any, family: str) -> Array:
+def _natural(value: object, family: str) -> Array:
     """The array with NumPy's own, widest dtype for the values."""
     try:
         if family == "string":

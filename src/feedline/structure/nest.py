@@ -26,7 +26,7 @@ class Tree:
     __slots__ = ("_build", "_paths", "children", "fixed", "keys", "kind", "size")
 
     def __init__(
-        self, kind: type | None, keys: tuple[Any, ...] = (), children: tuple[Tree, ...] = (), fixed: Any = None
+        self, kind: type | None, keys: tuple[Any, ...] = (), children: tuple[Tree, ...] = (), fixed: object = None
     ) -> None:
         self.kind = kind
         self.keys = keys
@@ -42,13 +42,13 @@ class Tree:
             self._build = _builder(self)
         return self._build(leaves)
 
-    def flatten(self, value: Any) -> list[Any]:
+    def flatten(self, value: object) -> list[Any]:
         """Takes `value`, which must have this structure, apart. Mappings may list their keys in any order."""
         out: list[Any] = []
         _flatten_as(self, value, out, LEAF_PATH)
         return out
 
-    def flatten_up_to(self, value: Any, exact: bool = False) -> list[Any]:
+    def flatten_up_to(self, value: object, exact: bool = False) -> list[Any]:
         """Takes `value` apart as far as this structure goes; what stands in a leaf's place may be a structure too. If
         `exact`, a namedtuple is not taken for a tuple, nor for one of another name.
         """
@@ -116,12 +116,12 @@ def flat(n: int) -> Tree:
     return Tree(tuple, tuple(range(n)), (LEAF,) * n)
 
 
-def is_namedtuple(value: Any) -> bool:
+def is_namedtuple(value: object) -> bool:
     """True for an instance of a `collections.namedtuple` or `typing.NamedTuple` class."""
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def fields_of(value: Any) -> tuple[str, ...] | None:
+def fields_of(value: object) -> tuple[str, ...] | None:
     """The field names of a dataclass or attrs instance, None for anything else."""
     if isinstance(value, type):
         return None
@@ -142,25 +142,25 @@ def _data(value: Any) -> Sequence[Any]:
     return parts
 
 
-def is_structure(value: Any) -> bool:
+def is_structure(value: object) -> bool:
     """True for a container that is taken apart, False for a leaf."""
     return isinstance(value, (tuple, Mapping)) or takes_itself_apart(type(value)) or fields_of(value) is not None
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: object, b: object) -> bool:
     try:
         return bool(a == b)
     except Exception:  # arrays and the like, which do not say it
         return False
 
 
-def flatten(value: Any) -> tuple[list[Any], Tree]:
+def flatten(value: object) -> tuple[list[Any], Tree]:
     """Takes a structure apart: its leaves, and the tree to put them together again."""
     out: list[Any] = []
     return out, _flatten(value, out)
 
 
-def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
+def map_structure(function: Callable[[Any], Any], value: object) -> Any:
     """The same structure with `function` applied to each leaf."""
     leaves, tree = flatten(value)
     return tree.unflatten([function(v) for v in leaves])
@@ -202,7 +202,7 @@ def same_tuples(a: type, b: type) -> bool:
 
 
 def _flatten_as(
-    tree: Tree, value: Any, out: list[Any], path: str, deeper: bool = False, exact: bool = False
+    tree: Tree, value: object, out: list[Any], path: str, deeper: bool = False, exact: bool = False
 ) -> None:
     kind = tree.kind
     if kind is None:
@@ -232,7 +232,7 @@ def _flatten_as(
         _flatten_as(child, part, out, _join(path, key), deeper, exact)
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     if isinstance(value, tuple):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, Mapping):
@@ -240,7 +240,7 @@ def _brief(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def _join(path: str, key: Any) -> str:
+def _join(path: str, key: object) -> str:
     return f"{path}.{key}" if isinstance(key, str) and key.isidentifier() else f"{path}[{key!r}]"
 
 

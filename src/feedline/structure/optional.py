@@ -21,17 +21,17 @@ class Optional:
 
     __slots__ = ("_has_value", "_spec", "_value")
 
-    def __init__(self, has_value: bool, value: Any, spec: Any) -> None:
+    def __init__(self, has_value: bool, value: object, spec: object) -> None:
         self._has_value, self._value, self._spec = has_value, value, spec
 
     @staticmethod
-    def from_value(value: Any) -> Optional:
+    def from_value(value: object) -> Optional:
         """An optional that holds `value`."""
         element = element_of(value)
         return Optional(True, element, spec_of_element(element))
 
     @staticmethod
-    def empty(element_spec: Any) -> Optional:
+    def empty(element_spec: object) -> Optional:
         """An optional that holds nothing, where a value of `element_spec` could be."""
         return Optional(False, None, element_spec)
 
@@ -58,10 +58,10 @@ class Optional:
 
 
 @register_leaf
-def _leaf(value: Any) -> Any:
+def _leaf(value: object) -> Any:
     return value if isinstance(value, Optional) else None
 
 
 @register_spec_of
-def _spec_of(value: Any) -> Any:
+def _spec_of(value: object) -> Any:
     return OptionalSpec(value.element_spec) if isinstance(value, Optional) else None

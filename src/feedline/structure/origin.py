@@ -44,7 +44,7 @@ class Origin:
         """That of the rows with these numbers."""
         return Origin(self.base, self.offsets.take(index), self.makers)
 
-    def through(self, maker: Any) -> Origin:
+    def through(self, maker: object) -> Origin:
         """That of what a node makes of the rows, one of each."""
         return Origin(self.base, self.offsets, (*self.makers, maker))
 

@@ -16,7 +16,7 @@ from feedline.structure import types
 from feedline.structure.dense import Array, dense
 
 
-def splits_dtype(dtype: Any) -> np.dtype[Any]:
+def splits_dtype(dtype: object) -> np.dtype[Any]:
     """The NumPy dtype for `dtype`, which must be int32 or int64."""
     found = types.as_dtype(dtype).dtype
     if found not in (np.int32, np.int64):
@@ -24,7 +24,7 @@ def splits_dtype(dtype: Any) -> np.dtype[Any]:
     return found
 
 
-def of_splits(given: Any, count: int, dtype: Any = None, validate: bool = True) -> Array:
+def of_splits(given: object, count: int, dtype: object = None, validate: bool = True) -> Array:
     """Row splits as they are."""
     splits = _ints(given, "row_splits", dtype)
     if validate:
@@ -38,7 +38,7 @@ def of_splits(given: Any, count: int, dtype: Any = None, validate: bool = True) 
     return splits
 
 
-def of_lengths(given: Any, count: int, dtype: Any = None, validate: bool = True) -> Array:
+def of_lengths(given: object, count: int, dtype: object = None, validate: bool = True) -> Array:
     """Row splits from the length of each row."""
     lengths = _ints(given, "row_lengths", dtype)
     if validate:
@@ -48,7 +48,7 @@ def of_lengths(given: Any, count: int, dtype: Any = None, validate: bool = True)
     return cumulated(lengths)
 
 
-def of_starts(given: Any, count: int, dtype: Any = None, validate: bool = True) -> Array:
+def of_starts(given: object, count: int, dtype: object = None, validate: bool = True) -> Array:
     """Row splits from where each row begins."""
     starts = _ints(given, "row_starts", dtype)
     if validate and (len(starts) or count):
@@ -60,7 +60,7 @@ def of_starts(given: Any, count: int, dtype: Any = None, validate: bool = True) 
     return np.append(starts, np.asarray(count, starts.dtype))
 
 
-def of_limits(given: Any, count: int, dtype: Any = None, validate: bool = True) -> Array:
+def of_limits(given: object, count: int, dtype: object = None, validate: bool = True) -> Array:
     """Row splits from where each row ends."""
     limits = _ints(given, "row_limits", dtype)
     if validate:
@@ -71,7 +71,7 @@ def of_limits(given: Any, count: int, dtype: Any = None, validate: bool = True) 
     return np.concatenate([np.zeros(1, limits.dtype), limits])
 
 
-def of_rowids(given: Any, count: int, nrows: int | None, dtype: Any = None, validate: bool = True) -> Array:
+def of_rowids(given: object, count: int, nrows: int | None, dtype: object = None, validate: bool = True) -> Array:
     """Row splits from the row of each value. Without `nrows` the last value's row is the last."""
     rowids = _ints(given, "value_rowids", dtype)
     least = int(rowids[-1]) + 1 if len(rowids) else 0
@@ -98,7 +98,7 @@ def cumulated(lengths: Array) -> Array:
     return splits
 
 
-def ranges(starts: Array, counts: Array, step: Any = 1) -> Array:
+def ranges(starts: Array, counts: Array, step: object = 1) -> Array:
     """The numbers starts[i], starts[i] + step, … (counts[i] of them), for all i one after another.
 
     >>> from feedline.structure.partition import ranges
@@ -131,7 +131,7 @@ def slice_each(splits: Array, key: slice) -> tuple[Array, Array]:
     return ranges(splits[:-1] + start, counts, step), cumulated(counts)
 
 
-def _ints(given: Any, name: str, dtype: Any) -> Array:
+def _ints(given: object, name: str, dtype: object) -> Array:
     """One dimension of int64, of int32 where that is given, or of `dtype`."""
     if dtype is None:
         dtype = np.int32 if getattr(given, "dtype", None) == np.int32 else np.int64

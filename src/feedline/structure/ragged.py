@@ -104,7 +104,9 @@ class RaggedTensor(NDArrayOperatorsMixin):
         return _make(values, partition.of_rowids(value_rowids, len(values), nrows, _nested_dtype(values), validate))
 
     @classmethod
-    def from_nested_row_splits(cls, flat_values: Any, nested_row_splits: Sequence[Any], validate: bool = True) -> Any:
+    def from_nested_row_splits(
+        cls, flat_values: object, nested_row_splits: Sequence[Any], validate: bool = True
+    ) -> Any:
         """Applies a list of row splits, the outermost first. With an empty list the values come back as an array.
 
         >>> fl.RaggedTensor.from_nested_row_splits([3, 1, 4], [[0, 2], [0, 1, 3]])
@@ -118,11 +120,11 @@ class RaggedTensor(NDArrayOperatorsMixin):
     @classmethod
     def from_tensor(
         cls,
-        tensor: Any,
-        lengths: Any = None,
-        padding: Any = None,
+        tensor: object,
+        lengths: object = None,
+        padding: object = None,
         ragged_rank: int = 1,
-        row_splits_dtype: Any = np.int64,
+        row_splits_dtype: object = np.int64,
     ) -> RaggedTensor:
         """Makes the dimensions 1 to `ragged_rank` of an array ragged.
 
@@ -219,7 +221,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
         """Always None: rows that happen to have one length are not told apart from others."""
         return None
 
-    def nrows(self, out_type: Any = None) -> Any:
+    def nrows(self, out_type: object = None) -> Any:
         """The number of rows, a scalar of the splits' dtype."""
         return _scalar_type(out_type, self._row_splits)(len(self))
 
@@ -261,7 +263,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
         """
         return np.repeat(np.arange(len(self), dtype=self._row_splits.dtype), np.diff(self._row_splits))
 
-    def bounding_shape(self, axis: int | Sequence[int] | None = None, out_type: Any = None) -> Any:
+    def bounding_shape(self, axis: int | Sequence[int] | None = None, out_type: object = None) -> Any:
         """The shape of the smallest dense array that holds all rows.
 
         >>> fl.ragged.constant([[1, 2], [], [3]]).bounding_shape()
@@ -279,7 +281,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
 
     # -- to other forms --------------------------------------------------------------------------------------------
 
-    def to_tensor(self, default_value: Any = None, shape: Any = None) -> Array:
+    def to_tensor(self, default_value: object = None, shape: object = None) -> Array:
         """Gives a dense array, filled up with `default_value` (zero or b""). `shape` cuts and fills to fixed sizes.
 
         >>> fl.ragged.constant([[1, 2], [], [3]]).to_tensor(default_value=-1, shape=[None, 3])
@@ -372,7 +374,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
         dtype = _nested_dtype(values) or self._row_splits.dtype
         return _make(values, self._row_splits.astype(dtype, copy=False))
 
-    def with_flat_values(self, flat_values: Any) -> RaggedTensor:
+    def with_flat_values(self, flat_values: object) -> RaggedTensor:
         """The same rows with other innermost values.
 
         >>> rt = fl.ragged.constant([[[1], [2, 3]], []])
@@ -384,7 +386,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
             values.with_flat_values(flat_values) if isinstance(values, RaggedTensor) else flat_values
         )
 
-    def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
+    def with_row_splits_dtype(self, dtype: object) -> RaggedTensor:
         """The same tensor with row splits of int32 or int64 on every level."""
         want = partition.splits_dtype(dtype)
         values = self._values
@@ -404,7 +406,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
     def __iter__(self) -> Iterator[Any]:
         return iter(rows(self))
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         """As in TensorFlow: an int gives a row, slices work on every dimension, an int on an inner ragged one does not.
 
         >>> rt = fl.ragged.constant([[1, 2, 3], [4], [5, 6]])
@@ -522,7 +524,7 @@ def constant(
 
 
 def range(
-    starts: Any, limits: Any = None, deltas: Any = 1, dtype: Any = None, row_splits_dtype: Any = np.int64
+    starts: object, limits: object = None, deltas: object = 1, dtype: object = None, row_splits_dtype: object = np.int64
 ) -> RaggedTensor:
     """One row of numbers per entry of the arguments; scalars count for every row. With one argument rows start at 0.
 
@@ -604,7 +606,7 @@ def rows(tensor: RaggedTensor) -> list[Any]:
     return [values[a:b] for a, b in pairwise(limits)]
 
 
-def stack_rows(rows: Sequence[Any], ragged_rank: int, splits_dtype: Any = np.int64) -> RaggedTensor:
+def stack_rows(rows: Sequence[Any], ragged_rank: int, splits_dtype: object = np.int64) -> RaggedTensor:
     """The ragged tensor of `ragged_rank` whose outer rows are `rows`: all arrays of one rank, or all ragged tensors.
 
     Arrays may differ in their first `ragged_rank` dimensions. Ragged tensors have one level less than the result.
@@ -650,7 +652,7 @@ def concat(tensors: Sequence[RaggedTensor]) -> RaggedTensor:
     return _make(_joined([t._values for t in tensors]), cumulated(lengths))
 
 
-def gather(tensor: RaggedTensor, indices: Any) -> RaggedTensor:
+def gather(tensor: RaggedTensor, indices: object) -> RaggedTensor:
     """The rows with these numbers, in this order.
 
     >>> from feedline.structure.ragged import gather
@@ -674,7 +676,7 @@ def _make(values: Any, row_splits: Array) -> RaggedTensor:
     return tensor
 
 
-def _as_values(values: Any, scalar: bool = False) -> Any:
+def _as_values(values: object, scalar: bool = False) -> Any:
     if isinstance(values, RaggedTensor):
         return values
     array = dense(values)
@@ -683,12 +685,12 @@ def _as_values(values: Any, scalar: bool = False) -> Any:
     return array
 
 
-def _nested_dtype(values: Any) -> np.dtype[Any] | None:
+def _nested_dtype(values: object) -> np.dtype[Any] | None:
     """The dtype that splits above `values` must have: that of the splits inside, None where there are none."""
     return values._row_splits.dtype if isinstance(values, RaggedTensor) else None
 
 
-def _scalar_type(out_type: Any, splits: Array) -> Any:
+def _scalar_type(out_type: object, splits: Array) -> Any:
     return (splits.dtype if out_type is None else types.as_dtype(out_type).dtype).type
 
 
@@ -721,7 +723,7 @@ def _trimmed(matrix: Array, lengths: Array, dtype: np.dtype[Any]) -> RaggedTenso
     return _make(matrix[np.arange(matrix.shape[1]) < lengths[:, None]], cumulated(lengths.astype(dtype)))
 
 
-def _given_lengths(lengths: Any, matrix: Array) -> Array:
+def _given_lengths(lengths: object, matrix: Array) -> Array:
     array = dense(lengths, np.int64)
     if array.shape != matrix.shape[:1]:
         raise InvalidArgumentError(
@@ -730,7 +732,7 @@ def _given_lengths(lengths: Any, matrix: Array) -> Array:
     return array
 
 
-def _unpadded_lengths(padding: Any, matrix: Array) -> Array:
+def _unpadded_lengths(padding: object, matrix: Array) -> Array:
     pad = dense(padding, matrix.dtype)
     if pad.shape != matrix.shape[2:]:
         raise InvalidArgumentError(f"padding must have the shape {matrix.shape[2:]} of one value, got {pad.shape}")
@@ -739,7 +741,7 @@ def _unpadded_lengths(padding: Any, matrix: Array) -> Array:
     return lengths
 
 
-def _depths(value: Any) -> tuple[int | None, int]:
+def _depths(value: object) -> tuple[int | None, int]:
     """How deep in nested lists the scalars lie (None without any), and the deepest list."""
     if isinstance(value, np.ndarray):
         return value.ndim if value.size else None, value.ndim
@@ -810,7 +812,7 @@ def _index_inside(tensor: RaggedTensor, keys: tuple[Any, ...]) -> RaggedTensor:
     return _make(values, splits)
 
 
-def _operand(value: Any, like: RaggedTensor) -> Any:
+def _operand(value: object, like: RaggedTensor) -> Any:
     """What stands for an operand when the flat values of `like` are computed with."""
     if isinstance(value, RaggedTensor):
         if not like._has_rows_of(value):

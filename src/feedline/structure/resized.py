@@ -17,7 +17,7 @@ Pick = Callable[[int | None], bool]
 Change = Callable[[int], int]
 
 
-def resized(element: Any, spec: Any, pick: Pick, change: Change) -> Any:
+def resized(element: object, spec: object, pick: Pick, change: Change) -> Any:
     """A copy of an element that fits `spec`, in which each size n of a dimension that `pick` takes, by what the spec
     says of it, is `change(n)`: the values are those of the element, over and over. What has no sizes stays as it is.
     """
@@ -28,7 +28,7 @@ def resized(element: Any, spec: Any, pick: Pick, change: Change) -> Any:
     return tree.unflatten([_leaf(leaf, s, pick, change) for leaf, s in zip(leaves, specs, strict=True)])
 
 
-def _leaf(leaf: Any, spec: Any, pick: Pick, change: Change) -> Any:
+def _leaf(leaf: object, spec: object, pick: Pick, change: Change) -> Any:
     shape = getattr(spec, "shape", None)
     if not isinstance(shape, TensorShape):
         return leaf

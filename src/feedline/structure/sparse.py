@@ -35,7 +35,7 @@ class SparseTensor:
     _values: Array
     _dense_shape: Array
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+    def __init__(self, indices: object, values: object, dense_shape: object) -> None:
         self._indices = dense(indices, np.int64)
         self._values = dense(values)
         self._dense_shape = dense(dense_shape, np.int64)
@@ -82,7 +82,7 @@ class SparseTensor:
         return len(self._dense_shape)
 
     @classmethod
-    def from_dense(cls, tensor: Any) -> SparseTensor:
+    def from_dense(cls, tensor: object) -> SparseTensor:
         """The values of an array that are not zero, False or b"".
 
         >>> fl.SparseTensor.from_dense([[0, 5], [7, 0]])
@@ -96,7 +96,7 @@ class SparseTensor:
         kept = (array != (b"" if array.dtype.kind == "O" else np.zeros((), array.dtype))).astype(bool)
         return _make(np.argwhere(kept), array[kept], np.array(array.shape, np.int64))
 
-    def to_dense(self, default_value: Any = None, validate_indices: bool = True) -> Array:
+    def to_dense(self, default_value: object = None, validate_indices: bool = True) -> Array:
         """The dense array, with `default_value` (zero or b"") where there is no value.
 
         The indices must be in order and without repetition, unless `validate_indices` is False; then the last one of
@@ -149,7 +149,7 @@ class SparseTensor:
         order = np.lexsort(self._indices.T[::-1])
         return _make(self._indices[order], self._values[order], self._dense_shape)
 
-    def with_values(self, values: Any) -> SparseTensor:
+    def with_values(self, values: object) -> SparseTensor:
         """The same places with other values; there must be as many."""
         return SparseTensor(self._indices, values, self._dense_shape)
 
@@ -175,7 +175,7 @@ class SparseTensor:
 # -- tf.sparse -----------------------------------------------------------------------------------------------------
 
 
-def from_dense(tensor: Any) -> SparseTensor:
+def from_dense(tensor: object) -> SparseTensor:
     """The sparse form of an array. See `SparseTensor.from_dense`.
 
     >>> fl.sparse.from_dense(["", "a"])
@@ -184,7 +184,7 @@ def from_dense(tensor: Any) -> SparseTensor:
     return SparseTensor.from_dense(tensor)
 
 
-def to_dense(sp_input: SparseTensor, default_value: Any = None, validate_indices: bool = True) -> Array:
+def to_dense(sp_input: SparseTensor, default_value: object = None, validate_indices: bool = True) -> Array:
     """The dense form of a sparse tensor. See `SparseTensor.to_dense`.
 
     >>> fl.sparse.to_dense(fl.SparseTensor([[1]], [2.5], [3]))
@@ -249,7 +249,7 @@ def _make(indices: Array, values: Array, dense_shape: Array) -> SparseTensor:
     return tensor
 
 
-def _sparse(value: Any) -> SparseTensor:
+def _sparse(value: object) -> SparseTensor:
     if not isinstance(value, SparseTensor):
         raise InvalidTypeError(f"a SparseTensor is needed, got a {type(value).__name__}")
     return value

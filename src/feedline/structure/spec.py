@@ -64,21 +64,21 @@ class TensorShape:
             return None
         return int(np.prod([d for d in self._dims if d is not None], dtype=np.int64))
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """True when some shape fits both."""
         a, b = self._dims, TensorShape(other)._dims
         if a is None or b is None:
             return True
         return len(a) == len(b) and all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
 
-    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+    def most_specific_compatible_shape(self, other: object) -> TensorShape:
         """The narrowest shape that holds both."""
         a, b = self._dims, TensorShape(other)._dims
         if a is None or b is None or len(a) != len(b):
             return TensorShape(None)
         return TensorShape([x if x == y else None for x, y in zip(a, b, strict=True)])
 
-    def merge_with(self, other: Any) -> TensorShape:
+    def merge_with(self, other: object) -> TensorShape:
         """What both say together; ValueError where they contradict each other."""
         other = TensorShape(other)
         if not self.is_compatible_with(other):
@@ -87,7 +87,7 @@ class TensorShape:
             return other if self._dims is None else self
         return TensorShape([y if x is None else x for x, y in zip(self._dims, other._dims, strict=True)])
 
-    def concatenate(self, other: Any) -> TensorShape:
+    def concatenate(self, other: object) -> TensorShape:
         """This shape's dimensions followed by the other's."""
         b = TensorShape(other)._dims
         return TensorShape(None if self._dims is None or b is None else self._dims + b)
@@ -114,7 +114,7 @@ class TensorShape:
         got = self._known_rank()[key]
         return TensorShape(got) if isinstance(key, slice) else got
 
-    def __add__(self, other: Any) -> TensorShape:
+    def __add__(self, other: object) -> TensorShape:
         return self.concatenate(other)
 
     def __eq__(self, other: object) -> bool:
@@ -133,7 +133,7 @@ class TensorShape:
         return "<unknown>" if self._dims is None else str(self._dims)
 
 
-def _dimension(d: Any) -> int | None:
+def _dimension(d: object) -> int | None:
     if d is None:
         return None
     if isinstance(d, float) or not hasattr(d, "__index__"):
@@ -155,7 +155,7 @@ class TypeSpec:
 
     __slots__ = ()
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """True when a value, or everything another spec allows, may stand under this spec."""
         other = other if isinstance(other, TypeSpec) else type_spec_from_value(other)
         return isinstance(other, type(self)) and self._fits(other)
@@ -348,13 +348,13 @@ class IteratorSpec(_Nested):
 _from_value: list[Any] = []
 
 
-def register_spec_of(function: Any) -> Any:
+def register_spec_of(function: object) -> Any:
     """Adds a function that gives the spec of the leaf types it knows, and None for others."""
     _from_value.append(function)
     return function
 
 
-def type_spec_from_value(value: Any) -> Any:
+def type_spec_from_value(value: object) -> Any:
     """The spec of one leaf value.
 
     >>> fl.type_spec_from_value(np.zeros((2, 3)))
@@ -395,7 +395,7 @@ def general_leaf(a: Any, b: Any) -> Any:
 NONE = object()  # what general_leaf gives for two None leaves, since None means "no common spec" there
 
 
-def general(a: Any, b: Any) -> Any:
+def general(a: object, b: object) -> Any:
     """The narrowest element spec that allows both, in the structure of `a`; None where structure or types differ."""
     left, tree = flatten(a)
     right, other = flatten(b)

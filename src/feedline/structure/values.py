@@ -43,7 +43,7 @@ def register_leaf(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return function
 
 
-def leaf_of(value: Any) -> Any:
+def leaf_of(value: object) -> Any:
     """One leaf from anything a user may give: an int becomes int32, a float float32, str and bytes become bytes,
     a list an array; arrays keep their dtype.
     """
@@ -72,13 +72,13 @@ def leaf_of(value: Any) -> Any:
     return _foreign(value)
 
 
-def element_of(value: Any) -> Any:
+def element_of(value: object) -> Any:
     """A whole element from a structure of values."""
     leaves, tree = flatten(value)
     return tree.unflatten([leaf_of(v) for v in leaves])
 
 
-def spec_of_element(element: Any) -> Any:
+def spec_of_element(element: object) -> Any:
     """The spec of an element that is made of leaves."""
     leaves, tree = flatten(element)
     return tree.unflatten([type_spec_from_value(v) for v in leaves])
@@ -148,7 +148,7 @@ def _zero_d(value: np.ndarray[Any, Any]) -> Any:
     return got
 
 
-def _identity(value: Any) -> Any:
+def _identity(value: object) -> Any:
     return value
 
 
@@ -180,7 +180,7 @@ def _sequence(items: list[Any]) -> Any:
     return _stacked(items)
 
 
-def literal_of(value: Any) -> Any:
+def literal_of(value: object) -> Any:
     """`leaf_of` for data written down in a program: NumPy scalars in a list count as Python numbers, as in
     TensorFlow.
     """
@@ -193,7 +193,7 @@ def literal_of(value: Any) -> Any:
     return leaf_of(value)
 
 
-def _is_scalar_type(leaf: Any) -> bool:
+def _is_scalar_type(leaf: object) -> bool:
     return isinstance(leaf, np.dtype) and leaf.kind in "biufc"
 
 
@@ -236,7 +236,7 @@ def _not_rectangular() -> InvalidArgumentError:
     )
 
 
-def _table(value: Any) -> Any:
+def _table(value: object) -> Any:
     """A data frame of numbers as one array, as in TensorFlow. Other data frames, and tables of Arrow, are refused."""
     kind = type(value).__name__
     if hasattr(value, "column_names"):
@@ -281,17 +281,17 @@ def _foreign(value: Any) -> Any:
     )
 
 
-def _ragged_values(values: Any) -> Any:
+def _ragged_values(values: object) -> Any:
     return leaf_of(values) if hasattr(values, "row_splits") else np.asarray(values)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
 @register_spec_of
-def _spec_of(value: Any) -> Any:
+def _spec_of(value: object) -> Any:
     if isinstance(value, bytes):
         return _STRING_SPEC
     if isinstance(value, RaggedTensor):

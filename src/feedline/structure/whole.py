@@ -24,7 +24,7 @@ class Whole(Protocol):
     def columns(self, column: Column, *args: Any, **kwargs: Any) -> tuple[int, Parts] | None:
         """How many elements can be done before the first that cannot, and the columns of their results."""
 
-    def spec(self, spec: Any, *args: Any, **kwargs: Any) -> Parts | None:
+    def spec(self, spec: object, *args: Any, **kwargs: Any) -> Parts | None:
         """The spec of the results for elements of this spec; None as the spec stands for any the function takes."""
 
 
@@ -42,11 +42,11 @@ def register_plain(*makers: type) -> None:
     _plain.update(makers)
 
 
-def whole_form(function: Any) -> Whole | None:
+def whole_form(function: object) -> Whole | None:
     """The other form of a function, None where it has none."""
     return _forms.get(function) if type(function) is FunctionType else None
 
 
-def is_plain(maker: Any) -> bool:
+def is_plain(maker: object) -> bool:
     """True for what `register_plain` has been told of."""
     return type(maker) is type and maker in _plain

@@ -14,14 +14,14 @@ from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorShape, TensorSpec
 
 
-def zeros_of(spec: Any, size: int = 1, fill: int = 0) -> Any:
+def zeros_of(spec: object, size: int = 1, fill: int = 0) -> Any:
     """An element of zeros and empty strings that fits `spec`, with this size in place of unknown dimensions; of ones
     and strings that say so with a `fill` of 1.
     """
     return map_structure(lambda s: _leaf(s, size, fill), spec)
 
 
-def _leaf(spec: Any, size: int, fill: int) -> Any:
+def _leaf(spec: object, size: int, fill: int) -> Any:
     if spec is None:
         return None
     if isinstance(spec, TensorSpec):

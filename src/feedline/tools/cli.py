@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from feedline.errors import OpError
 from feedline.tools import demo
@@ -57,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _ended_tidily() -> Iterator[None]:
     """A program that is told to end, or whose terminal goes away, removes its temporary files first."""
 
-    def end(number: int, frame: Any) -> None:
+    def end(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
     if threading.current_thread() is not threading.main_thread():  # others may not say what signals do

@@ -162,7 +162,7 @@ class Demo:
         screen.say("  " + screen.styled(words, BOLD, GREEN if same else "31"))
         return same
 
-    def _save(self, model: Softmax, it: Any) -> None:
+    def _save(self, model: Softmax, it: object) -> None:
         fl.train.Checkpoint(iterator=it).write(self.checkpoint)
         np.save(self.weights, model.weights)
 

@@ -106,5 +106,5 @@ class Checkpoint:
     restore = read
 
 
-def _checksum(objects: Any) -> str:
+def _checksum(objects: object) -> str:
     return hashlib.blake2b(json.dumps(objects, sort_keys=True).encode(), digest_size=8).hexdigest()

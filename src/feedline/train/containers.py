@@ -64,7 +64,7 @@ class Values(MutableSequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._items)
 
-    def insert(self, index: int, value: Any) -> None:
+    def insert(self, index: int, value: object) -> None:
         """Puts a value before the one at `index`."""
         self._items.insert(index, *self._checked([value]))
         self._changed()
@@ -104,11 +104,11 @@ class MessageList(MutableSequence[Any]):
         """Adds a new message with these fields, and gives it."""
         return self._put(len(self._items), self._kind(**fields))
 
-    def insert(self, index: int, value: Any) -> None:
+    def insert(self, index: int, value: object) -> None:
         """Puts a copy of a message before the one at `index`."""
         self._put(index, value)
 
-    def _put(self, index: int, value: Any) -> Any:
+    def _put(self, index: int, value: object) -> Any:
         copy = self._kind()
         copy.CopyFrom(value)
         copy._listen(self._changed)
@@ -119,7 +119,7 @@ class MessageList(MutableSequence[Any]):
     def __getitem__(self, index: Any) -> Any:
         return self._items[index]
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         raise TypeError("a message in a list cannot be assigned; change it with CopyFrom")
 
     def __delitem__(self, index: Any) -> None:
@@ -169,7 +169,7 @@ class MessageMap(MutableMapping[str, Any]):
         self._changed()
         return value
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         raise ValueError(f"a message in a map cannot be assigned; use [{key!r}].CopyFrom(...)")
 
     def __delitem__(self, key: str | bytes) -> None:
@@ -179,7 +179,7 @@ class MessageMap(MutableMapping[str, Any]):
     def __contains__(self, key: object) -> bool:
         return as_key(key) in self._items
 
-    def get(self, key: str | bytes, default: Any = None) -> Any:
+    def get(self, key: str | bytes, default: object = None) -> Any:
         """The message under a key, or `default`."""
         return self._items.get(as_key(key), default)
 
@@ -210,7 +210,7 @@ class MessageMap(MutableMapping[str, Any]):
         return repr(self._items)
 
 
-def as_key(key: Any) -> str:
+def as_key(key: object) -> str:
     """A key of a map as a str; TypeError for what is none."""
     if isinstance(key, bytes):
         key = key.decode()

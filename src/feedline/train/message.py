@@ -42,7 +42,7 @@ class Field:
     def __get__(self, message: Message | None, owner: type[Message]) -> Any:
         return self if message is None else self.held(message)
 
-    def __set__(self, message: Message, value: Any) -> None:
+    def __set__(self, message: Message, value: object) -> None:
         how = "CopyFrom" if isinstance(self, Sub) else "extend, or [:] ="
         raise AttributeError(f"{type(message).__name__}.{self.name} cannot be assigned; change it in place, with {how}")
 
@@ -63,7 +63,7 @@ class Field:
         """True when there is something to write."""
         return len(held) > 0
 
-    def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
+    def parse(self, message: Message, kind: int, value: object, data: bytes) -> bool:
         """Adds a value from the wire; False for one of a kind that this field cannot have."""
         raise TypeError(f"{type(self).__name__} holds nothing")
 
@@ -85,7 +85,7 @@ class Repeated(Field):
         """An empty list."""
         return Values(self.kind, self.changed(message))
 
-    def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
+    def parse(self, message: Message, kind: int, value: object, data: bytes) -> bool:
         """One value, or many in packed form."""
         found = self.kind.read(kind, value, data)
         if found is not None:
@@ -336,7 +336,7 @@ class Message(Sealed):
             self._held.pop(name, None)
         self.SetInParent()
 
-    def MergeFrom(self, other: Any) -> None:
+    def MergeFrom(self, other: object) -> None:
         """Adds another message's fields: lists grow, entries of maps are replaced."""
         if type(other) is not type(self):
             raise TypeError(f"a {type(self).__name__} is needed, got {other!r} of type {type(other).__name__}")
@@ -348,7 +348,7 @@ class Message(Sealed):
         self._unknown += other._unknown
         self.SetInParent()
 
-    def CopyFrom(self, other: Any) -> None:
+    def CopyFrom(self, other: object) -> None:
         """Makes this message like another one."""
         if other is not self:
             if type(other) is not type(self):
@@ -381,13 +381,13 @@ class Message(Sealed):
         self.SetInParent()
         return len(data)
 
-    def ParseFromString(self, serialized: Any) -> int:
+    def ParseFromString(self, serialized: object) -> int:
         """Makes this message what was serialized; gives the number of bytes."""
         self.Clear()
         return self.MergeFromString(serialized)
 
     @classmethod
-    def FromString(cls, s: Any) -> Self:
+    def FromString(cls, s: object) -> Self:
         """The message that was serialized."""
         made = cls()
         made.MergeFromString(s)
@@ -417,5 +417,5 @@ class Message(Sealed):
     def __reduce__(self) -> Any:
         return type(self).FromString, (self.SerializeToString(),)
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         return type(self).FromString(self.SerializeToString())

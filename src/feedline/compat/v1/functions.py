@@ -17,7 +17,7 @@ from feedline.structure.types import as_dtype
 from feedline.structure.values import leaf_of
 
 
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+def placeholder(dtype: object, shape: object = None, name: str | None = None) -> Tensor:
     """A tensor whose value is given with `feed_dict` when a session runs.
 
     >>> from feedline.compat import v1
@@ -41,7 +41,9 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return Tensor(op, 0, spec)
 
 
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False) -> Any:
+def constant(
+    value: object, dtype: object = None, shape: object = None, name: str = "Const", verify_shape: bool = False
+) -> Any:
     """A tensor with a fixed value. Inside a function that is given to a dataset it is the value itself.
 
     >>> from feedline.compat import v1
@@ -74,7 +76,7 @@ def _shaped(array: np.ndarray[Any, Any], shape: TensorShape, verify: bool) -> np
 
 
 def numpy_function(
-    func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None
+    func: Callable[..., Any], inp: Sequence[Any], Tout: object, stateful: bool = True, name: str | None = None
 ) -> Any:
     """Calls `func` with the values of `inp` whenever a session needs the result, whose types are `Tout`.
 

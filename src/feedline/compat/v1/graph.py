@@ -62,7 +62,7 @@ class Graph:
         self._names[name] = n + 1
         return self.unique_name(f"{name}_{n}") if n else name
 
-    def add_to_collection(self, name: str, value: Any) -> None:
+    def add_to_collection(self, name: str, value: object) -> None:
         """Keeps `value` under a name, for instance `GraphKeys.SAVEABLE_OBJECTS`."""
         self._collections.setdefault(name, []).append(value)
 
@@ -220,7 +220,7 @@ class GraphKeys:
     SAVEABLE_OBJECTS = "saveable_objects"
 
 
-def add_to_collection(name: str, value: Any) -> None:
+def add_to_collection(name: str, value: object) -> None:
     """`Graph.add_to_collection` of the current graph.
 
     >>> from feedline.compat import v1

@@ -33,7 +33,7 @@ class Session:
     `target` and `config` are taken and have no effect.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: object = None) -> None:
         self.graph = graph or get_default_graph()
         self.closed = False
         self.iterators: dict[str, DataIterator[Any]] = {}
@@ -43,7 +43,11 @@ class Session:
         self._entered = ExitStack()
 
     def run(
-        self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+        self,
+        fetches: object,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: object = None,
+        run_metadata: object = None,
     ) -> Any:
         """Computes `fetches`, a tensor, an operation, or a nest of them, and gives the values in the same nest.
 
@@ -56,7 +60,7 @@ class Session:
         wanted: list[Operation] = []
         fed = self._fed(feed_dict or {})
 
-        def look(fetch: Any) -> None:
+        def look(fetch: object) -> None:
             if not isinstance(fetch, (Tensor, Operation)):
                 raise TypeError(
                     "run: fetches are tensors, operations and nests of them, "
@@ -124,7 +128,7 @@ class InteractiveSession(Session):
     >>> session.close()
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: object = None) -> None:
         super().__init__(target, graph, config)
         self._entered.enter_context(self.as_default())
 
@@ -148,7 +152,7 @@ def get_default_session() -> Session | None:
     return _default.top
 
 
-def _fed_value(tensor: Tensor, value: Any) -> Any:
+def _fed_value(tensor: Tensor, value: object) -> Any:
     spec = tensor.spec
     if isinstance(value, Tensor):
         raise TypeError(
@@ -168,6 +172,6 @@ def _fed_value(tensor: Tensor, value: Any) -> Any:
     return made if made.ndim else made[()]
 
 
-def _own(value: Any) -> Any:
+def _own(value: object) -> Any:
     """Memory shared with a dataset's source is read-only, and programs for TensorFlow 1 write into what they get."""
     return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value

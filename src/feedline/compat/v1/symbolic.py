@@ -20,7 +20,7 @@ class Values:
         """The value of a `Tensor`."""
         raise TypeError(f"{type(self).__name__} has no values")
 
-    def once(self, thing: Any, make: Callable[[], Any]) -> Any:
+    def once(self, thing: object, make: Callable[[], Any]) -> Any:
         """What `make` gives for a thing: the same for every use of it."""
         if id(thing) not in self._made:
             self._made[id(thing)] = thing, make()  # the thing is kept, so that no other gets its id
@@ -72,7 +72,7 @@ class Call:
         return f"{getattr(self.function, '__name__', self.function)}(...)"
 
 
-def map_nest(function: Callable[[Any], Any], nest: Any) -> Any:
+def map_nest(function: Callable[[Any], Any], nest: object) -> Any:
     """The same nest with `function` applied to what is inside lists, tuples, mappings and slices."""
     if isinstance(nest, (Symbolic, int, float)):  # what most leaves are
         return function(nest)
@@ -89,7 +89,7 @@ def map_nest(function: Callable[[Any], Any], nest: Any) -> Any:
     return function(nest)
 
 
-def leaves(nest: Any) -> list[Any]:
+def leaves(nest: object) -> list[Any]:
     """What is inside the containers that `map_nest` knows."""
     found: list[Any] = []
     map_nest(found.append, nest)
@@ -112,7 +112,7 @@ def resolved(nest: Any, values: Values) -> Any:
     return map_nest(put, nest) if symbolic else nest
 
 
-def _captured(function: Any) -> list[Symbolic]:
+def _captured(function: object) -> list[Symbolic]:
     """The symbolic things that a function refers to, or has as defaults; none for anything else."""
     if isinstance(function, functools.partial):
         parts = leaves((function.func, function.args, function.keywords))

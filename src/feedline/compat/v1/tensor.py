@@ -62,14 +62,14 @@ class Operation:
         self.stateful = stateful
         """Its result depends on when it runs, so that it cannot be computed once and kept."""
 
-    def outputs(self, spec: Any) -> Any:
+    def outputs(self, spec: object) -> Any:
         """Tensors for what the operation gives, in the structure of `spec`. Where that is None, one for all of it."""
         if spec is None:
             return Tensor(self, 0, None)
         leaves, tree = flatten(spec)
         return tree.unflatten([None if s is None else Tensor(self, i, s) for i, s in enumerate(leaves)])
 
-    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: object = None) -> None:
         """Runs it in `session`, or in the session whose `with` block this is."""
         _session(session, "run").run(self, feed_dict)
 
@@ -92,7 +92,7 @@ class Tensor(Symbolic):
     As in TensorFlow 1, `==` asks whether two tensors are the same object; `np.equal` compares their values.
     """
 
-    def __init__(self, op: Operation, index: int, spec: Any, call: Call | None = None) -> None:
+    def __init__(self, op: Operation, index: int, spec: object, call: Call | None = None) -> None:
         self.op, self.index = op, index
         self._spec, self._call = spec, call
 
@@ -127,7 +127,7 @@ class Tensor(Symbolic):
         """The same as `shape`."""
         return self.shape
 
-    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: object = None) -> Any:
         """The value in a run of `session`, or of the session whose `with` block this is."""
         return _session(session, "eval").run(self, feed_dict)
 
@@ -154,82 +154,82 @@ class Tensor(Symbolic):
 
     # Python's operators
 
-    def __add__(self, other: Any) -> Tensor:
+    def __add__(self, other: object) -> Tensor:
         return computed(operator.add, (self, other))
 
-    def __radd__(self, other: Any) -> Tensor:
+    def __radd__(self, other: object) -> Tensor:
         return computed(operator.add, (other, self))
 
-    def __sub__(self, other: Any) -> Tensor:
+    def __sub__(self, other: object) -> Tensor:
         return computed(operator.sub, (self, other))
 
-    def __rsub__(self, other: Any) -> Tensor:
+    def __rsub__(self, other: object) -> Tensor:
         return computed(operator.sub, (other, self))
 
-    def __mul__(self, other: Any) -> Tensor:
+    def __mul__(self, other: object) -> Tensor:
         return computed(operator.mul, (self, other))
 
-    def __rmul__(self, other: Any) -> Tensor:
+    def __rmul__(self, other: object) -> Tensor:
         return computed(operator.mul, (other, self))
 
-    def __truediv__(self, other: Any) -> Tensor:
+    def __truediv__(self, other: object) -> Tensor:
         return computed(operator.truediv, (self, other))
 
-    def __rtruediv__(self, other: Any) -> Tensor:
+    def __rtruediv__(self, other: object) -> Tensor:
         return computed(operator.truediv, (other, self))
 
-    def __floordiv__(self, other: Any) -> Tensor:
+    def __floordiv__(self, other: object) -> Tensor:
         return computed(operator.floordiv, (self, other))
 
-    def __rfloordiv__(self, other: Any) -> Tensor:
+    def __rfloordiv__(self, other: object) -> Tensor:
         return computed(operator.floordiv, (other, self))
 
-    def __mod__(self, other: Any) -> Tensor:
+    def __mod__(self, other: object) -> Tensor:
         return computed(operator.mod, (self, other))
 
-    def __rmod__(self, other: Any) -> Tensor:
+    def __rmod__(self, other: object) -> Tensor:
         return computed(operator.mod, (other, self))
 
-    def __pow__(self, other: Any) -> Tensor:
+    def __pow__(self, other: object) -> Tensor:
         return computed(operator.pow, (self, other))
 
-    def __rpow__(self, other: Any) -> Tensor:
+    def __rpow__(self, other: object) -> Tensor:
         return computed(operator.pow, (other, self))
 
-    def __matmul__(self, other: Any) -> Tensor:
+    def __matmul__(self, other: object) -> Tensor:
         return computed(operator.matmul, (self, other))
 
-    def __rmatmul__(self, other: Any) -> Tensor:
+    def __rmatmul__(self, other: object) -> Tensor:
         return computed(operator.matmul, (other, self))
 
-    def __and__(self, other: Any) -> Tensor:
+    def __and__(self, other: object) -> Tensor:
         return computed(operator.and_, (self, other))
 
-    def __rand__(self, other: Any) -> Tensor:
+    def __rand__(self, other: object) -> Tensor:
         return computed(operator.and_, (other, self))
 
-    def __or__(self, other: Any) -> Tensor:
+    def __or__(self, other: object) -> Tensor:
         return computed(operator.or_, (self, other))
 
-    def __ror__(self, other: Any) -> Tensor:
+    def __ror__(self, other: object) -> Tensor:
         return computed(operator.or_, (other, self))
 
-    def __xor__(self, other: Any) -> Tensor:
+    def __xor__(self, other: object) -> Tensor:
         return computed(operator.xor, (self, other))
 
-    def __rxor__(self, other: Any) -> Tensor:
+    def __rxor__(self, other: object) -> Tensor:
         return computed(operator.xor, (other, self))
 
-    def __lt__(self, other: Any) -> Tensor:
+    def __lt__(self, other: object) -> Tensor:
         return computed(operator.lt, (self, other))
 
-    def __le__(self, other: Any) -> Tensor:
+    def __le__(self, other: object) -> Tensor:
         return computed(operator.le, (self, other))
 
-    def __gt__(self, other: Any) -> Tensor:
+    def __gt__(self, other: object) -> Tensor:
         return computed(operator.gt, (self, other))
 
-    def __ge__(self, other: Any) -> Tensor:
+    def __ge__(self, other: object) -> Tensor:
         return computed(operator.ge, (self, other))
 
     def __neg__(self) -> Tensor:
@@ -241,7 +241,7 @@ class Tensor(Symbolic):
     def __abs__(self) -> Tensor:
         return computed(operator.abs, (self,))
 
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: object) -> Tensor:
         return computed(operator.getitem, (self, key))
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -373,7 +373,7 @@ def _unpacked_into(frame: Any) -> int | None:
     return code[at + 1] if dis.opname[code[at]] == "UNPACK_SEQUENCE" else None
 
 
-def _session(session: Any, method: str) -> Any:
+def _session(session: object, method: str) -> Any:
     from feedline.compat.v1.session import get_default_session
 
     found = session or get_default_session()

@@ -75,7 +75,7 @@ class Saver:
         write(path, json.dumps({"iterators": states}), "Saver.save")
         return path
 
-    def restore(self, sess: Any, save_path: str | os.PathLike[str]) -> None:
+    def restore(self, sess: object, save_path: str | os.PathLike[str]) -> None:
         """Takes everything back to where it was when the file was written. Initialise the iterators first."""
         path = on_disk(save_path, "Saver.restore")
         try:

@@ -107,7 +107,7 @@ class ArrowReader(TableReader):
         return [self._batches.schema.get_field_index(name) for name in self.form.tree.keys]
 
     @staticmethod
-    def _only(columns: list[int], file: Any) -> Any:
+    def _only(columns: list[int], file: object) -> Any:
         pa = needed("ArrowDataset")
         return pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=sorted(columns)))
 

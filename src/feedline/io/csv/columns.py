@@ -45,7 +45,7 @@ class Table(NamedTuple):
     rest: bool
 
 
-def columns_of(record_defaults: Any, op: str, dtypes_allowed: bool) -> tuple[Column, ...]:
+def columns_of(record_defaults: object, op: str, dtypes_allowed: bool) -> tuple[Column, ...]:
     """The columns that `record_defaults` describe: a value, a list with one, an empty list or array for a column that
     must be there, or, where that is allowed, its dtype.
     """
@@ -56,7 +56,7 @@ def columns_of(record_defaults: Any, op: str, dtypes_allowed: bool) -> tuple[Col
     return tuple(_column(d, i, op, dtypes_allowed) for i, d in enumerate(record_defaults))
 
 
-def _column(given: Any, i: int, op: str, dtypes_allowed: bool) -> Column:
+def _column(given: object, i: int, op: str, dtypes_allowed: bool) -> Column:
     if type(given) is float and abs(given) < 1e38:  # the most common first: this may run for every record
         return Column(types.float32, np.float32(given))
     if isinstance(given, (DType, np.dtype, type)):

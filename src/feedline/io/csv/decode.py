@@ -20,8 +20,8 @@ _FORMS: dict[Any, tuple[tuple[Column, ...], Table]] = {}
 
 
 def decode_csv(
-    records: Any,
-    record_defaults: Any,
+    records: object,
+    record_defaults: object,
     field_delim: str = ",",
     use_quote_delim: bool = True,
     na_value: str = "",
@@ -91,7 +91,7 @@ def _key(record_defaults: Any, *more: Any) -> Any:
     return (*key, *others, None if select is None else repr(select))
 
 
-def one_byte(field_delim: Any, op: str) -> bytes:
+def one_byte(field_delim: object, op: str) -> bytes:
     """A delimiter as the byte it must be."""
     found = field_delim.encode() if isinstance(field_delim, str) else field_delim
     if not isinstance(found, bytes) or len(found) != 1:

@@ -63,7 +63,7 @@ def _plain(default: Any) -> Any:
     return default.decode("latin-1") if isinstance(default, bytes) else None if default is None else default.item()
 
 
-def _typed(dtype: DType, default: Any) -> Any:
+def _typed(dtype: DType, default: object) -> Any:
     if default is None:
         return None
     return default.encode("latin-1") if isinstance(default, str) else dtype.dtype.type(default)

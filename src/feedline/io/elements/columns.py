@@ -99,7 +99,7 @@ def _of_bytes(shape: Sequence[int], items: list[bytes], buffers: list[Any]) -> A
     return _strings(shape, offsets, b"".join(items), buffers)
 
 
-def _strings(shape: Sequence[int], offsets: Array, data: Any, buffers: list[Any]) -> Any:
+def _strings(shape: Sequence[int], offsets: Array, data: object, buffers: list[Any]) -> Any:
     buffers += [_raw(offsets.astype(np.int64, copy=False)), data]
     return ["strings", list(shape)]
 
@@ -134,28 +134,28 @@ def _kind(item: Any) -> tuple[Any, ...]:
     return "each", np.dtype(object) if isinstance(item, bytes) else item.dtype
 
 
-def _none(items: list[Any], spec: Any, buffers: list[Any]) -> Any:
+def _none(items: list[Any], spec: object, buffers: list[Any]) -> Any:
     return ["none", spec]
 
 
-def _each(items: list[Any], spec: Any, buffers: list[Any]) -> Any:
+def _each(items: list[Any], spec: object, buffers: list[Any]) -> Any:
     arrays = [_as_array(item) for item in items]
     buffers.append(_raw(np.array([a.ndim for a in arrays], np.int64)))
     buffers.append(_raw(np.array([size for a in arrays for size in a.shape], np.int64)))
     return ["each", spec, _column(np.concatenate([a.reshape(-1) for a in arrays]), buffers)]
 
 
-def _as_array(item: Any) -> Array:
+def _as_array(item: object) -> Array:
     return object_array([item]).reshape(()) if isinstance(item, bytes) else np.asarray(item)
 
 
-def _ragged(items: list[RaggedTensor], spec: Any, buffers: list[Any]) -> Any:
+def _ragged(items: list[RaggedTensor], spec: object, buffers: list[Any]) -> Any:
     levels = zip(*(item.nested_row_splits for item in items), strict=True)
     splits = [_each(list(level), None, buffers) for level in levels]
     return ["ragged", spec, splits, _each([item.flat_values for item in items], None, buffers)]
 
 
-def _sparse(items: list[SparseTensor], spec: Any, buffers: list[Any]) -> Any:
+def _sparse(items: list[SparseTensor], spec: object, buffers: list[Any]) -> Any:
     parts: tuple[Callable[[SparseTensor], Array], ...] = (
         lambda item: item.indices,
         lambda item: item.values,
@@ -292,7 +292,7 @@ def _array(data: memoryview, dtype: np.dtype[Any]) -> Array:
     return array if sys.byteorder == "little" else array.byteswap()
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     """A number of things, as JSON gives it."""
     if type(value) is not int or value < 0:
         raise ValueError(f"{value!r} where a number of 0 or more is expected")

@@ -18,7 +18,7 @@ _GZIP = zlib.MAX_WBITS + 16
 _SIZE = struct.Struct("<Q")
 
 
-def checked(compression: Any, op: str) -> str:
+def checked(compression: object, op: str) -> str:
     """`compression` as "", "GZIP" or "SNAPPY". AUTO is none: reading then costs least."""
     if not isinstance(compression, (str, type(None))) or compression not in _NAMES:
         kind = InvalidArgumentError if isinstance(compression, str) else InvalidTypeError

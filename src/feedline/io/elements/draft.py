@@ -97,7 +97,7 @@ class Draft:
             if self._file is not None:
                 self._writer.write(block)
 
-    def finish(self, known: Any) -> None:
+    def finish(self, known: object) -> None:
         """Completes the file and puts it into its place."""
         with self._lock:
             if self._file is None:

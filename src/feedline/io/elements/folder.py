@@ -159,7 +159,7 @@ class FolderWriter:
             part = block if len(index) == block.n else block.take(index)
             self._shard(number % (1 << 64)).write(part)  # numbers below 0 count as large ones, as in TensorFlow
 
-    def finish(self, known: Any, replace: bool = True) -> None:
+    def finish(self, known: object, replace: bool = True) -> None:
         """Makes what was written the dataset in the folder; without `replace` only if there is none yet."""
         spec = self._seen.spec(known)
         for shard in self._shards.values():

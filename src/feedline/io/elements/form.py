@@ -19,7 +19,7 @@ from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSh
 from feedline.structure.types import DType, as_dtype
 
 
-def described(spec: Any) -> Any:
+def described(spec: object) -> Any:
     """An element spec as plain values."""
     leaves, tree = flatten(spec)
     return [_tree(tree), [spec_described(leaf) for leaf in leaves]]
@@ -35,7 +35,7 @@ def form(described: Any) -> tuple[Tree, list[Any]]:
     return tree, leaves
 
 
-def form_text(spec: Any) -> str:
+def form_text(spec: object) -> str:
     """An element spec as text; equal for equal specs."""
     return json.dumps(described(spec), sort_keys=True)
 
@@ -107,7 +107,7 @@ class Seen:
         if saved is not None:
             self.tree, self.specs = saved.tree, saved.leaf_specs()
 
-    def spec(self, known: Any = None) -> Any:
+    def spec(self, known: object = None) -> Any:
         """The spec of all rows: no narrower than `known`, where that is one for such rows."""
         if self.tree is None:
             return known
@@ -120,7 +120,7 @@ class Seen:
         return self.tree.unflatten([w if isinstance(w, TypeSpec) else s for w, s in both])
 
 
-def _wider(a: Any, b: Any) -> Any:
+def _wider(a: object, b: object) -> Any:
     both = general_leaf(a, b)
     return both if isinstance(both, TypeSpec) else None
 
@@ -128,7 +128,7 @@ def _wider(a: Any, b: Any) -> Any:
 # Specs.
 
 
-def spec_described(spec: Any) -> Any:
+def spec_described(spec: object) -> Any:
     """A leaf spec as plain values."""
     if spec is None:
         return None
@@ -202,7 +202,7 @@ def _named(name: str, fields: Sequence[str]) -> type:
     return namedtuple(name, fields)
 
 
-def _key(key: Any) -> Any:
+def _key(key: object) -> Any:
     if key is None or isinstance(key, (str, int, float)):
         return key
     if isinstance(key, bytes):
@@ -212,7 +212,7 @@ def _key(key: Any) -> Any:
     raise InvalidTypeError(f"the key {key!r} cannot be written to a file; use strings")
 
 
-def _key_again(coded: Any) -> Any:
+def _key_again(coded: object) -> Any:
     if isinstance(coded, list):
         return tuple(map(_key_again, coded))
     return bytes.fromhex(coded["bytes"]) if isinstance(coded, dict) else coded

@@ -55,7 +55,7 @@ class ElementsWriter:
                 self._flush()
         self.rows += block.n
 
-    def finish(self, known: Any = None) -> None:
+    def finish(self, known: object = None) -> None:
         """Writes what completes the file. `known` is the spec of the elements as far as it was known before."""
         self._flush()
         if not self._written:

@@ -34,7 +34,7 @@ class GFile:
     an exception it stays as it was.
     """
 
-    def __init__(self, name: Any, mode: str = "r") -> None:
+    def __init__(self, name: object, mode: str = "r") -> None:
         self._name, self._mode = name, mode
         self._path = as_path(name)
         self._reader: Any = None
@@ -99,7 +99,7 @@ class GFile:
         """The position of reading, or of writing where the file cannot be read."""
         return int(self._to_read().tell() if self._may_read else self._to_write().tell())
 
-    def write(self, file_content: Any) -> None:
+    def write(self, file_content: object) -> None:
         """Adds a str or bytes to the end."""
         if not isinstance(file_content, (str, bytes)):
             raise TypeError(f"a file takes str or bytes, got {file_content!r} of type {type(file_content).__name__}")

@@ -19,7 +19,7 @@ from feedline.io.gfile.paths import exists, remove, stat
 PIECE = 8 << 20
 
 
-def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+def rename(src: object, dst: object, overwrite: bool = False) -> None:
     """Gives a file or folder another name. What has that name already is replaced only with `overwrite`.
 
     >>> import tempfile
@@ -54,7 +54,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
         remove(src)
 
 
-def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+def copy(src: object, dst: object, overwrite: bool = False) -> None:
     """Copies a file. What is there already is replaced only with `overwrite`.
 
     >>> import tempfile

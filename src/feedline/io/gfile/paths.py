@@ -27,7 +27,7 @@ class FileStatistics(NamedTuple):
     is_directory: bool
 
 
-def exists(path: Any) -> bool:
+def exists(path: object) -> bool:
     """True for a file or folder that is there.
 
     >>> fl.io.gfile.exists("no/such/file")
@@ -37,7 +37,7 @@ def exists(path: Any) -> bool:
     return files.exists(name.rstrip(b"/") or name)
 
 
-def isdir(path: Any) -> bool:
+def isdir(path: object) -> bool:
     """True for a folder that is there.
 
     >>> fl.io.gfile.isdir(".")
@@ -51,7 +51,7 @@ def isdir(path: Any) -> bool:
         return False
 
 
-def listdir(path: Any) -> list[str]:
+def listdir(path: object) -> list[str]:
     """The names in a folder, in no particular order.
 
     >>> import tempfile
@@ -63,7 +63,7 @@ def listdir(path: Any) -> list[str]:
     return list(_entries(path))
 
 
-def _entries(path: Any) -> dict[str, bool]:
+def _entries(path: object) -> dict[str, bool]:
     """The names in a folder, and which are folders."""
     name = as_path(path)
     if not isdir(path):
@@ -91,7 +91,7 @@ def glob(pattern: Any) -> list[str]:
     return [shown(found) for one in patterns for found in matching_files(one)]
 
 
-def mkdir(path: Any) -> None:
+def mkdir(path: object) -> None:
     """Makes a folder, in one that is there. It may be there itself.
 
     >>> import tempfile
@@ -115,7 +115,7 @@ def mkdir(path: Any) -> None:
         raise as_op_error(e, name) from None
 
 
-def makedirs(path: Any) -> None:
+def makedirs(path: object) -> None:
     """Makes a folder, and those on the way to it. They may be there.
 
     >>> import tempfile
@@ -138,7 +138,7 @@ def makedirs(path: Any) -> None:
         raise as_op_error(e, name) from None
 
 
-def remove(path: Any) -> None:
+def remove(path: object) -> None:
     """Removes a file.
 
     >>> fl.io.gfile.remove("no/such/file")
@@ -161,7 +161,7 @@ def remove(path: Any) -> None:
         raise as_op_error(e, name) from None
 
 
-def rmtree(path: Any) -> None:
+def rmtree(path: object) -> None:
     """Removes a folder and everything in it.
 
     >>> import tempfile
@@ -186,7 +186,7 @@ def rmtree(path: Any) -> None:
         remove(path)
 
 
-def stat(path: Any) -> FileStatistics:
+def stat(path: object) -> FileStatistics:
     """The size of a file, when it was changed last, and whether it is a folder.
 
     >>> import tempfile
@@ -206,7 +206,7 @@ def stat(path: Any) -> FileStatistics:
 
 
 def walk(
-    top: Any, topdown: bool = True, onerror: Callable[[Any], Any] | None = None
+    top: object, topdown: bool = True, onerror: Callable[[Any], Any] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """A folder and those below it: the name of each, the folders in it, and the files.
 

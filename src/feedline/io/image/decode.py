@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 def decode_jpeg(
-    contents: Any,
+    contents: object,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -46,8 +46,8 @@ def decode_jpeg(
 
 
 def decode_and_crop_jpeg(
-    contents: Any,
-    crop_window: Any,
+    contents: object,
+    crop_window: object,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -88,7 +88,7 @@ def decode_and_crop_jpeg(
     return pixels[top : top + height, left : left + width].copy()
 
 
-def decode_png(contents: Any, channels: int = 0, dtype: Any = types.uint8, name: str | None = None) -> Array:
+def decode_png(contents: object, channels: int = 0, dtype: object = types.uint8, name: str | None = None) -> Array:
     """The pixels of a PNG file, uint8 or uint16 [height, width, channels].
 
     >>> data = fl.io.encode_png(np.array([[[1], [2]]], np.uint8))
@@ -106,7 +106,7 @@ def decode_png(contents: Any, channels: int = 0, dtype: Any = types.uint8, name:
     return _single(_decoded(data, channels, "decode_png", kind), "decode_png")
 
 
-def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Array:
+def decode_bmp(contents: object, channels: int = 0, name: str | None = None) -> Array:
     """The pixels of a BMP file, uint8 [height, width, channels]; of 8 bits per pixel these are taken as gray.
 
     >>> sizes = np.array([54, 40, 1, 1], "<i4").tobytes() + b"\\1\\0\\x18\\0"
@@ -121,7 +121,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Arr
     return bmp.decode(data, channels)
 
 
-def decode_gif(contents: Any, name: str | None = None) -> Array:
+def decode_gif(contents: object, name: str | None = None) -> Array:
     """The frames of a GIF file, uint8 [frames, height, width, 3]; each is painted over the one before.
 
     >>> data = b"GIF89a\\1\\0\\1\\0\\x80\\0\\0\\1\\2\\3\\4\\5\\6,\\0\\0\\0\\0\\1\\0\\1\\0\\0\\2\\2\\x4c\\1\\0;"
@@ -133,9 +133,9 @@ def decode_gif(contents: Any, name: str | None = None) -> Array:
 
 
 def decode_image(
-    contents: Any,
+    contents: object,
     channels: int | None = None,
-    dtype: Any = types.uint8,
+    dtype: object = types.uint8,
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Array:
@@ -155,7 +155,7 @@ def decode_image(
     return pixels if plain == kind else convert_image_dtype(pixels, kind)
 
 
-def is_jpeg(contents: Any, name: str | None = None) -> Any:
+def is_jpeg(contents: object, name: str | None = None) -> Any:
     """True where a string begins as a JPEG file does.
 
     >>> fl.io.is_jpeg(b"\\xff\\xd8\\xff\\xe0"), fl.io.is_jpeg(b"GIF89a")
@@ -166,7 +166,7 @@ def is_jpeg(contents: Any, name: str | None = None) -> Any:
     return found.reshape(strings.shape)[()]
 
 
-def extract_jpeg_shape(contents: Any, output_type: Any = types.int32, name: str | None = None) -> Array:
+def extract_jpeg_shape(contents: object, output_type: object = types.int32, name: str | None = None) -> Array:
     """Height, width and channels of a JPEG file, without decoding it.
 
     >>> fl.io.extract_jpeg_shape(fl.io.encode_jpeg(np.zeros((4, 6, 1), np.uint8)))
@@ -178,7 +178,7 @@ def extract_jpeg_shape(contents: Any, output_type: Any = types.int32, name: str 
     return np.array(jpeg.shape(_bytes(contents, "extract_jpeg_shape")), kind.dtype)
 
 
-def _bytes(contents: Any, op: str) -> bytes:
+def _bytes(contents: object, op: str) -> bytes:
     if type(contents) is bytes:
         return contents
     array = dense(contents)

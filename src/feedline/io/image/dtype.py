@@ -12,7 +12,7 @@ from feedline.structure.types import DType, as_dtype
 Array = np.ndarray[Any, Any]
 
 
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Array:
+def convert_image_dtype(image: object, dtype: object, saturate: bool = False, name: str | None = None) -> Array:
     """Pixel values in another dtype, scaled so that they mean the same: floats go from 0 to 1, integers to their
     largest number.
 

@@ -17,7 +17,7 @@ _LARGEST = 65535
 
 
 def encode_jpeg(
-    image: Any,
+    image: object,
     format: str = "",
     quality: int = 95,
     progressive: bool = False,
@@ -58,7 +58,7 @@ def encode_jpeg(
     return jpeg.encode(pixels, quality, progressive, optimize_size, chroma_downsampling, density, xmp)
 
 
-def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Any:
+def encode_png(image: object, compression: int = -1, name: str | None = None) -> Any:
     """A PNG file of the pixels uint8 or uint16 [height, width, 1 to 4]; of more dimensions one file for each image.
 
     >>> data = fl.io.encode_png(np.array([[[1, 2, 3]]], np.uint16))
@@ -80,7 +80,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> An
     return out
 
 
-def _pixels(image: Any, op: str, dtypes: tuple[type[Any], ...], more: bool = False) -> Array:
+def _pixels(image: object, op: str, dtypes: tuple[type[Any], ...], more: bool = False) -> Array:
     pixels = dense(image)
     if pixels.dtype not in dtypes:
         names = " or ".join(np.dtype(d).name for d in dtypes)

@@ -49,7 +49,9 @@ Fixed = list[tuple[str, int, tuple[int, ...]]]
 ALLOWED = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature, RaggedFeature)
 
 
-def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
+def parse_example(
+    serialized: object, features: object, example_names: object = None, name: str | None = None
+) -> dict[str, Any]:
     """The features of a batch of serialized `Example` messages, as arrays, sparse and ragged tensors.
 
     `features` says for each key what it is: a `FixedLenFeature` becomes an array [batch, ...], a `VarLenFeature` or
@@ -70,7 +72,7 @@ def parse_example(serialized: Any, features: Any, example_names: Any = None, nam
 
 
 def parse_single_example(
-    serialized: Any, features: Any, example_names: Any = None, name: str | None = None
+    serialized: object, features: object, example_names: object = None, name: str | None = None
 ) -> dict[str, Any]:
     """The features of one serialized `Example`. See `parse_example`; there is no batch dimension.
 
@@ -86,7 +88,7 @@ def parse_single_example(
     return parser(serialized, example_names)
 
 
-def parse_rows(strings: Array, features: Any, example_names: Any = None) -> dict[str, Array]:
+def parse_rows(strings: Array, features: object, example_names: object = None) -> dict[str, Array]:
     """The features of many examples, each parsed by itself, as arrays that have the examples first. A ValueError where
     an example is bad, or a feature is no array of one shape for all.
     """
@@ -105,7 +107,7 @@ class _Whole:
         self.op = op
 
     def columns(
-        self, column: Column, features: Any, example_names: Any = None, name: Any = None
+        self, column: Column, features: object, example_names: object = None, name: object = None
     ) -> tuple[int, dict[str, Column]] | None:
         """Strings are examples of their own, and arrays of strings are batches."""
         if example_names is not None or for_kernel(column) is None:
@@ -114,7 +116,9 @@ class _Whole:
             return None
         return _parser(features, self.op).column(column)
 
-    def spec(self, spec: Any, features: Any, example_names: Any = None, name: Any = None) -> dict[str, Any] | None:
+    def spec(
+        self, spec: object, features: object, example_names: object = None, name: object = None
+    ) -> dict[str, Any] | None:
         """What the features are; a batch of strings has its dimension in front."""
         parser = _parser(features, self.op)
         if spec is None:
@@ -158,7 +162,7 @@ class ExampleParser:
     def __repr__(self) -> str:
         return repr(dict(self.features))
 
-    def __call__(self, serialized: Any, names: Any = None) -> dict[str, Any]:
+    def __call__(self, serialized: object, names: object = None) -> dict[str, Any]:
         """The features of one string, or of a batch of them."""
         parsed: dict[str, Any] = read_with(self._parsed, serialized, self.op, names)
         return parsed
@@ -203,7 +207,7 @@ class ExampleParser:
             return self.rows(strings)
         return self._in_batches(column, strings) if getattr(column, "ndim", 2) == 2 else (0, {})
 
-    def element(self, serialized: Any) -> dict[str, Any]:
+    def element(self, serialized: object) -> dict[str, Any]:
         """The same for one element."""
         return self(serialized)
 
@@ -211,7 +215,7 @@ class ExampleParser:
         """The specs of it, for elements of the shape `batch`."""
         return self.spec(batch)
 
-    def rows(self, strings: Any) -> tuple[int, dict[str, Column]]:
+    def rows(self, strings: object) -> tuple[int, dict[str, Column]]:
         """The features of many examples, each read by itself: how many are good before the first that is not, and a
         column for each feature of those. `strings` is what `kernels.parse_examples` takes.
         """
@@ -305,7 +309,7 @@ def numbers_of(kinds: dict[bytes, DType]) -> Array:
     return np.array([KINDS.index(kind) + 1 for kind in kinds.values()], np.uint8)
 
 
-def _read(strings: Any, request: tuple[Any, ...], threads: int | None = None) -> tuple[int, Found]:
+def _read(strings: object, request: tuple[Any, ...], threads: int | None = None) -> tuple[int, Found]:
     """What the kernel finds. In a pipeline other steps want a processor, too, and it gets one thread less."""
     return kernels.parse_examples(*(strings, *request, allowed(threads or THREADS)))
 
@@ -379,7 +383,7 @@ def column_of(values: list[Any]) -> Column:
     return values[0][None] if len(values) == 1 and isinstance(values[0], np.ndarray) else pack(values)
 
 
-def _parser(features: Any, op: str) -> ExampleParser:
+def _parser(features: object, op: str) -> ExampleParser:
     return prepared(ExampleParser, op, features)
 
 
@@ -411,7 +415,7 @@ def is_strings(column: Column) -> bool:
     return isinstance(column, np.ndarray) and column.dtype.kind == "O" and column.ndim == 1
 
 
-def read_with(parse: Parse, serialized: Any, op: str, names: Any) -> Any:
+def read_with(parse: Parse, serialized: object, op: str, names: object) -> Any:
     """What `parse` gives for one serialized message, or a batch of them. Its errors are about one of them."""
     examples: Any = [serialized]
     batch = False
@@ -431,6 +435,6 @@ def read_with(parse: Parse, serialized: Any, op: str, names: Any) -> Any:
         raise blamed(e, parse, examples, op, given) from None
 
 
-def as_strings(serialized: Any, op: str) -> Array:
+def as_strings(serialized: object, op: str) -> Array:
     """Serialized messages as an array of bytes."""
     return strings_of(serialized, f"{op}: takes serialized messages, which are strings")

@@ -150,10 +150,10 @@ class RaggedFeature(_RaggedFeature):
 
     def __new__(
         cls,
-        dtype: Any,
+        dtype: object,
         value_key: str | None = None,
-        partitions: Any = (),
-        row_splits_dtype: Any = types.int32,
+        partitions: object = (),
+        row_splits_dtype: object = types.int32,
         validate: bool = False,
     ) -> RaggedFeature:
         if value_key is not None and (not isinstance(value_key, str) or not value_key):
@@ -230,7 +230,7 @@ def wanted(features: Mapping[str, Any], allowed: tuple[type, ...], op: str) -> W
     return out
 
 
-def _kind(dtype: Any, key: str, op: str) -> DType:
+def _kind(dtype: object, key: str, op: str) -> DType:
     if dtype is None:
         raise InvalidArgumentError(f"{op}: the feature {key!r} has no dtype")
     found = as_dtype(dtype)
@@ -239,7 +239,7 @@ def _kind(dtype: Any, key: str, op: str) -> DType:
     return found
 
 
-def _add(into: dict[str, Any], key: str, kind: Any, op: str) -> None:
+def _add(into: dict[str, Any], key: str, kind: object, op: str) -> None:
     if into.setdefault(key, kind) != kind:
         raise InvalidArgumentError(f"{op}: the key {key!r} is asked for with two types, {into[key]!r} and {kind!r}")
 

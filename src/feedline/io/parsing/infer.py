@@ -54,7 +54,7 @@ class SequenceFeatures(NamedTuple):
 
 
 def infer_features(
-    filenames: Any,
+    filenames: object,
     compression_type: str | None = None,
     *,
     max_records: int = 1024,
@@ -258,7 +258,7 @@ def _has_lists(data: bytes) -> bool:
 # Which records are looked at.
 
 
-def _names(filenames: Any) -> list[bytes]:
+def _names(filenames: object) -> list[bytes]:
     names: list[bytes] = []
     for path in as_paths(filenames):
         exists = os.path.exists(path) or not any(c in shown(path) for c in "*?[")

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?\Z")
 _NOT_FINITE = {"nan", "inf", "-inf", "NaN", "Infinity", "-Infinity"}
 
 
-def decode_json_example(json_examples: Any, name: str | None = None) -> Any:
+def decode_json_example(json_examples: object, name: str | None = None) -> Any:
     """`Example` messages in protobuf's binary form, from the same as JSON.
 
     >>> text = '{"features": {"feature": {"age": {"int64List": {"value": [7]}}}}}'
@@ -60,7 +60,7 @@ def _loaded(text: bytes) -> Any:
         raise _Wrong(f"this is no JSON: {e}") from None
 
 
-def _fields(value: Any, known: dict[str, int], path: str) -> list[tuple[int, str, Any]]:
+def _fields(value: object, known: dict[str, int], path: str) -> list[tuple[int, str, Any]]:
     """The fields of a message that are there: number, path and value."""
     if not isinstance(value, _Pairs):
         raise _Wrong(f"{path} must be an object, got {_shown(value)}")
@@ -75,12 +75,12 @@ def _fields(value: Any, known: dict[str, int], path: str) -> list[tuple[int, str
     return found
 
 
-def _example(value: Any) -> bytes:
+def _example(value: object) -> bytes:
     found = _fields(value, {"features": 1}, "$")
     return b"".join(wire.delimited(1, _features(inner, path)) for _, path, inner in found)
 
 
-def _features(value: Any, path: str) -> bytes:
+def _features(value: object, path: str) -> bytes:
     entries: dict[bytes, bytes] = {}
     for _, inner_path, feature in _fields(value, {"feature": 1}, path):
         if not isinstance(feature, _Pairs):
@@ -100,14 +100,14 @@ def _features(value: Any, path: str) -> bytes:
 _KINDS = {"bytesList": 1, "bytes_list": 1, "floatList": 2, "float_list": 2, "int64List": 3, "int64_list": 3}
 
 
-def _feature(value: Any, path: str) -> bytes:
+def _feature(value: object, path: str) -> bytes:
     found = _fields(value, _KINDS, path)
     if len(found) > 1:
         raise _Wrong(f"{path} has two lists; a feature is one of bytesList, floatList and int64List")
     return b"".join(wire.delimited(number, _list(number, inner, inner_path)) for number, inner_path, inner in found)
 
 
-def _list(number: int, value: Any, path: str) -> bytes:
+def _list(number: int, value: object, path: str) -> bytes:
     out = b""
     for _, inner_path, items in _fields(value, {"value": 1}, path):
         listed = items if isinstance(items, list) and not isinstance(items, _Pairs) else [items]
@@ -126,7 +126,7 @@ def _list(number: int, value: Any, path: str) -> bytes:
     return out
 
 
-def _number(item: Any) -> Decimal:
+def _number(item: object) -> Decimal:
     if isinstance(item, str):
         if not _NUMBER.match(item):
             raise _Wrong(f"must be a number, got {_shown(item)}")
@@ -139,7 +139,7 @@ def _number(item: Any) -> Decimal:
     return Decimal(item)
 
 
-def _int(item: Any) -> int:
+def _int(item: object) -> int:
     number = _number(0 if item is None else item)
     if number.adjusted() > 18 or not -(1 << 63) <= number < 1 << 63:
         raise _Wrong(f"does not fit int64: {_shown(item)}")
@@ -149,7 +149,7 @@ def _int(item: Any) -> int:
     return whole
 
 
-def _float(item: Any) -> float:
+def _float(item: object) -> float:
     if isinstance(item, str) and item in _NOT_FINITE:
         return float(item)
     number = float(_number(0 if item is None else item))
@@ -158,7 +158,7 @@ def _float(item: Any) -> float:
     return number
 
 
-def _string(item: Any) -> bytes:
+def _string(item: object) -> bytes:
     if item is None:
         return b""
     if not isinstance(item, str):
@@ -173,6 +173,6 @@ def _string(item: Any) -> bytes:
         raise _Wrong(f"must be base64, got {_shown(item)}") from None
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = str(value) if isinstance(value, Decimal) else "an object" if isinstance(value, _Pairs) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

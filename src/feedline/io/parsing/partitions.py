@@ -45,7 +45,7 @@ def in_rows(key: str, feature: RaggedFeature, raw: dict[str, Any]) -> Any:
     return value if sequences is None else _in_sequences(key, value, sequences)
 
 
-def _in_sequences(key: str, steps: Any, sequences: Array) -> RaggedTensor:
+def _in_sequences(key: str, steps: object, sequences: Array) -> RaggedTensor:
     try:
         return RaggedTensor.from_row_splits(steps, sequences)
     except ValueError as e:

@@ -68,10 +68,10 @@ tensor how many values each step has, for a sparse one where each value is. For 
 
 
 def parse_sequence_example(
-    serialized: Any,
-    context_features: Any = None,
-    sequence_features: Any = None,
-    example_names: Any = None,
+    serialized: object,
+    context_features: object = None,
+    sequence_features: object = None,
+    example_names: object = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
     """The features of a batch of serialized `SequenceExample` messages: those of the context, those that are sequences,
@@ -95,10 +95,10 @@ def parse_sequence_example(
 
 
 def parse_single_sequence_example(
-    serialized: Any,
-    context_features: Any = None,
-    sequence_features: Any = None,
-    example_name: Any = None,
+    serialized: object,
+    context_features: object = None,
+    sequence_features: object = None,
+    example_name: object = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The features of one serialized `SequenceExample`. See `parse_sequence_example`; there is no batch dimension.
@@ -124,10 +124,10 @@ class _Whole:
     def columns(
         self,
         column: Column,
-        context_features: Any = None,
-        sequence_features: Any = None,
-        names: Any = None,
-        name: Any = None,
+        context_features: object = None,
+        sequence_features: object = None,
+        names: object = None,
+        name: object = None,
     ) -> tuple[int, Columns] | None:
         """Strings are examples of their own, and arrays of strings are batches."""
         if names is not None or for_kernel(column) is None:
@@ -139,11 +139,11 @@ class _Whole:
 
     def spec(
         self,
-        spec: Any,
-        context_features: Any = None,
-        sequence_features: Any = None,
-        names: Any = None,
-        name: Any = None,
+        spec: object,
+        context_features: object = None,
+        sequence_features: object = None,
+        names: object = None,
+        name: object = None,
     ) -> Columns | None:
         """What the features are; a batch of strings has its dimension in front."""
         single = self.op == "parse_single_sequence_example"
@@ -189,7 +189,9 @@ class SequenceParser:
         lists = list(kinds), numbers_of(kinds), np.array(sizes, np.int64), np.array(needed, np.uint8)
         return *context, *lists
 
-    def __call__(self, serialized: Any, names: Any = None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
+    def __call__(
+        self, serialized: object, names: object = None
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
         """The features of the context, the sequences, and the lengths of those that are arrays."""
         context, lists, lengths = read_with(self._parsed, serialized, self.op, names)
         return context, lists, lengths
@@ -230,7 +232,7 @@ class SequenceParser:
 
     # Many elements at once, where the parser is the function of a map.
 
-    def rows(self, strings: Any) -> tuple[int, Columns]:
+    def rows(self, strings: object) -> tuple[int, Columns]:
         """The features of many examples, each read by itself: how many are good before the first that is not, and a
         column for each feature of those. `strings` is what `kernels.parse_sequences` takes.
         """
@@ -280,7 +282,7 @@ class SequenceParser:
         """The features of a column of records, or those of batches of them and the lengths of their sequences."""
         return self.rows(for_kernel(column)) if is_strings(column) else self.one_after_another(rows_of(column))
 
-    def element(self, serialized: Any) -> Columns:
+    def element(self, serialized: object) -> Columns:
         """The same for one element."""
         found = self(serialized)
         return found[:2] if type(serialized) is bytes else found

@@ -28,7 +28,7 @@ _TOLD = ("ETag", "Last-Modified", "Content-MD5")
 _DECODERS: dict[str, Any] = {"gzip": Gzip, "x-gzip": Gzip, "deflate": Zlib, "zstd": Zstd}
 
 
-def is_web(fs: Any) -> bool:
+def is_web(fs: object) -> bool:
     """True for plain HTTP."""
     return any(c.__module__ == "fsspec.implementations.http" for c in type(fs).__mro__)
 
@@ -134,7 +134,7 @@ def _add(got: bytearray, piece: bytes, skip: int, most: int) -> int:
     return skip - dropped
 
 
-def _left(content: Any) -> bytes:
+def _left(content: object) -> bytes:
     """What has come before a connection broke, which aiohttp does not hand out any more."""
     return b"".join(getattr(content, "_buffer", ()))[getattr(content, "_buffer_offset", 0) :]
 
@@ -270,7 +270,7 @@ def _wait(fs: Any, call: Any) -> Any:
         future.cancel()  # who waits may be interrupted
 
 
-def told(name: bytes, fs: Any, url: str) -> dict[str, Any]:
+def told(name: bytes, fs: object, url: str) -> dict[str, Any]:
     """What the server says of a file."""
     found: dict[str, Any] = asked(name, lambda: _wait(fs, about(fs, url)), patience=PATIENCE_S)
     return found

@@ -33,7 +33,7 @@ class RemoteWriter:
         """True when it is sent, or discarded."""
         return self._file is None
 
-    def write(self, data: Any) -> int:
+    def write(self, data: object) -> int:
         """Adds bytes."""
         written: int = self._open().write(data)
         return written

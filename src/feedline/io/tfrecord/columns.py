@@ -75,7 +75,7 @@ class Columns:
         return kernels.framed_examples(self._keys, self._kinds, values, self._sizes, splits, stop - start)
 
 
-def _key(name: Any) -> bytes:
+def _key(name: object) -> bytes:
     if not isinstance(name, (str, bytes)):
         raise InvalidTypeError(f"write_examples: the name of a feature is a str, got {name!r}")
     try:
@@ -88,7 +88,7 @@ def _shown(key: bytes) -> str:
     return repr(key.decode())
 
 
-def _column(name: Any, value: Any) -> Column:
+def _column(name: object, value: object) -> Column:
     if isinstance(value, RaggedTensor):
         return _ragged(name, value)
     if isinstance(value, SparseTensor):
@@ -109,7 +109,7 @@ def _column(name: Any, value: Any) -> Column:
     return Column(kind, flat, int(np.prod(array.shape[1:])), None, len(array))
 
 
-def _values(name: Any, array: Array) -> tuple[int, Any]:
+def _values(name: object, array: Array) -> tuple[int, Any]:
     """The kind of list an array goes into, and what goes into it."""
     if array.dtype.kind == "O":
         return _STRINGS, array.ravel().tolist()
@@ -127,7 +127,7 @@ def _values(name: Any, array: Array) -> tuple[int, Any]:
     )
 
 
-def _ragged(name: Any, value: RaggedTensor) -> Column:
+def _ragged(name: object, value: RaggedTensor) -> Column:
     first, *inner = value.nested_row_splits
     splits = first.astype(np.int64)
     for deeper in inner:
@@ -137,7 +137,7 @@ def _ragged(name: Any, value: RaggedTensor) -> Column:
     return Column(kind, values, 0, splits * int(np.prod(flat.shape[1:])), len(splits) - 1)
 
 
-def _sparse(name: Any, value: SparseTensor) -> Column:
+def _sparse(name: object, value: SparseTensor) -> Column:
     """Rows of a sparse matrix without gaps, as `VarLenFeature` reads them: an Example does not keep places."""
     shape = value.dense_shape.tolist()
     rows = value.indices[:, 0]
@@ -155,7 +155,7 @@ def _sparse(name: Any, value: SparseTensor) -> Column:
     return Column(kind, values, 0, splits, shape[0])
 
 
-def _objects(name: Any, column: Objects) -> Column:
+def _objects(name: object, column: Objects) -> Column:
     """Rows of differing shape."""
     parts, kinds = [], set()
     for item in column.items:
@@ -180,7 +180,7 @@ def _joined(parts: list[Any], kind: int) -> Array:
     return np.concatenate([none, *parts])
 
 
-def _row(name: Any, item: Any) -> Array:
+def _row(name: object, item: object) -> Array:
     """The values of one row."""
     if isinstance(item, RaggedTensor):
         return item.flat_values

@@ -31,10 +31,10 @@ _COUNT = re.compile(rb"@(\d+)")
 
 
 def write_examples(
-    path: Any,
-    data: Any,
+    path: object,
+    data: object,
     shards: int | None = None,
-    compression: Any = None,
+    compression: object = None,
     batched: bool = False,
     progress: bool | None = None,
 ) -> list[str]:
@@ -81,7 +81,7 @@ def write_examples(
     return [shown(p) for p in paths]
 
 
-def shard_paths(path: Any, shards: int | None) -> list[bytes]:
+def shard_paths(path: object, shards: int | None) -> list[bytes]:
     """The names of the files that a name with a number of shards stands for."""
     whole = as_path(path)
     folder, slash, name = whole.rpartition(b"/")
@@ -175,7 +175,7 @@ def _batches(iterator: Any, batched: bool) -> Iterator[Columns]:
             yield Columns(_dict(block.tree.unflatten(block.columns)))
 
 
-def _dict(element: Any) -> Mapping[Any, Any]:
+def _dict(element: object) -> Mapping[Any, Any]:
     if not isinstance(element, Mapping):
         raise InvalidTypeError(
             f"write_examples: the elements must be dicts of features, got a {type(element).__name__}; "
@@ -278,7 +278,7 @@ class _Output:
             raise
         return self
 
-    def __exit__(self, kind: Any, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         try:
             if kind is None:
                 for shard in self.shards:

@@ -13,7 +13,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
@@ -284,7 +283,7 @@ class OpenFile:
             self.close()
 
 
-def tfrecord_index(filenames: Any, progress: bool | None = None) -> Array:
+def tfrecord_index(filenames: object, progress: bool | None = None) -> Array:
     """Counts the records of TFRecord files and keeps an index of them, so that any record can be had by its number.
 
     >>> import tempfile

@@ -47,7 +47,7 @@ class TFRecordOptions:
 
     def __init__(
         self,
-        compression_type: Any = None,
+        compression_type: object = None,
         flush_mode: int | None = None,
         input_buffer_size: int | None = None,
         output_buffer_size: int | None = None,
@@ -70,7 +70,7 @@ class TFRecordOptions:
         self._check()
 
     @classmethod
-    def get_compression_type_string(cls, options: Any) -> str:
+    def get_compression_type_string(cls, options: object) -> str:
         """The name of the compression that options, a name, or one of TensorFlow's numbers stand for.
 
         >>> fl.io.TFRecordOptions.get_compression_type_string(fl.io.TFRecordOptions("ZLIB"))
@@ -195,7 +195,7 @@ class TFRecordWriter:
     A file at a URL is always written so, without another name.
     """
 
-    def __init__(self, path: Any, options: Any = None, *, atomic: bool = False) -> None:
+    def __init__(self, path: object, options: object = None, *, atomic: bool = False) -> None:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(compression_type=options)
         self._file: Any = None
@@ -223,7 +223,7 @@ class TFRecordWriter:
             else:
                 self._file = open_to_write(self._path, 0)
 
-    def write(self, record: Any) -> None:
+    def write(self, record: object) -> None:
         """Adds one record: bytes, or a str, which is written as UTF-8."""
         if type(record) is not bytes:
             record = _as_bytes(record)
@@ -357,7 +357,7 @@ class TFRecordWriter:
                 self._discard()
 
 
-def _as_bytes(record: Any) -> bytes:
+def _as_bytes(record: object) -> bytes:
     if isinstance(record, str):
         return record.encode()
     if not isinstance(record, (bytes, bytearray, memoryview)):

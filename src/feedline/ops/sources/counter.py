@@ -69,8 +69,8 @@ class Counter(Node):
 @overload
 def counter(start: Integer = 0, step: Integer = 1, *, name: str | None = None) -> Dataset[np.int64]: ...
 @overload
-def counter(start: Any = 0, step: Any = 1, dtype: AnyDType = ..., name: str | None = None) -> Dataset[Any]: ...
-def counter(start: Any = 0, step: Any = 1, dtype: AnyDType = int64, name: str | None = None) -> Dataset[Any]:
+def counter(start: object = 0, step: object = 1, dtype: AnyDType = ..., name: str | None = None) -> Dataset[Any]: ...
+def counter(start: object = 0, step: object = 1, dtype: AnyDType = int64, name: str | None = None) -> Dataset[Any]:
     """A dataset that counts from `start` in steps of `step`, without end.
 
     >>> list(fl.Dataset.counter(start=2, step=5).take(3))
@@ -85,7 +85,7 @@ def counter(start: Any = 0, step: Any = 1, dtype: AnyDType = int64, name: str | 
     return dataset(Counter(_number(start, "start", kind), _number(step, "step", kind)))
 
 
-def _number(value: Any, name: str, dtype: np.dtype[Any]) -> Any:
+def _number(value: object, name: str, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iu":
         return np.array(integer(value, name, "counter")).astype(dtype)[()]
     if dtype.kind == "f" and isinstance(value, (int, float, np.integer, np.floating)):

@@ -55,7 +55,7 @@ class CsvRecords(Files):
 def csv_dataset(
     self: Dataset[Any],
     filenames: Filenames,
-    record_defaults: Any,
+    record_defaults: object,
     compression_type: str | None = None,
     buffer_size: Integer | None = None,
     header: bool = False,

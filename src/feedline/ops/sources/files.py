@@ -139,7 +139,7 @@ class Files(Node, OpensFiles):
             if rows is not None or error is not None:
                 return rows or EMPTY, Reading(tuple(slots), turn, named_all, error, begun)
 
-    def _no_name(self, name: Any) -> InvalidTypeError:
+    def _no_name(self, name: object) -> InvalidTypeError:
         return InvalidTypeError(
             f"{self.op} at step {self.position}: a dataset of filenames must have strings as its elements, got "
             f"{type(name).__name__}"
@@ -293,7 +293,7 @@ def in_order(slots: Sequence[Slot | None], turn: int) -> list[int]:
     return [i for i in (*range(turn, len(slots)), *range(turn)) if slots[i] is not None]
 
 
-def names_plan(filenames: Any, op: str) -> Node:
+def names_plan(filenames: object, op: str) -> Node:
     """The plan that names the files: that of a dataset of strings, or names in memory."""
     if isinstance(filenames, Face):
         plan = filenames._plan
@@ -306,7 +306,7 @@ def names_plan(filenames: Any, op: str) -> Node:
     return in_memory(Block([object_array(names)], len(names), LEAF))
 
 
-def parallel_reads(value: Any, op: str) -> int:
+def parallel_reads(value: object, op: str) -> int:
     """`num_parallel_reads` as the number of files that are read in turn; AUTOTUNE means one after another."""
     if value is None:
         return 1
@@ -318,11 +318,11 @@ def parallel_reads(value: Any, op: str) -> int:
     return n
 
 
-def compression(value: Any, op: str) -> str | None:
+def compression(value: object, op: str) -> str | None:
     """`compression_type`: a name, or None for none. Whether there is such a compression shows when a file is opened."""
     return None if value is None else text(value, "compression_type", op)
 
 
-def optional_integer(value: Any, name: str, op: str) -> int | None:
+def optional_integer(value: object, name: str, op: str) -> int | None:
     """`value` as an int, or None."""
     return None if value is None else integer(value, name, op)

@@ -267,7 +267,7 @@ class _Leaf:
             values = [v if isinstance(v, (np.ndarray, np.generic, bytes)) else self._dtype.type(v) for v in values]
         return pack(values)
 
-    def _cast(self, value: Any) -> Any:
+    def _cast(self, value: object) -> Any:
         array: Any
         if isinstance(value, (np.ndarray, np.generic)) and not self._strings:
             array = array_of(np.asarray(value))
@@ -286,13 +286,13 @@ class _Leaf:
             array = self._converted(np.asarray(array), value)
         return array[()] if array.ndim == 0 else array
 
-    def _leaf(self, value: Any) -> Any:
+    def _leaf(self, value: object) -> Any:
         try:
             return leaf_of(list(value) if isinstance(value, (tuple, range)) else value)
         except (TypeError, ValueError) as e:
             raise InvalidTypeError(f"{self._wrong(value)} ({e})") from None
 
-    def _converted(self, array: Array, value: Any) -> Array:
+    def _converted(self, array: Array, value: object) -> Array:
         """The array in the signature's dtype, if that holds all its values. Floats may be rounded, integers may not."""
         have, want = array.dtype.kind, self._dtype.kind
         if not array.size:
@@ -355,14 +355,14 @@ def _fitting(leaves: list[_Leaf], tree: Tree) -> Callable[[Any], Any]:
         return leaves[0].fit
     in_row = tree == flat(tree.size)  # a plain tuple of leaves needs no closer look
 
-    def fit(value: Any) -> list[Any]:
+    def fit(value: object) -> list[Any]:
         parts = value if in_row and type(value) is tuple and len(value) == tree.size else _parts(tree, value)
         return [leaf.fit(part) for leaf, part in zip(leaves, parts, strict=True)]
 
     return fit
 
 
-def _parts(tree: Tree, value: Any) -> list[Any]:
+def _parts(tree: Tree, value: object) -> list[Any]:
     try:
         if tree.kind is not tuple and issubclass(tree.kind or object, tuple) and not hasattr(value, "_fields"):
             raise TypeError(f"expected a namedtuple with fields {tree.keys}, got a {type(value).__name__}")
@@ -405,7 +405,7 @@ def from_generator(
     return dataset(Generator(Function(arguments.function(generator, "generator", OP), late=True), signature, given))
 
 
-def _signature(types: Any, shapes: Any, signature: Any) -> Any:
+def _signature(types: object, shapes: object, signature: object) -> Any:
     if signature is not None:
         if types is not None or shapes is not None:
             raise TypeError(f"{OP}: give either output_signature or output_types and output_shapes, not both")
@@ -423,7 +423,7 @@ def _signature(types: Any, shapes: Any, signature: Any) -> Any:
     return tree.unflatten([TensorSpec(TensorShape(d), as_dtype(t)) for t, d in zip(leaves, dims, strict=True)])
 
 
-def _flat(signature: Any) -> tuple[list[Any], list[str]]:
+def _flat(signature: object) -> tuple[list[Any], list[str]]:
     leaves, tree = flatten(signature)
     if not leaves:
         raise InvalidArgumentError(f"{OP}: output_signature is empty; an element needs at least one component")

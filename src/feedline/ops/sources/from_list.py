@@ -54,5 +54,5 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset[Any]:
     return dataset(List(block.frozen()))
 
 
-def _kind(item: Any) -> str:
+def _kind(item: object) -> str:
     return str(getattr(item, "dtype", type(item).__name__))

@@ -68,7 +68,7 @@ class Source:
     rows_at_once: int | None = None
     """The most rows to ask `read` for in one go. To be set where rows are slow to come, or come live."""
 
-    def read(self, position: Any, want: int) -> tuple[Any, Any] | None:
+    def read(self, position: object, want: int) -> tuple[Any, Any] | None:
         """Rows after `position`, at least one, and the position after them; None at the end.
 
         `want` is how many are of use now. More may be given where the format has them in larger pieces; they are kept.
@@ -90,7 +90,7 @@ class Chunk:
 
     __slots__ = ("after", "block")
 
-    def __init__(self, block: Block, after: Any) -> None:
+    def __init__(self, block: Block, after: object) -> None:
         self.block, self.after = block, after
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class Reader(Node):
             return rows, Reading(position, taken, chunk, False, lease)
         return rows, Reading(chunk.after, taken - block.n, None, False, lease)
 
-    def _read(self, position: Any, want: int) -> Chunk | None:
+    def _read(self, position: object, want: int) -> Chunk | None:
         name = type(self.source).__name__
         try:
             got = self.source.read(position, want)
@@ -245,7 +245,7 @@ def _blamed(error: Exception, place: str) -> Exception:
     return errors.in_function(error, f"{place}: {kind}{error}")
 
 
-def block_of(rows: Any, spec: Any) -> Block:
+def block_of(rows: object, spec: object) -> Block:
     """A block from what a source gives: a list of elements, or a structure of columns."""
     leaves, tree = flatten(spec)
     paths = tree.paths()
@@ -265,14 +265,14 @@ def block_of(rows: Any, spec: Any) -> Block:
     return Block(columns, lengths.pop(), tree)
 
 
-def _taken_apart(tree: Tree, value: Any) -> list[Any]:
+def _taken_apart(tree: Tree, value: object) -> list[Any]:
     try:
         return tree.flatten(value)
     except TypeError as e:
         raise InvalidTypeError(f"not the structure of element_spec: {e}") from None
 
 
-def _packed(values: list[Any], spec: Any, path: str) -> Column:
+def _packed(values: list[Any], spec: object, path: str) -> Column:
     """A column from single values; Python numbers take the type that the spec says."""
     kinds = set(map(type, values))
     if isinstance(spec, TensorSpec) and spec.dtype.dtype != object and kinds <= {int, float, bool}:
@@ -285,7 +285,7 @@ def _packed(values: list[Any], spec: Any, path: str) -> Column:
     return _fitted(pack(values), spec, path)
 
 
-def _column(value: Any, path: str) -> Column:
+def _column(value: object, path: str) -> Column:
     """A column as a source gives it."""
     leaf = leaf_of(value)
     if isinstance(leaf, RaggedTensor):
@@ -311,7 +311,7 @@ def _fitted(column: Column, spec: Any, path: str) -> Column:
     return column if isinstance(column, np.ndarray) else Objects(items, spec)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

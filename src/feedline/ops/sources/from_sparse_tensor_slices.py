@@ -32,7 +32,7 @@ class SparseSlices(Slices):
     op: ClassVar[str] = OP
 
 
-def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset[tuple[NDArray[np.int64], Any, NDArray[np.int64]]]:
+def from_sparse_tensor_slices(sparse_tensor: object) -> Dataset[tuple[NDArray[np.int64], Any, NDArray[np.int64]]]:
     """A dataset of the rows of a sparse tensor: tuples of the indices, the values and the dense shape of each.
 
     >>> from feedline.compat import v1

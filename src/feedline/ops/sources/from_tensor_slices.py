@@ -78,7 +78,7 @@ def gather(column: Column, index: Array) -> Column:
     return take_rows(column, index)
 
 
-def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset[Any]:
+def from_tensor_slices(tensors: object, name: str | None = None) -> Dataset[Any]:
     """A dataset whose elements are the rows of `tensors`, a nest of arrays with the same first dimension.
 
     >>> for features, label in fl.Dataset.from_tensor_slices(([[1.0, 2.0], [3.0, 4.0]], [0, 1])):
@@ -109,7 +109,7 @@ def slices_of(leaves: list[Any], tree: Tree) -> Block:
     return Block([columns[path] if path in columns else Objects([None] * n) for path in tree.paths()], n, tree)
 
 
-def _column(value: Any, path: str) -> Column:
+def _column(value: object, path: str) -> Column:
     leaf = literal_of(value)
     if isinstance(leaf, RaggedTensor):
         spec = RaggedTensorSpec(leaf.shape[1:], leaf.dtype, leaf.ragged_rank - 1, leaf.row_splits.dtype)

@@ -23,7 +23,7 @@ class Tensors(Slices):
     op: ClassVar[str] = "from_tensors"
 
 
-def from_tensors(tensors: Any, name: str | None = None) -> Dataset[Any]:
+def from_tensors(tensors: object, name: str | None = None) -> Dataset[Any]:
     """A dataset of one element, `tensors` itself.
 
     >>> list(fl.Dataset.from_tensors({"a": [1, 2], "b": "x"}))

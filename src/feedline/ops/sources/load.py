@@ -188,7 +188,7 @@ class Load(Node, OpensFolders):
             return Block([Objects([], s) for s in flatten(self.element_spec)[0]], 0, self.tree)
         return concat(parts).take(np.argsort(np.argsort(which, kind="stable"), kind="stable"))
 
-    def gives(self, values: Any) -> bool:
+    def gives(self, values: object) -> bool:
         """Itself."""
         return _is_of(values, self.path, self.files)
 
@@ -247,7 +247,7 @@ class LoadBy(FlatMap, OpensFolders):
         except Exception as e:
             raise self.function.blame("reader_func of load", self.position, None, RowFailed(0, None, e)) from e
 
-    def gives(self, values: Any) -> bool:
+    def gives(self, values: object) -> bool:
         """Some of its files."""
         return _is_of(values, self.source, self.files)
 
@@ -260,7 +260,7 @@ class LoadBy(FlatMap, OpensFolders):
         return Load(self.source, self.files, self.form, 1, self.like)
 
 
-def plan_for(path: bytes, saved: Saved, reader: Function | None, like: Any = None) -> Node:
+def plan_for(path: bytes, saved: Saved, reader: Function | None, like: object = None) -> Node:
     """The plan that reads a saved dataset. `like` is the element spec to show, where it is not the saved one."""
     tree, leaves = form(saved.form)
     text = form_text(tree.unflatten(leaves) if like is None else like)
@@ -274,7 +274,7 @@ def plan_for(path: bytes, saved: Saved, reader: Function | None, like: Any = Non
 
 def load(
     path: Filename,
-    element_spec: Any = None,
+    element_spec: object = None,
     compression: str | None = None,
     reader_func: Callable[[Any], Any] | None = None,
     wait: bool = False,
@@ -328,7 +328,7 @@ def _saved(folder: bytes, wait: bool) -> Saved:
             time.sleep(WAIT_S)
 
 
-def _check_spec(spec: Any, saved: Saved, folder: bytes) -> None:
+def _check_spec(spec: object, saved: Saved, folder: bytes) -> None:
     """The spec must allow what was saved."""
     stored_tree, stored = form(saved.form)
     leaves, tree = flatten(spec)
@@ -340,7 +340,7 @@ def _check_spec(spec: Any, saved: Saved, folder: bytes) -> None:
         )
 
 
-def _allows(spec: Any, stored: Any) -> bool:
+def _allows(spec: object, stored: object) -> bool:
     if stored is None or spec is None:
         return stored is spec
     return isinstance(spec, TypeSpec) and spec.is_compatible_with(stored)

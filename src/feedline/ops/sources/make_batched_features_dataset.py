@@ -87,7 +87,7 @@ def _records(files: Any, reader: Callable[..., Any] | None, args: list[Any], thr
         cycle = parallel_reads(threads, "make_batched_features_dataset")
         return dataset(TFRecords(files._plan, cycle, compression, buffer_size))
 
-    def read(name: Any) -> Any:
+    def read(name: object) -> Any:
         return reader(name, *args)
 
     if threads == AUTOTUNE:

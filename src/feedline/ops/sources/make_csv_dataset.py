@@ -122,7 +122,7 @@ def make_csv_dataset(
     return prefetch(named, AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
-def _files(pattern: Any) -> Any:
+def _files(pattern: object) -> Any:
     if isinstance(pattern, list) and not pattern:
         raise InvalidArgumentError(f"{OP}: file_pattern must not be empty")
     found = matching_files(pattern)
@@ -158,7 +158,7 @@ def _selected(select: Sequence[Any], columns: list[str]) -> list[int]:
     return sorted(numbers)
 
 
-def _rows(value: Any) -> int | None:
+def _rows(value: object) -> int | None:
     """`num_rows_for_inference`: None for all records."""
     if value is None:
         return None

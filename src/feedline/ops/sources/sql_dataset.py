@@ -84,7 +84,7 @@ class Sql(Node):
         return state._replace(error=None)
 
 
-def sql_dataset(self: Dataset[Any], driver_name: str, data_source_name: str, query: str, output_types: Any) -> None:
+def sql_dataset(self: Dataset[Any], driver_name: str, data_source_name: str, query: str, output_types: object) -> None:
     """The rows of an SQL query, in the structure of `output_types`.
 
     >>> import sqlite3, tempfile

@@ -69,7 +69,7 @@ def table(
     return ragged_batch(dataset(plan), size, drop)._plan
 
 
-def _columns(columns: Any, op: str) -> tuple[str, ...]:
+def _columns(columns: object, op: str) -> tuple[str, ...]:
     names = tuple(columns) if isinstance(columns, (list, tuple)) else None
     if not names or not all(isinstance(name, str) for name in names):
         raise InvalidArgumentError(f"{op}: columns must be a list of names, at least one, got {columns!r}")

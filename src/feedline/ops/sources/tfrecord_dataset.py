@@ -163,7 +163,7 @@ class TFRecords(Files):
             kept = self.__dict__["_tally"] = RecordFiles(self.names)
         return kept
 
-    def counted(self, rows: Any) -> Node:
+    def counted(self, rows: object) -> Node:
         """The same records, counted."""
         made: Node = self.replace(files=rows)
         return made

@@ -22,14 +22,14 @@ TYPES = (
 )
 
 
-def has_rows(values: Any) -> bool:
+def has_rows(values: object) -> bool:
     """True when a value, or one in a list, differs from row to row."""
     if isinstance(values, (list, tuple)):
         return any(has_rows(v) for v in values)
     return type(values) is Rows
 
 
-def _parts(values: Any) -> list[Array]:
+def _parts(values: object) -> list[Array]:
     """Values to be put side by side, all with the rows first."""
     if type(values) is Rows:
         values = list(values)
@@ -47,7 +47,7 @@ def _parts(values: Any) -> list[Array]:
     return parts
 
 
-def _axis(axis: Any, ndim: int) -> int:
+def _axis(axis: object, ndim: int) -> int:
     """An axis of a row's value, which has `ndim`, as one of the column."""
     if type(axis) is not int or not -ndim <= axis < ndim:
         raise Unsupported
@@ -68,7 +68,7 @@ def _concatenate(arrays: Any, axis: int = 0) -> Any:
     return Rows(np.concatenate(parts, _axis(axis, parts[0].ndim - 1)))
 
 
-def _any(arrays: Any) -> bool:
+def _any(arrays: object) -> bool:
     return type(arrays) is Rows or has_rows(arrays)
 
 

@@ -50,7 +50,7 @@ def row_by_row(function: Call) -> Call:
     gives arrays that have the dimensions of that one first.
     """
 
-    def version(first: Any, *args: Any, **kwargs: Any) -> Any:
+    def version(first: object, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(first, Rows):
             return function(first, *args, **kwargs)
         return of_rows(function(first.data, *args, **kwargs), len(first.data))
@@ -58,7 +58,7 @@ def row_by_row(function: Call) -> Call:
     return version
 
 
-def known(function: Any) -> Known | None:
+def known(function: object) -> Known | None:
     """What is known of a function, if it is registered."""
     try:
         return _KNOWN.get(function)
@@ -71,6 +71,6 @@ def is_value_type(kind: type) -> bool:
     return kind in _VALUE_TYPES
 
 
-def is_source(kind: Any) -> bool:
+def is_source(kind: object) -> bool:
     """True for a class of datasets without functions of the user's."""
     return isinstance(kind, type) and kind in _SOURCES

@@ -36,7 +36,7 @@ class Unsure(Exception):
     """Rows that have to be done one by one: the result may depend on how they are done."""
 
 
-def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def _refuse(self: object, *args: Any, **kwargs: Any) -> NoReturn:
     raise Unsupported
 
 
@@ -52,7 +52,7 @@ class Rows(np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, data: Array) -> None:
         self.data = data
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Rows:
+    def __array_ufunc__(self, ufunc: object, method: str, *inputs: Any, **options: Any) -> Rows:
         if method != "__call__" or options or ufunc not in UFUNCS:
             raise Unsupported
         arrays = aligned(inputs)
@@ -60,7 +60,7 @@ class Rows(np.lib.mixins.NDArrayOperatorsMixin):
             raise Unsupported
         return Rows(ufunc(*arrays))
 
-    def __getitem__(self, index: Any) -> Rows:
+    def __getitem__(self, index: object) -> Rows:
         data = self.data
         if data.dtype.kind == "O" and data.ndim == 1:
             raise Unsupported  # an item of a string is a number
@@ -178,7 +178,7 @@ def aligned(inputs: Any) -> list[Any]:
     return arrays
 
 
-def _operand(value: Any) -> Any:
+def _operand(value: object) -> Any:
     data = value.data if type(value) is Rows else value
     if isinstance(data, (np.ndarray, np.generic)):
         if data.dtype.kind not in NUMBERS:
@@ -188,7 +188,7 @@ def _operand(value: Any) -> Any:
     return data
 
 
-def of_rows(value: Any, n: int) -> Any:
+def of_rows(value: object, n: int) -> Any:
     """A structure, or list, of arrays that have the rows first, as the same of `Rows`."""
     if type(value) is list:
         return [of_rows(v, n) for v in value]

@@ -74,12 +74,12 @@ def columnar(function: Any) -> Columnar | None:
     return None if proof is None else Columnar(function, proof)
 
 
-def makes_quiet_datasets(function: Any) -> bool:
+def makes_quiet_datasets(function: object) -> bool:
     """True for a function without effects that makes datasets in which no function of the user's runs."""
     return _proven(function, sources=True) is not None
 
 
-def _proven(function: Any, sources: bool) -> Proof | None:
+def _proven(function: object, sources: bool) -> Proof | None:
     if not isinstance(function, types.FunctionType):
         return None
     proof = proof_of(function.__code__)
@@ -92,7 +92,7 @@ def _proven(function: Any, sources: bool) -> Proof | None:
     return proof
 
 
-def _rows(column: Any) -> Rows | None:
+def _rows(column: object) -> Rows | None:
     if isinstance(column, Bytes):
         return Rows(column.objects())
     if isinstance(column, np.ndarray) and (column.dtype.kind in NUMBERS or column.dtype == object):
@@ -100,7 +100,7 @@ def _rows(column: Any) -> Rows | None:
     return None
 
 
-def _column(value: Any, n: int, held: set[int]) -> Any:
+def _column(value: object, n: int, held: set[int]) -> Any:
     """A result as a column in memory that nothing else refers to."""
     if type(value) is Rows:
         data = value.data
@@ -170,7 +170,7 @@ def _found(function: types.FunctionType, read: Outside) -> Any:
     return value
 
 
-def _put(scope: dict[str, Any], function: types.FunctionType, read: Outside, value: Any) -> None:
+def _put(scope: dict[str, Any], function: types.FunctionType, read: Outside, value: object) -> None:
     """Makes a variable give what is to be used; a module becomes one that has nothing else in it."""
     at, root = scope, _root(function, read)
     names = (read.name, *read.path)
@@ -203,7 +203,7 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _callable(value: Any, read: Outside, count: int, depth: int) -> Any:
+def _callable(value: object, read: Outside, count: int, depth: int) -> Any:
     found = known(value)
     if found is not None:
         if count > found.most:

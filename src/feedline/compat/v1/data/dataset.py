@@ -133,7 +133,7 @@ class Dataset(_Methods[T_co], Symbolic):
     if TYPE_CHECKING:
 
         @staticmethod
-        def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset[tuple[Any, Any, Any]]: ...
+        def from_sparse_tensor_slices(sparse_tensor: object) -> Dataset[tuple[Any, Any, Any]]: ...
 
     @property
     def element_spec(self) -> Any:
@@ -171,7 +171,7 @@ def in_graph(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def v1_dataset(made: Any) -> Any:
+def v1_dataset(made: object) -> Any:
     """A dataset or a plan as a v1 dataset; anything else as it is."""
     if isinstance(made, Face):
         return made if isinstance(made, Dataset) else _make(made._plan)
@@ -195,7 +195,7 @@ def _making_datasets(method: Callable[..., Any]) -> Callable[..., Any]:
     """`method` for a function that makes datasets, which then are datasets of the graph."""
 
     @functools.wraps(method)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: object, *args: Any, **kwargs: Any) -> Any:
         wrap = functools.partial(with_seed_of, get_default_graph())
         return method(self, *map(wrap, args), **{k: wrap(v) for k, v in kwargs.items()})
 

@@ -33,7 +33,7 @@ DatasetStructure = DatasetSpec
 OptionalStructure = OptionalSpec
 
 
-def TensorStructure(dtype: Any, shape: Any) -> TensorSpec:
+def TensorStructure(dtype: object, shape: object) -> TensorSpec:
     """A `TensorSpec`, with the arguments the other way round.
 
     >>> from feedline.compat import v1
@@ -43,7 +43,7 @@ def TensorStructure(dtype: Any, shape: Any) -> TensorSpec:
     return TensorSpec(shape, dtype)
 
 
-def SparseTensorStructure(dtype: Any, shape: Any) -> SparseTensorSpec:
+def SparseTensorStructure(dtype: object, shape: object) -> SparseTensorSpec:
     """A `SparseTensorSpec`, with the arguments the other way round.
 
     >>> from feedline.compat import v1
@@ -53,7 +53,7 @@ def SparseTensorStructure(dtype: Any, shape: Any) -> SparseTensorSpec:
     return SparseTensorSpec(shape, dtype)
 
 
-def RaggedTensorStructure(dtype: Any, shape: Any, ragged_rank: int) -> RaggedTensorSpec:
+def RaggedTensorStructure(dtype: object, shape: object, ragged_rank: int) -> RaggedTensorSpec:
     """A `RaggedTensorSpec`, with the first two arguments the other way round.
 
     >>> from feedline.compat import v1
@@ -74,17 +74,17 @@ class IteratorSaveable:
         """The name under which it is saved."""
         return self.resource.name
 
-    def save(self, session: Any) -> bytes:
+    def save(self, session: object) -> bytes:
         """The state of the iterator in a session."""
         state: bytes = self.resource.state(session).save()
         return state
 
-    def restore(self, session: Any, state: bytes) -> None:
+    def restore(self, session: object, state: bytes) -> None:
         """Takes the iterator, which must have been initialised in the session, to where it was saved."""
         self.resource.state(session).restore(state)
 
 
-def make_saveable_from_iterator(iterator: Iterator, external_state_policy: Any = None) -> IteratorSaveable:
+def make_saveable_from_iterator(iterator: Iterator, external_state_policy: object = None) -> IteratorSaveable:
     """Lets `v1.train.Saver` save where an iterator stands.
 
     >>> import os, tempfile

@@ -27,7 +27,7 @@ class Methods(_Dataset[T_co]):
 
     @overload
     @staticmethod
-    def counter(start: Any=0, step: Any=1, dtype: AnyDType | Tensor=..., name: str | None=None) -> Dataset[Any]:
+    def counter(start: object=0, step: object=1, dtype: AnyDType | Tensor=..., name: str | None=None) -> Dataset[Any]:
         ...
 
     @staticmethod
@@ -39,11 +39,11 @@ class Methods(_Dataset[T_co]):
         ...
 
     @staticmethod
-    def from_tensor_slices(tensors: Any, name: str | None=None) -> Dataset[Any]:
+    def from_tensor_slices(tensors: object, name: str | None=None) -> Dataset[Any]:
         ...
 
     @staticmethod
-    def from_tensors(tensors: Any, name: str | None=None) -> Dataset[Any]:
+    def from_tensors(tensors: object, name: str | None=None) -> Dataset[Any]:
         ...
 
     @staticmethod
@@ -51,7 +51,7 @@ class Methods(_Dataset[T_co]):
         ...
 
     @staticmethod
-    def load(path: Filename | Tensor, element_spec: Any=None, compression: str | Tensor | None=None, reader_func: Callable[[Any], Any] | None=None, wait: bool | Tensor=False) -> Dataset[Any]:
+    def load(path: Filename | Tensor, element_spec: object=None, compression: str | Tensor | None=None, reader_func: Callable[[Any], Any] | None=None, wait: bool | Tensor=False) -> Dataset[Any]:
         ...
 
     @staticmethod
@@ -69,7 +69,7 @@ class Methods(_Dataset[T_co]):
         ...
 
     @staticmethod
-    def sample_from_datasets(datasets: Sequence[_Dataset[T]], weights: Any=None, seed: SupportsIndex | Tensor | None=None, stop_on_empty_dataset: bool | Tensor=False, rerandomize_each_iteration: bool | Tensor | None=None) -> Dataset[T]:
+    def sample_from_datasets(datasets: Sequence[_Dataset[T]], weights: object=None, seed: SupportsIndex | Tensor | None=None, stop_on_empty_dataset: bool | Tensor=False, rerandomize_each_iteration: bool | Tensor | None=None) -> Dataset[T]:
         ...
 
     @overload
@@ -99,7 +99,7 @@ class Methods(_Dataset[T_co]):
 
     @overload
     @staticmethod
-    def zip(*args: Any, datasets: Any=None, name: str | None=None) -> Dataset[Any]:
+    def zip(*args: Any, datasets: object=None, name: str | None=None) -> Dataset[Any]:
         ...
 
     @overload
@@ -130,7 +130,7 @@ class Methods(_Dataset[T_co]):
     def batch(self: Dataset[Any], batch_size: Integer | Tensor, drop_remainder: bool | Tensor=False, num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None, name: str | None=None) -> Dataset[Any]:
         ...
 
-    def bucket_by_sequence_length(self: Dataset[Any], element_length_func: Callable[..., Any], bucket_boundaries: Sequence[int] | Tensor, bucket_batch_sizes: Sequence[int] | Tensor, padded_shapes: Any=None, padding_values: Any=None, pad_to_bucket_boundary: bool | Tensor=False, no_padding: bool | Tensor=False, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[Any]:
+    def bucket_by_sequence_length(self: Dataset[Any], element_length_func: Callable[..., Any], bucket_boundaries: Sequence[int] | Tensor, bucket_batch_sizes: Sequence[int] | Tensor, padded_shapes: object=None, padding_values: object=None, pad_to_bucket_boundary: bool | Tensor=False, no_padding: bool | Tensor=False, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[Any]:
         ...
 
     def cache(self: Dataset[T], filename: Filename | Tensor='', name: str | None=None) -> Dataset[T]:
@@ -185,34 +185,34 @@ class Methods(_Dataset[T_co]):
     def map(self: Dataset[Any], map_func: Callable[..., R], num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None, synchronous: bool | Tensor | None=None, use_unbounded_threadpool: bool | Tensor=False, name: str | None=None, *, workers: Literal['thread', 'process'] | Tensor | None=None) -> Dataset[R]:
         ...
 
-    def padded_batch(self: Dataset[Any], batch_size: Integer | Tensor, padded_shapes: Any=None, padding_values: Any=None, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[Any]:
+    def padded_batch(self: Dataset[Any], batch_size: Integer | Tensor, padded_shapes: object=None, padding_values: object=None, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[Any]:
         ...
 
-    def parse(self: Dataset[Any], features: Any=None, batch_size: Integer | Tensor | None=None, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[Any]:
+    def parse(self: Dataset[Any], features: object=None, batch_size: Integer | Tensor | None=None, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[Any]:
         ...
 
     def prefetch(self: Dataset[T], buffer_size: Integer | Tensor | None, name: str | None=None) -> Dataset[T]:
         ...
 
-    def ragged_batch(self: Dataset[Any], batch_size: Integer | Tensor, drop_remainder: bool | Tensor=False, row_splits_dtype: Any=..., name: str | None=None) -> Dataset[Any]:
+    def ragged_batch(self: Dataset[Any], batch_size: Integer | Tensor, drop_remainder: bool | Tensor=False, row_splits_dtype: object=..., name: str | None=None) -> Dataset[Any]:
         ...
 
-    def rebatch(self: Dataset[T], batch_size: Any, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[T]:
+    def rebatch(self: Dataset[T], batch_size: object, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[T]:
         ...
 
-    def reduce(self: Dataset[Any], initial_state: Any, reduce_func: Callable[..., R], name: str | None=None) -> Any:
+    def reduce(self: Dataset[Any], initial_state: object, reduce_func: Callable[..., R], name: str | None=None) -> Any:
         ...
 
-    def rejection_resample(self: Dataset[T], class_func: Callable[..., Any], target_dist: Any, initial_dist: Any=None, seed: SupportsIndex | Tensor | None=None, name: str | None=None) -> Dataset[tuple[Any, T]]:
+    def rejection_resample(self: Dataset[T], class_func: Callable[..., Any], target_dist: object, initial_dist: object=None, seed: SupportsIndex | Tensor | None=None, name: str | None=None) -> Dataset[tuple[Any, T]]:
         ...
 
     def repeat(self: Dataset[T], count: Integer | Tensor | None=None, name: str | None=None) -> Dataset[T]:
         ...
 
-    def save(self: Dataset[Any], path: Filename | Tensor, compression: str | Tensor | None=None, shard_func: Callable[..., Any] | None=None, checkpoint_args: Any=None) -> Any:
+    def save(self: Dataset[Any], path: Filename | Tensor, compression: str | Tensor | None=None, shard_func: Callable[..., Any] | None=None, checkpoint_args: object=None) -> Any:
         ...
 
-    def scan(self: Dataset[Any], initial_state: Any, scan_func: Callable[..., tuple[Any, R]], name: str | None=None) -> Dataset[R]:
+    def scan(self: Dataset[Any], initial_state: object, scan_func: Callable[..., tuple[Any, R]], name: str | None=None) -> Dataset[R]:
         ...
 
     def shard(self: Dataset[T], num_shards: Integer | Tensor, index: Integer | Tensor, name: str | None=None) -> Dataset[T]:
@@ -227,7 +227,7 @@ class Methods(_Dataset[T_co]):
     def snapshot(self: Dataset[T], path: Filename | Tensor, compression: str | Tensor | None='AUTO', reader_func: Callable[[Any], Any] | None=None, shard_func: Callable[..., Any] | None=None, name: str | None=None) -> Dataset[T]:
         ...
 
-    def sparse_batch(self: Dataset[Any], batch_size: Integer | Tensor, row_shape: Any, name: str | None=None) -> Dataset[SparseTensor]:
+    def sparse_batch(self: Dataset[Any], batch_size: Integer | Tensor, row_shape: object, name: str | None=None) -> Dataset[SparseTensor]:
         ...
 
     def take(self: Dataset[T], count: Integer | Tensor, name: str | None=None) -> Dataset[T]:
@@ -262,7 +262,7 @@ class Methods(_Dataset[T_co]):
     def window(self: Dataset[Any], size: Integer | Tensor, shift: Integer | Tensor | None=None, stride: Integer | Tensor=1, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[Any]:
         ...
 
-    def with_options(self: Dataset[T], options: Any, name: str | None=None) -> Dataset[T]:
+    def with_options(self: Dataset[T], options: object, name: str | None=None) -> Dataset[T]:
         ...
 
     def cardinality(self) -> Any:
