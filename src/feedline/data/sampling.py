@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from feedline.data.dataset import Dataset
 from feedline.ops.choose_from_datasets import choose_from_datasets as _choose_from_datasets
 from feedline.ops.sample_from_datasets import sample_from_datasets as _sample_from_datasets
 from feedline.ops.sources.random import random
+
+if TYPE_CHECKING:
+    from feedline.plan.annotations import T
 
 
 class RandomDataset(Dataset[np.int64]):
@@ -21,12 +24,14 @@ class RandomDataset(Dataset[np.int64]):
     """
 
     def __init__(
-        self, seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+        self, seed: SupportsIndex | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
     ) -> None:
         self._plan = random(seed, rerandomize_each_iteration)._plan
 
 
-def choose_from_datasets(datasets: Sequence[Any], choice_dataset: Any, stop_on_empty_dataset: bool = False) -> Any:
+def choose_from_datasets(
+    datasets: Sequence[Dataset[T]], choice_dataset: Dataset[object], stop_on_empty_dataset: bool = False
+) -> Dataset[T]:
     """As `Dataset.choose_from_datasets`, which by default ends with the first empty dataset; this one passes it over.
 
     >>> a, b = fl.Dataset.range(1), fl.Dataset.range(10, 12)
@@ -37,8 +42,11 @@ def choose_from_datasets(datasets: Sequence[Any], choice_dataset: Any, stop_on_e
 
 
 def sample_from_datasets(
-    datasets: Sequence[Any], weights: object = None, seed: int | None = None, stop_on_empty_dataset: bool = False
-) -> Any:
+    datasets: Sequence[Dataset[T]],
+    weights: object = None,
+    seed: SupportsIndex | None = None,
+    stop_on_empty_dataset: bool = False,
+) -> Dataset[T]:
     """As `Dataset.sample_from_datasets`, with the same draws in every iteration.
 
     >>> ds = fl.experimental.sample_from_datasets([fl.Dataset.range(2), fl.Dataset.range(10, 12)], seed=1)

@@ -16,7 +16,7 @@ from feedline.plan.face import Face
 from feedline.plan.node import Node
 from feedline.structure.nest import flatten
 
-AUTOTUNE = -1
+AUTOTUNE: int = -1
 
 
 def integer(value: Any, name: str, op: str) -> int:
