@@ -11,6 +11,7 @@ Nothing may be found on other lines.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -75,10 +76,27 @@ def mypy() -> dict[Path, Found]:
     return found
 
 
+@pytest.fixture(scope="module")
+def pyright() -> dict[Path, Found]:
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(HERE)]
+    said = subprocess.run(command, capture_output=True, text=True)
+    assert said.returncode in (0, 1), said.stdout + said.stderr
+    found: dict[Path, Found] = {path: {} for path in CASES}
+    for one in json.loads(said.stdout)["generalDiagnostics"]:
+        line = one["range"]["start"]["line"] + 1
+        noted(found.setdefault(Path(one["file"]), {}), line, one["severity"], one["message"])
+    return found
+
+
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_mypy(path: Path, mypy: dict[Path, Found]) -> None:
     assert mypy[path] == expected(path, "mypy")
     assert set(mypy) == set(CASES), "something is wrong in feedline itself"
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_pyright(path: Path, pyright: dict[Path, Found]) -> None:
+    assert pyright[path] == expected(path, "pyright")
 
 
 def test_the_package_says_that_it_is_typed() -> None:

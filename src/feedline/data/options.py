@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from numbers import Real
 from operator import attrgetter
-from typing import Any, Generic, NoReturn, Self, TypeVar, overload
+from typing import Any, Generic, NoReturn, Self, TypeVar, cast, overload
 
 from feedline.engine.crew import Settings, cores
 from feedline.engine.report import read_choices
@@ -328,7 +328,7 @@ class ThreadingOptions(_OptionsBase):
         int, "The most threads for the calls of one step, 0 for one per core; None means as many as calls."
     )
     call_timeout = _option(
-        Real,  # type: ignore[type-abstract]
+        cast("type[float]", Real),
         "Seconds after which a call of a `map` or `filter` function counts as failed; None means never."
     )
 
@@ -445,7 +445,7 @@ def _budget(value: int | None, name: str) -> int:
     return value or 0
 
 
-def _seconds(value: Real | None, name: str) -> float | None:
+def _seconds(value: float | None, name: str) -> float | None:
     if value is not None and not float(value) > 0:
         raise InvalidArgumentError(f"options.{name} must be more than 0 seconds, got {value}; None sets no limit")
     return None if value is None else float(value)

@@ -111,7 +111,8 @@ def received(storage: Any, dtype: Any, shape: Any, size: int) -> Any:
     import torch
 
     def view(first: int, count: int) -> Array:
-        return torch.empty(0, dtype=torch.uint8).set_(storage, first, (count,)).numpy()  # type: ignore[no-any-return]
+        array: Array = torch.empty(0, dtype=torch.uint8).set_(storage, first, (count,)).numpy()
+        return array
 
     array = view(0, size)  # which the tensor's memory holds, so it lives as long as any view of the tensor
     weakref.finalize(array, _release, view(storage.nbytes() - 1, 1), os.getpid()).atexit = False
