@@ -176,8 +176,6 @@ def test_what_a_cache_is_said_to_hold() -> None:
     for i in (-1, 3):
         with pytest.raises(OutOfRangeError):
             at(some.apply(said(3)), i)
-    with pytest.raises(FailedPreconditionError, match="no end"):
-        at(fl.Dataset.range(3).repeat().cache(), 0)
 
 
 def test_a_cache_without_an_end() -> None:
