@@ -48,6 +48,10 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], spec_after: Ca
     twice = re.search(r"(ragged|sparse)(.|\n)*batch\((.|\n)*batch\(", text)
     if "Cannot batch tensors with different shapes" in why and twice:
         return "TensorFlow cannot batch batches of ragged or sparse tensors that have different numbers of rows"
+    if why.startswith("feedline alone") and "AlreadyExistsError" in why and "cache(tmp" in text:
+        return "of two passes over one cache file, the second is refused unless the first one has ended by then"
+    if why.startswith("feedline alone") and re.search(r"cache\(\)(.|\n)*num_parallel_calls(.|\n)*take\(", text):
+        return "parallel calls may have read a cache to its end, and so completed it, when they are left early"
     sizes = re.fullmatch(r"spec: \S+: (\{.*\}) expected, got (\{.*\})", why)
     if sizes and _fewer_known(json.loads(sizes[1]), json.loads(sizes[2])) and _may_decide(lines, spec_after):
         return "a size in a function's results that strings, or unknown sizes, may decide on is not taken as fixed"
