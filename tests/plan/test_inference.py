@@ -161,6 +161,11 @@ def test_elements_that_are_empty_by_their_spec() -> None:
     assert empty.repeat(20).map(lambda x: np.concatenate([x, x])).element_spec.shape == [0, 3]
 
 
+def test_windows_of_elements_that_are_empty_by_their_spec() -> None:
+    ds = fl.Dataset.from_tensor_slices(np.zeros((1, 0))).window(5).flat_map(lambda window: window.batch(5))
+    assert ds.element_spec.shape == [None, 0]
+
+
 def test_all_batches_are_ragged() -> None:
     lines = fl.Dataset.from_tensor_slices([b",".join([b"1"] * n) for n in [3] * 10 + [5, 4]])
     made = lines.map(lambda s: np.array(s.split(b","), np.float32)).ragged_batch(4)

@@ -23,7 +23,7 @@ import numpy as np
 
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.resized import Change, Pick, resized
-from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec, general
+from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec, general
 
 _SHAPED = (TensorSpec, SparseTensorSpec, RaggedTensorSpec)
 VALUES = (1, 2, 3)
@@ -195,7 +195,8 @@ def _is_integer(leaf: Any) -> bool:
 
 
 def _has_empty(given: Any) -> bool:
-    return any(0 in (dims or ()) for dims in _shapes(given))
+    inside = (leaf.element_spec for leaf in flatten(given)[0] if isinstance(leaf, DatasetSpec))
+    return any(0 in (dims or ()) for dims in _shapes(given)) or any(map(_has_empty, inside))
 
 
 def _size(element: Any) -> int:
