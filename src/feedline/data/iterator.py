@@ -11,6 +11,7 @@ from operator import length_hint
 from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
 
+from feedline.early import working
 from feedline.engine import checkpoint, elastic, journal
 from feedline.engine import report as reports
 from feedline.engine.crew import Closing, Crew
@@ -22,7 +23,6 @@ from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, 
 from feedline.kernels import interrupts
 from feedline.kernels.threads import most as kernel_threads
 from feedline.plan.face import Face
-from feedline.plan.unread import reading
 from feedline.random.seeds import back_to, current_scope
 from feedline.structure.block import Objects
 from feedline.structure.datasets import Datasets
@@ -61,7 +61,8 @@ class Iterator(Generic[T]):
         self._rows: abc.Iterator[T] = iter(())
         self._due: BaseException | None = None  # raised before anything else is handed out
         interrupts.guard()
-        run.start()
+        with working.in_turn():
+            run.start()
         self._cursor = Cursor(run)
         self._rows = self._handed_out()
         if self._crew.settings.warm:
@@ -139,14 +140,13 @@ class Iterator(Generic[T]):
         began = perf_counter()
         limit = self._crew.settings.kernel_threads
         token = None if limit is None else kernel_threads.set(limit)
-        outer, reading.ahead = reading.ahead, False  # in a function, which may be called ahead of its time
         try:
-            return self._cursor.refill() or self._ended()
+            with working.in_turn():
+                return self._cursor.refill() or self._ended()
         except Closing:
             self._must_be_open()
             raise SystemExit from None  # the program ends; this ends a thread of the user's without a word
         finally:
-            reading.ahead = outer
             self._rows = self._handed_out()
             self._waited += perf_counter() - began
             if token is not None:
@@ -264,7 +264,8 @@ class Iterator(Generic[T]):
             self._lock_it()
             try:
                 self._must_be_open()
-                yield
+                with working.in_turn():
+                    yield
             finally:
                 self._lock.release()
         except BaseException:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from feedline.data.dataset import Dataset
+from feedline.early import working
 from feedline.engine import checkpoint
 from feedline.engine.encoding import Decoder
 from feedline.engine.run import Cursor, Run
@@ -68,7 +69,7 @@ def replay(dataset: object, step: int, state: object = None) -> list[Sample]:
     traced = _traced(_apart(plan, {}))
     run = Run(traced, prepare)
     try:
-        with uncounted:
+        with uncounted, working.in_turn():
             return places.samples(_numbers(run, number, state))
     finally:
         run.close()

@@ -9,10 +9,10 @@ from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
+from feedline.early import Early, working
 from feedline.engine.crew import PATIENCE, Closing, Crew, Share
 from feedline.kernels.interrupts import paused
 from feedline.plan.pull import Child, Pending
-from feedline.plan.unread import Unread, reading
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ class Asked:
         self._crew.pool((self._run.level, "read"), calls, "read").submit(self._run_ahead)
 
     def _run_ahead(self) -> None:
-        outer, reading.ahead = reading.ahead, True
+        outer, working.ahead = working.ahead, True
         try:
             self.run_it()
         finally:
-            reading.ahead = outer
+            working.ahead = outer
 
     def run_it(self) -> None:
         """Reads the block, unless somebody has begun to already."""
@@ -84,7 +84,7 @@ class Asked:
         self.taken = True
         self._share.free()
         self._crew.asking.told(self._run.seconds, perf_counter() - began)
-        if isinstance(self._error, Unread) and again:
+        if isinstance(self._error, Early) and again:
             return self._run(self._want)
         if self._error is not None:
             raise self._error

@@ -7,6 +7,7 @@ from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
 
+from feedline.early import Early, working
 from feedline.engine.autotune import Tuner
 from feedline.engine.call import Call, Threads
 from feedline.engine.crew import Closing, Share, forced, may_start_processes, watched
@@ -17,7 +18,6 @@ from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node, RowWise, RowWiseState
 from feedline.plan.pace import AT_ONCE
-from feedline.plan.unread import Unread, reading
 from feedline.structure.block import Block
 
 QUICK_PULL = 100e-6
@@ -34,10 +34,40 @@ class Handing(Input):
     """A row-wise node, its workers, and the calls that are on their way."""
 
     __slots__ = (
-        "__weakref__", "active", "calls", "closing", "crew", "draws", "ended", "error", "finished", "full",
-        "given_up", "landed", "landing", "late", "light", "made", "moved", "ordered", "origin", "out", "pull_rows",
-        "ready", "rows_out", "seeded", "seen", "timed", "tuner", "unread", "unsettled", "waited", "wide", "window",
-        "worked", "workers",
+        "__weakref__",
+        "active",
+        "calls",
+        "closing",
+        "crew",
+        "draws",
+        "early",
+        "ended",
+        "error",
+        "finished",
+        "full",
+        "given_up",
+        "landed",
+        "landing",
+        "late",
+        "light",
+        "made",
+        "moved",
+        "ordered",
+        "origin",
+        "out",
+        "pull_rows",
+        "ready",
+        "rows_out",
+        "seeded",
+        "seen",
+        "timed",
+        "tuner",
+        "unsettled",
+        "waited",
+        "wide",
+        "window",
+        "worked",
+        "workers",
     )
     inputs: Input
 
@@ -89,7 +119,7 @@ class Handing(Input):
             self.landing.forget()
         self.error: Exception | None = None
         self.ready: deque[Block | Exception] = deque()  # what comes after these two
-        self.unread = False  # whether what comes after them cannot be read ahead of its time
+        self.early = False  # whether what comes after them cannot be read ahead of its time
         self.late: Exception | None = None
         self.pull_rows = 1
         self.seen = 0
@@ -152,7 +182,7 @@ class Handing(Input):
         self.full = False
         while not self.ended and self.late is None and len(self.window) < room:
             if self.window:
-                if self.unread:
+                if self.early:
                     return
                 if self.window[0].again:
                     return  # made alone, to see whether it is the one that kills its worker
@@ -227,21 +257,21 @@ class Handing(Input):
         began = perf_counter()
         affordable = self.crew.budget.left / self._row_cost()
         asked = state.skip or max(1, min(self._at_once(), chunk * (room - len(self.window)), int(affordable)))
-        outer, self.unread = reading.ahead, False
+        outer, self.early = working.ahead, False
         first = not self.window and self.out is None
-        reading.ahead = outer or not first
+        working.ahead = outer or not first
         try:
             block = self.inputs(asked)
         except Exception as e:
             self.late = e
             return False
-        except Unread:
+        except Early:
             if first:
                 raise
-            self.unread = True
+            self.early = True
             return False
         finally:
-            reading.ahead = outer
+            working.ahead = outer
         seconds = perf_counter() - began
         if block is None:
             self.ended = True

@@ -11,6 +11,7 @@ from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from feedline.early import Early, working
 from feedline.engine.crew import Closing
 from feedline.engine.forms import after_restore, damaged
 from feedline.engine.report import HOLDS, Stage
@@ -20,8 +21,6 @@ from feedline.plan.calls import called_by
 from feedline.plan.laps import laps
 from feedline.plan.node import EMPTY, Interrupted, Node
 from feedline.plan.pull import Child, Pull, Shelf
-from feedline.plan.unread import Unread, reading
-from feedline.random import seeds
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.datasets import Datasets, Nested
 
@@ -171,8 +170,8 @@ class Input:
         if isinstance(e.error, Exception) and self.run.restored:
             e.error = after_restore(self.node, e.error) or e.error
         has_rows = e.rows is not None and e.rows.n > 0
-        if isinstance(e.error, Unread) and (has_rows or not reading.ahead):
-            return e.rows if has_rows else EMPTY  # it is read again
+        if isinstance(e.error, Early) and (has_rows or not working.ahead):
+            return e.rows if has_rows else EMPTY  # it is made again
         if not has_rows or isinstance(e.error, Closing):
             raise e.error from None
         due.interrupt, self.step = e.error, self._come_up
@@ -203,11 +202,10 @@ class Input:
         return numbers
 
     def start(self) -> None:
-        """Starts the node, and what it starts below it, anew. A thread that is ahead of its consumer waits for it
-        first, where something that all iterators share will be taken: it must not be paused when half is done.
+        """Starts the node, and what it starts below it, anew. Where something that all iterators share will be taken,
+        nothing is begun ahead of its time: it must not be left when half is done.
         """
-        if seeds.ahead.wait is not None and takes_now(self.node):
-            seeds.ahead.wait()
+        must_be_startable(self.node)
         before = self.states[self.slot]
         close_state(before)
         state = self.node.begin(self.inputs)
@@ -215,6 +213,7 @@ class Input:
 
     def open(self, plan: Node, key: Block | None = None) -> Run:
         """A run of a nested plan, with the same treatment as the plan around it had."""
+        must_be_startable(plan)
         consumer = next(n for n in self.run.nodes[self.slot + 1 :] if any(below is self.node for below in n.inputs))
         child = self.run.nested(plan, key, consumer)
         child.start()
@@ -402,23 +401,10 @@ def _taken(nodes: list[Node], states: list[Any] | None) -> list[Any] | None:
     return [([count for _, count in n.taken(s)], getattr(s, "draws", None)) for n, s in pairs]
 
 
-def takes_now(plan: Node) -> bool:
-    """True when starting a plan may take from what all iterators of a dataset share."""
-    generators = (getattr(n, "generator", None) for n in plan.walk())
-    if any(g is not None and g.reshuffle for g in generators):
-        return True
-    return any(getattr(getattr(n, "epochs", None), "used", False) for n in plan.walk())
-
-
-def firm(plan: Node) -> bool:
-    """True when the states of a plan tell everything while one of its steps is about to take what all iterators share,
-    so that they can be saved just then.
-    """
-    if any(type(n).child is not Node.child for n in plan.walk()):  # nobody knows what nested plans take
-        return False
-    if not plan.takes_shared:
-        return True
-    return (plan.steady or not plan.inputs) and all(map(firm, plan.inputs))
+def must_be_startable(plan: Node) -> None:
+    """Raises `Early` where starting a plan may take from what all iterators of a dataset share, ahead of its time."""
+    if working.ahead and any(shared.moves for shared in plan.begun_with):
+        raise Early
 
 
 def close_state(value: Any) -> None:

@@ -4,8 +4,8 @@ As long as making rows takes no longer than handing them over would, nothing hap
 runs what is below by itself. Otherwise a thread does, and puts what it made, with the states it started from, into a
 queue.
 
-Where the thread comes to something that all iterators of a dataset share (the seeds of the next epoch), it waits until
-the consumer has come there too: an iterator that is left early has taken nothing it did not need.
+Where the thread comes to something that all iterators of a dataset share (the seeds of the next epoch), it stands still
+before it until the consumer has come there too: an iterator that is left early has taken nothing it did not need.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ from queue import SimpleQueue
 from time import monotonic, perf_counter, sleep
 from typing import Any
 
+from feedline.early import Early, working
 from feedline.engine.crew import PATIENCE, Closing, NoThreadLeft, forced, lone, wait_for, watched
 from feedline.engine.filling import LARGEST_ROWS, Filling
-from feedline.engine.input import MOVING, Input, blocks, firm
+from feedline.engine.input import MOVING, Input, blocks
 from feedline.engine.item import Item
-from feedline.engine.producer import current, produce
+from feedline.engine.producer import produce
 from feedline.engine.report import Stage, why_alone
 from feedline.kernels.interrupts import check, wait_for_word
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
-from feedline.plan.unread import Unread, reading
-from feedline.random import seeds
 from feedline.structure.block import Block
 
 WORTH_A_THREAD = 100e-6
@@ -52,8 +51,8 @@ class Ahead(Filling):
     """A node whose rows may be made ready by a thread."""
 
     __slots__ = (
-        "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "consumer", "demand", "eager", "earnest",
-        "filled", "firm", "front", "given", "go_on", "halted", "holding", "items", "left", "light", "lock", "parked",
+        "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "eager", "earnest",
+        "filled", "front", "given", "go_on", "halted", "items", "left", "light", "lock", "parked",
         "pausing", "peeking", "ready", "room", "running", "slack", "slow_down", "slowly", "standing", "starved",
         "starving", "thread", "threaded", "waited", "worked",
     )
@@ -62,7 +61,6 @@ class Ahead(Filling):
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)
         self.light = run.is_light(inputs)
-        self.firm = firm(inputs.node)  # may be saved while it waits to take what others share
         self.eager = forced.mode is not None  # always uses a thread
         self.slack = False  # gives the consumer a moment alone before it goes on
         self.slow_down = 0.0
@@ -76,14 +74,13 @@ class Ahead(Filling):
 
     def _reset(self) -> None:
         self.running = self.alive = self.closing = self.pausing = self.standing = False
-        self.blocked = self.holding = self.starving = self.peeking = self.filled = False
-        self.halted: Unread | bool = False  # after an error, or before one, until it is asked for more
+        self.blocked = self.starving = self.peeking = self.filled = False
+        self.halted: Early | bool = False  # after an error, or before what is not its turn, until it is asked for more
         self.earnest = False  # whether the consumer of all waits for what is made now
         self.front: Item | None = None
         self.given = self.cheap = 0
         self.items: deque[Item] = deque()
         self.began: list[Any] | None = None
-        self.consumer: Ahead | None = None
         self.thread: threading.Thread | None = None
 
     # The consumer's side.
@@ -122,7 +119,7 @@ class Ahead(Filling):
         """
         while not self.ready_now():
             with self.lock:
-                if not (self.running and self.alive) or self.closing or self.holding or self.halted:
+                if not (self.running and self.alive) or self.closing or self.halted:
                     return self.ready_now()
                 if self.items:
                     return True
@@ -172,7 +169,6 @@ class Ahead(Filling):
         self.began = self.inputs.copy() if self.light else None
         self.ready: SimpleQueue[None] = SimpleQueue()
         self.room: SimpleQueue[None] = SimpleQueue()
-        self.demand: SimpleQueue[None] = SimpleQueue()
         self.parked: SimpleQueue[None] = SimpleQueue()
         self.go_on: SimpleQueue[None] = SimpleQueue()
         self.thread = worker = self.crew.worker(partial(produce, weakref.ref(self)), "prefetch")
@@ -206,15 +202,12 @@ class Ahead(Filling):
                 return self.items.popleft()
             if self.closing or not self.alive:
                 raise Closing
-            if isinstance(self.halted, Unread) and reading.ahead:
+            if isinstance(self.halted, Early) and working.ahead:
                 raise self.halted
             if self.halted:
-                self.halted, self.earnest = False, not reading.ahead
-            self.consumer = current.stage
+                self.halted, self.earnest = False, not working.ahead
             self.starving = True
             self._make_room()  # an interrupt may have come between taking the last item and telling so
-            if self.holding:
-                self.demand.put(None)
         return None
 
     def _taken(self, item: Item) -> None:
@@ -245,8 +238,6 @@ class Ahead(Filling):
         """Makes rows until there is no room for more; gives what has to be waited for then, None at the end. `after` is
         what has been waited for.
         """
-        current.stage = self
-        seeds.ahead.wait = self._hold
         waits: SimpleQueue[None] | None = None
         try:
             if self.slack and after is not None and after is self.room and not self.closing:
@@ -262,8 +253,6 @@ class Ahead(Filling):
         except Closing:
             waits = None
         finally:
-            seeds.ahead.wait = None
-            current.stage = None
             if waits is None:
                 self._leave()
         return waits
@@ -316,12 +305,12 @@ class Ahead(Filling):
     def _make(self) -> Item | None:
         """The next block or error; None where there is nothing yet."""
         began = perf_counter()
-        reading.ahead = not self.earnest
+        working.ahead = not self.earnest
         try:
             block = self.inputs(self.rows)
         except Closing:
             raise
-        except Unread as e:
+        except Early as e:
             self.halted = e.with_traceback(None)
             return None
         except BaseException as e:  # SystemExit, too, belongs to the consumer
@@ -334,28 +323,6 @@ class Ahead(Filling):
             self.cheap = self.cheap + 1 if seconds < NOT_WORTH_IT and not self.eager else 0
             self._change_rows(block, seconds)
         return Item(block, None, self.began)
-
-
-    def _hold(self, own: bool = True) -> None:
-        """Returns when the consumer is waiting for what comes next, and those who wait for the consumer are, too. Where
-        the states tell everything it stands still here as well, for as long as it is paused.
-        """
-        while True:
-            with self.lock:
-                if self.closing or self.crew.closing:
-                    raise Closing
-                self.standing = stands = own and self.pausing and self.firm
-                if stands:
-                    self.parked.put(None)
-                self.holding = not (stands or self.pausing or (self.starving and not self.items))
-                if not (self.holding or stands):
-                    break
-                if self.peeking and not stands:
-                    self.peeking = False
-                    self.ready.put(None)
-            (self.go_on if stands else self.demand).get()
-        if self.consumer is not None and not self.pausing:
-            self.consumer._hold(False)
 
     # Checkpoints.
 
@@ -399,8 +366,6 @@ class Ahead(Filling):
             if not self.pausing:
                 return self.alive
             self._make_room()
-            if self.holding:
-                self.demand.put(None)
         while self.alive and not self.standing:
             wait_for_word(self.parked)
         return False
@@ -429,8 +394,6 @@ class Ahead(Filling):
                 return
             self.ready.put(None)
             self._make_room()
-            if self.holding:
-                self.demand.put(None)
             if self.pausing:
                 self.go_on.put(None)
 

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from feedline.engine.prefetch import Ahead
-
-
-class Current(threading.local):
-    """The stage that this thread makes rows for."""
-
-    stage: Ahead | None = None
-
-
-current = Current()
 
 
 def produce(of: weakref.ref[Ahead]) -> None:

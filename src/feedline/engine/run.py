@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from feedline.early import working
 from feedline.engine.asked import Asked
 from feedline.engine.crew import Closing, Crew, Share, forced
 from feedline.engine.input import MOVING, CappedInput, HoldingInput, Input, WorkingInput, blocks, close_state
@@ -30,7 +31,6 @@ from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.face import register_sampler
 from feedline.plan.node import Exited, Node, RowWise
 from feedline.plan.pace import SOON
-from feedline.plan.unread import reading
 from feedline.random.element import uncounted
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, is_objects
@@ -406,24 +406,23 @@ def sample(plan: Node, count: int) -> list[Block]:
     run = Run(plan)
     found: list[Block] = []
     failed: list[Exception] = []
-    outer, reading.ahead = reading.ahead, False
     locked = interrupts.lock()  # a step that wants to know a spec may have rows at hand
     try:
-        with uncounted:
-            run.start()
-        while len(found) < count and len(failed) < SAMPLE_FAILURES:
-            try:
-                block = run.pull(1)
-            except Exception as e:
-                failed.append(e)
-                continue
-            if block is None:
-                break
-            if block.n:
-                found.append(block)
+        with working.in_turn():
+            with uncounted:
+                run.start()
+            while len(found) < count and len(failed) < SAMPLE_FAILURES:
+                try:
+                    block = run.pull(1)
+                except Exception as e:
+                    failed.append(e)
+                    continue
+                if block is None:
+                    break
+                if block.n:
+                    found.append(block)
     finally:
         interrupts.unlock(locked)
-        reading.ahead = outer
         run.close()
     if failed and not found:
         raise failed[0].error if isinstance(failed[0], Exited) else failed[0]

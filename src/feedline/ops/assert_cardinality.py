@@ -29,7 +29,6 @@ class AssertCardinality(Node):
     """The input's rows, which must be exactly `expected`."""
 
     State: ClassVar[Any] = Counted
-    steady: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "assert_cardinality"
     input: Node

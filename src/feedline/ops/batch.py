@@ -12,7 +12,7 @@ from feedline.errors import InvalidTypeError, OpError
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.dealing import begun_of, dealt_rows
-from feedline.plan.node import EMPTY, SEAM, Exited, Interrupted, Node, Pull, node
+from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
 from feedline.structure.block import Array, Block, Members, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
 from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
@@ -41,7 +41,6 @@ class Grouped(Node):
     """
 
     State: ClassVar[Any] = Partial
-    steady: ClassVar[bool] = True
     adaptable: ClassVar[frozenset[str]] = frozenset({"batch_size"})
     input: Node
     batch_size: int
@@ -75,8 +74,6 @@ class Grouped(Node):
                 raise Interrupted(e, Partial(concat(parts) if parts else None)) from None
             if block is None:
                 ended = True
-            elif block is SEAM:
-                return SEAM, Partial(concat(parts) if parts else None)
             elif block.n:
                 parts.append(block)
                 have += block.n

@@ -9,7 +9,7 @@ import numpy as np
 from feedline.errors import InvalidTypeError
 from feedline.plan.arguments import plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.node import EMPTY, SEAM, Node, Pull, node
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import general
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Where(NamedTuple):
-    """Which input the rows come from, a row of the first one, why the second cannot follow it, and whether it is due.
+    """Which input the rows come from, a row of the first one, and why the second cannot follow it.
 
     0: the first. 1: the second, of which no row has been seen yet. 2: the second, whose rows fit.
     """
@@ -28,7 +28,6 @@ class Where(NamedTuple):
     at: int = 0
     like: Block | None = None
     error: Exception | None = None
-    due: bool = False
 
 
 @node
@@ -36,7 +35,6 @@ class Concatenate(Node):
     """All rows of the first input, then all of the second, with mappings in the first one's key order."""
 
     State: ClassVar[Any] = Where
-    steady: ClassVar[bool] = True
     many: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "concatenate"
@@ -66,16 +64,14 @@ class Concatenate(Node):
 
     def step(self, state: Where, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Where]:
         """Passes rows on. Where functions make the elements, only here it shows whether the inputs go together."""
-        at, like, error, due = state
+        at, like, error = state
         if error is not None:
             raise error
-        if due:
-            pull[1].start()
-            return EMPTY, Where(1, like)
         block = pull[at > 0](want)
         if at == 0:
             if block is None:
-                return SEAM, Where(0, like, due=True)  # who has gathered rows puts them away before seeds are taken
+                pull[1].start()
+                return EMPTY, Where(1, like)
             return block, state if like is not None or not block.n else Where(0, block.slice(0, 1))
         if block is None or not block.n:
             return block, state

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
+from feedline.early import working
 from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
 from feedline.plan.dealing import begun_of
 from feedline.plan.function import Function
 from feedline.plan.node import Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once
-from feedline.plan.unread import reading
 from feedline.structure.block import Block, concat
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Flattening:
     have been taken, the one that the next dataset is to be made from, if it is at hand, and an error that is due next.
     """
 
-    __slots__ = ("begun", "ended", "error", "key", "nested", "taken")
+    __slots__ = ("begun", "ended", "error", "key", "nested", "plan", "taken")
 
     def __init__(self) -> None:
         self.nested: Nested | None = None
@@ -32,6 +32,7 @@ class Flattening:
         self.taken = 0
         self.ended = False  # the input has; not saved, since it says so again
         self.key: Block | None = None
+        self.plan: Node | None = None  # what has been made from it, where it was too early to open it
         self.error: Exception | None = None
 
     def close(self) -> None:
@@ -89,13 +90,13 @@ class FlatMap(Flattened):
         """Passes on what the nested dataset gives. An error waits until the rows before it have been given."""
         s = state
         parts: list[Block] = []
-        outer = reading.ahead
+        outer = working.ahead
         try:
             self._gather(s, pull, want, parts)
         except BaseException as e:  # from outside: errors of the input and of datasets wait
             raise Interrupted(e, s, concat(parts) if parts else None) from None
         finally:
-            reading.ahead = outer
+            working.ahead = outer
         if parts:
             return concat(parts), s
         if s.error is not None:
@@ -115,7 +116,7 @@ class FlatMap(Flattened):
             nested.fetch(want - have, nested.quiet and not nested.seeds)
             if nested.rest is not None:
                 parts.append(nested.give(want - have))
-                reading.ahead = True
+                working.ahead = True
                 have += parts[-1].n
                 size += parts[-1].nbytes
             elif nested.error is not None:
@@ -134,11 +135,11 @@ class FlatMap(Flattened):
             key = s.key if s.key is not None else pull.one()
             if key is not None and key.n:
                 s.key = key
-                plan = self.opened(key, s.taken)
-                s.nested = Nested(pull.open(plan, key), plan)
-                s.taken, s.key = s.taken + 1, None
+                s.plan = s.plan if s.plan is not None else self.opened(key, s.taken)
+                s.nested = Nested(pull.open(s.plan, key), s.plan)
+                s.taken, s.key, s.plan = s.taken + 1, None, None
         except Exception as e:
-            s.taken, s.key = s.taken + (s.key is not None), None
+            s.taken, s.key, s.plan = s.taken + (s.key is not None), None, None
             s.error = e
             return True
         s.ended = key is None

@@ -38,13 +38,14 @@ class Groups:
     `rest` are rows that have been read but have no key yet, `full` is the key of a window that is to be run next.
     """
 
-    __slots__ = ("child", "counts", "ended", "full", "reach", "rest", "rows", "sizes", "taken")
+    __slots__ = ("child", "counts", "ended", "full", "reach", "reduced", "rest", "rows", "sizes", "taken")
 
     def __init__(self) -> None:
         self.rows: dict[int, list[Block]] = {}
         self.counts: dict[int, int] = {}
         self.sizes: dict[int, int] = {}
         self.child: Any = None
+        self.reduced: tuple[Node, Block] | None = None  # what has been made from it, where it was too early to open it
         self.rest: Block | None = None
         self.full: int | None = None
         self.taken = 0
@@ -258,13 +259,19 @@ class GroupByWindow(Node):
 
     def _start(self, s: Groups, key: int, rows: Block, pull: Pull) -> None:
         """Runs a window. Where the function fails before the end, TensorFlow keeps the rows: it is never full again."""
-        window = Objects([dataset(in_memory(rows))], DatasetSpec(None))
-        row = Block([pack([np.int64(key)]), window], 1, flat(2))
+        if s.reduced is None:
+            window = Objects([dataset(in_memory(rows))], DatasetSpec(None))
+            row = Block([pack([np.int64(key)]), window], 1, flat(2))
+            try:
+                s.reduced = self.child(row), row
+            except Exception as e:
+                raise self._blamed(self.reduce_func, None, e) from e
         try:
-            plan = self.child(row)
-        except Exception as e:
-            raise self._blamed(self.reduce_func, None, e) from e
-        s.child = pull.open(plan, row)
+            s.child = pull.open(*s.reduced)
+        except Exception:
+            s.reduced = None
+            raise
+        s.reduced = None
 
     def _blamed(self, function: Function, number: int | None, error: Exception) -> Exception:
         return function.blame(self.op, self.position, number, RowFailed(0, None, error))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
+from feedline.early import working
 from feedline.errors import InvalidArgumentError
 from feedline.ops.nested import Flattened, Nested, enough
 from feedline.plan import arguments
@@ -16,7 +17,6 @@ from feedline.plan.dealing import begun_of
 from feedline.plan.function import Function
 from feedline.plan.node import Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
-from feedline.plan.unread import reading
 from feedline.structure.block import Block, concat
 from feedline.structure.turns import in_turns
 
@@ -36,7 +36,10 @@ class Cycle:
     out. `filled` says whether they have been filled at the start, for those who do that.
     """
 
-    __slots__ = ("at", "calls", "ended", "error", "filled", "given", "key", "mixed", "news", "sloppy", "slots", "taken")
+    __slots__ = (
+        "at", "calls", "ended", "error", "filled", "given", "key", "mixed", "news", "plan", "sloppy", "slots",
+        "taken",
+    )
 
     def __init__(self, slots: list[Nested | None]) -> None:
         self.slots = slots
@@ -46,6 +49,7 @@ class Cycle:
         self.ended = self.filled = False
         self.error: Exception | None = None
         self.key: Block | None = None  # the element that the next dataset is to be made from, if it is at hand
+        self.plan: Node | None = None  # what has been made from it, where it was too early to open it
         self.calls = 0  # how many slots may be read at once in the background
         self.sloppy = False  # whether a slot that is not ready may be passed over
         self.news: SimpleQueue[None] = SimpleQueue()  # something has been read, where that is so
@@ -190,7 +194,7 @@ class Interleave(Flattened):
         s = state
         parts: list[Block] = []
         have = size = 0
-        until, outer = at_once(), reading.ahead
+        until, outer = at_once(), working.ahead
         try:
             while s.error is None and s.slots:
                 if enough(have, size, want, until) and (late(until) or not self._few(s, have, want)):
@@ -198,13 +202,13 @@ class Interleave(Flattened):
                 rows = self._turn(s, pull, want - have)
                 if rows is not None:
                     parts.append(rows)
-                    reading.ahead = True
+                    working.ahead = True
                     have += rows.n
                     size += rows.weight
         except BaseException as e:  # from outside: errors of the input and of datasets wait
             raise Interrupted(e, s, concat(parts) if parts else None) from None
         finally:
-            reading.ahead = outer
+            working.ahead = outer
         if parts:
             return concat(parts), s
         if s.error is not None:
@@ -299,14 +303,14 @@ class Interleave(Flattened):
                 s.end()
             elif key.n:
                 s.key = key
-                plan = self.opened(key, s.taken)
+                plan = s.plan = s.plan if s.plan is not None else self.opened(key, s.taken)
                 child = pull.open(plan, key)
-                s.taken, s.key = s.taken + 1, None
+                s.taken, s.key, s.plan = s.taken + 1, None, None
                 s.calls = child.calls(self.num_parallel_calls, self.cycle_length)
                 s.sloppy = s.calls > 0 and not child.ordered(self.deterministic)
                 s.enter(Nested(child, plan))
         except Exception as e:
-            s.taken, s.key = s.taken + (s.key is not None), None
+            s.taken, s.key, s.plan = s.taken + (s.key is not None), None, None
             if self._errors_count:
                 s.enter(Nested(None, None, e))
             else:

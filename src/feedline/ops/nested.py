@@ -7,6 +7,7 @@ from queue import SimpleQueue
 from types import NoneType
 from typing import Any, ClassVar
 
+from feedline.early import Early, working
 from feedline.errors import InvalidTypeError
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.columnar import makes_quiet_datasets
@@ -18,7 +19,6 @@ from feedline.plan.node import EMPTY, Node, RowFailed, node
 from feedline.plan.pace import AT_ONCE, SOON, late
 from feedline.plan.pull import Child, Pending
 from feedline.plan.reach import OpensPlans
-from feedline.plan.unread import Unread, reading
 from feedline.structure.block import Block, concat, pack
 from feedline.structure.datasets import Datasets
 from feedline.structure.nest import flatten, map_structure
@@ -175,13 +175,13 @@ class Nested:
         """`fetch` before its turn has come; False where that fails, which its turn will tell."""
         if self.failed:
             return False
-        outer, reading.ahead = reading.ahead, True
+        outer, working.ahead = working.ahead, True
         try:
             self.fetch(want, True, calls, most)
-        except Unread:
+        except Early:
             self.failed = True
         finally:
-            reading.ahead = outer
+            working.ahead = outer
         return not self.failed
 
     def begin(self, want: int, calls: int, news: SimpleQueue[None]) -> None:
@@ -295,7 +295,7 @@ class Nested:
                 self.before, self.passed = self.stood, 0
             try:
                 block = self._received(self.asked, again=False)
-            except Unread:
+            except Early:
                 block = EMPTY
             self.stood = None
             if block is not None and block.n:

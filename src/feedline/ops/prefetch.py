@@ -30,7 +30,6 @@ class Prefetch(Node):
     """Passes rows on in order, and lets them be made ready ahead of their use."""
 
     State: ClassVar[Any] = Ready
-    steady: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     transparent: ClassVar[bool] = True
     op: ClassVar[str] = "prefetch"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from feedline.ops.shuffle import other_epochs
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.node import EMPTY, SEAM, Node, Pull, node
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ class Repeat(Node):
     """The input `count` times; without end where count is negative."""
 
     State: ClassVar[Any] = Epoch
-    steady: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "repeat"
     restarts: ClassVar[bool] = True
@@ -75,7 +74,7 @@ class Repeat(Node):
         if self.frugal and done + 1 == self.count:
             return None, Epoch(done + 1, False)
         # Nothing yet: should the next epoch begin with an error, it is known by then that this one is over.
-        return SEAM, Epoch(done + 1, False, True)
+        return EMPTY, Epoch(done + 1, False, True)
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """All must be in one epoch."""

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypedDict
 import numpy as np
 
 from feedline import kernels
+from feedline.early import working
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
 from feedline.ops.rows import Pool, Still
 from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dealing import begun_of, dealt_rows
-from feedline.plan.node import EMPTY, SEAM, Interrupted, Node, Pull, node
+from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
-from feedline.plan.unread import reading
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
-from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import int64
@@ -52,7 +51,7 @@ class Buffer:
     """
 
     __slots__ = (
-        *("drawn", "due", "epoch", "error", "gave", "limit", "live", "pending", "pool", "ring", "seeds", "slices"),
+        *("drawn", "epoch", "error", "gave", "limit", "live", "pending", "pool", "ring", "seeds", "slices"),
         *("stopped", "taken"),
     )
 
@@ -67,7 +66,7 @@ class Buffer:
         self.epoch = 0
         self.live = False
         self.gave = False
-        self.stopped = self.due = False  # due: it has been told that the next epoch's seeds are taken now
+        self.stopped = False
         self.limit = 0
         self.error: Exception | None = None
 
@@ -211,7 +210,6 @@ class Shuffle(Node):
     heavy: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     restarts: ClassVar[bool] = True
-    steady: ClassVar[bool] = True
     seeds_order: ClassVar[bool] = True
     op: ClassVar[str] = "shuffle"
     input: Node
@@ -247,11 +245,6 @@ class Shuffle(Node):
         """Counts the seeds on."""
         state.taken += before.taken
         return state
-
-    @cached_property
-    def _seams(self) -> bool:
-        """True when the input takes what all iterators share between two rows: then the state must tell everything."""
-        return any(n.restarts and n.takes_shared and n.op != self.op for n in self.input.walk())
 
     @property
     def copies(self) -> bool:
@@ -310,17 +303,14 @@ class Shuffle(Node):
         if s.error is not None:
             error, s.error = s.error, None
             raise error
-        s.due = self.count != 1 and not s.due and len(s.slices) > 0 and s.slices[0][0] == s.slices[0][1]
-        if s.due:
-            return SEAM, s
         drawn = self._next(s, pull, want)
         if drawn is None:
             return None, s
         parts, have = [drawn], len(drawn)
-        until, outer = at_once(), reading.ahead
-        while have < want and self.count == 1 and not self._seams and not late(until):
+        until, outer = at_once(), working.ahead
+        while have < want and not late(until):
             try:
-                reading.ahead = True
+                working.ahead = True
                 more = self._next(s, pull, want - have)
             except Exception as e:
                 s.error = e
@@ -328,7 +318,7 @@ class Shuffle(Node):
             except BaseException as e:
                 raise Interrupted(e, s, s.pool.remove(np.concatenate(parts))) from None
             finally:
-                reading.ahead = outer
+                working.ahead = outer
             if more is None:
                 break
             parts.append(more)

@@ -27,7 +27,6 @@ class Skip(Node):
     """The elements after the first `count`; none where count is negative."""
 
     State: ClassVar[Any] = Skipped
-    steady: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "skip"
     input: Node

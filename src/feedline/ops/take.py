@@ -26,7 +26,6 @@ class Take(Node):
     """The first `count` elements; all where count is negative."""
 
     State: ClassVar[Any] = Taken
-    steady: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "take"
     input: Node

@@ -34,7 +34,6 @@ class TakeWhile(Node):
     """Rows as long as a function of the user's says True."""
 
     State: ClassVar[Any] = Taking
-    steady: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "take_while"
     input: Node

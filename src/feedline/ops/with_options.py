@@ -18,7 +18,6 @@ class WithOptions(Node):
 
     keeps_rows: ClassVar[bool] = True
     transparent: ClassVar[bool] = True
-    steady: ClassVar[bool] = True
     op: ClassVar[str] = "with_options"
     input: Node
     options: Any

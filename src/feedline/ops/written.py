@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, TypedDict
 
+from feedline.early import must_be_wanted
 from feedline.errors import AlreadyExistsError, NotFoundError, OpError
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pull import Child
-from feedline.plan.unread import must_be_wanted
 from feedline.structure.block import Block, concat
 
 

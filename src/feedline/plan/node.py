@@ -24,7 +24,6 @@ from feedline.plan.interrupted import Interrupted as Interrupted
 from feedline.plan.interrupted import unpacked
 from feedline.plan.likeness import brief, same
 from feedline.plan.pace import soon
-from feedline.plan.pull import SEAM as SEAM
 from feedline.plan.pull import Child as Child
 from feedline.plan.pull import Pull as Pull
 from feedline.random.element import Draws, Epochs, drawing
@@ -66,8 +65,6 @@ class Node(Access):
     """The spec can only be known by running the user's function."""
     keeps_rows: ClassVar[bool] = False
     """Its rows are rows of its inputs, as they came."""
-    steady: ClassVar[bool] = False
-    """While a step waits for its inputs, at a `SEAM` at least, its state tells everything."""
     one_to_one: ClassVar[bool] = False
     """Each row of its input becomes one row."""
     transparent: ClassVar[bool] = False
@@ -277,6 +274,12 @@ class Node(Access):
         return self.restarts and any(getattr(n, "epochs", None) is not None for n in self.walk())
 
     @cached_property
+    def begun_with(self) -> tuple[Any, ...]:
+        """What starting it may take from and all iterators share: generators of seeds, and numbers of iterations."""
+        own = tuple(v for v in (getattr(self, "generator", None), getattr(self, "epochs", None)) if v is not None)
+        return tuple(dict.fromkeys((*own, *(v for n in self.inputs for v in n.begun_with))))
+
+    @cached_property
     def position(self) -> int:
         """The number of this step, counted from the source; the number errors name."""
         return 1 + max((n.position for n in self.inputs), default=0)
@@ -344,7 +347,6 @@ class RowWise(Node):
     """
 
     State: ClassVar[Any] = RowWiseState
-    steady: ClassVar[bool] = True
     input: Node
 
     def apply(self, block: Block) -> Block:
@@ -429,7 +431,7 @@ class RowWise(Node):
             raise late
         else:
             got = pull(want)
-            if got is None or got is SEAM:
+            if got is None:
                 return got, state
             block = got
         until = inf if block.n == 1 else soon()

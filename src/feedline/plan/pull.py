@@ -6,18 +6,10 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import numpy as np
-
 from feedline.structure.block import Array, Block, Origin
-from feedline.structure.nest import LEAF
 
 if TYPE_CHECKING:
     from feedline.plan.node import Node
-
-SEAM = Block([np.empty(0, np.int64)], 0, LEAF)
-"""Nothing yet, since an epoch is over: the next call begins another one. Who gathers rows puts them into its state and
-passes this on.
-"""
 
 
 class Pull(Protocol):

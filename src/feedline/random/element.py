@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from feedline.early import must_be_wanted
 from feedline.errors import FailedPreconditionError
 from feedline.random import seeds
 
@@ -26,10 +27,15 @@ class Epochs:
         self.used = False
         self._own: int | None = None
 
+    @property
+    def moves(self) -> bool:
+        """True when anybody can tell which number an iteration has got."""
+        return self.used
+
     def next(self) -> Draws:
         """What the iteration that begins now draws from."""
-        if self.used and seeds.ahead.wait is not None:
-            seeds.ahead.wait()
+        if self.moves:
+            must_be_wanted()
         base = seeds.global_seed()
         with seeds.counting:
             if base is None:

@@ -15,13 +15,13 @@ from __future__ import annotations
 import operator
 import os
 import random
-import threading
-from collections.abc import Callable, Sized
+from collections.abc import Sized
 from contextvars import ContextVar, Token
 from typing import SupportsIndex
 
 import numpy as np
 
+from feedline.early import must_be_wanted
 from feedline.errors import InvalidTypeError
 from feedline.random import philox
 from feedline.sharing import Guard
@@ -155,17 +155,6 @@ def function_scope(finished: Sized | None = None) -> FunctionScope:
     return FunctionScope(finished)
 
 
-class Ahead(threading.local):
-    """Set in threads that make elements before they are asked for. `wait` returns once the consumer has come to where
-    the thread is: what all iterators of a dataset share, as the seeds of the next epoch, must not be taken earlier.
-    """
-
-    wait: Callable[[], None] | None = None
-
-
-ahead = Ahead()
-
-
 class SeedGenerator:
     """Hands out one pair of seeds per iteration of a random dataset; all iterators of a dataset share one.
 
@@ -197,10 +186,15 @@ class SeedGenerator:
         self.reshuffle = reshuffle
         self.count = 0
 
+    @property
+    def moves(self) -> bool:
+        """True when what is handed out next depends on what has been."""
+        return self.reshuffle
+
     def next(self) -> tuple[int, int]:
         """The pair for the iteration that begins now."""
-        if self.reshuffle and ahead.wait is not None:
-            ahead.wait()
+        if self.moves:
+            must_be_wanted()
         with counting:
             at = self.count
             self.count += 2 if self.reshuffle else 1

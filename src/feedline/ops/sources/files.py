@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import NoneType
 from typing import Any, ClassVar, NamedTuple
 
+from feedline.early import Early, must_be_wanted
 from feedline.errors import (
     DataLossError,
     InvalidArgumentError,
@@ -23,7 +24,6 @@ from feedline.plan.dealing import begun_of
 from feedline.plan.face import Face, in_memory
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.plan.reach import OpensFiles
-from feedline.plan.unread import Unread, must_be_wanted
 from feedline.structure.block import Block, object_array
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
@@ -134,7 +134,7 @@ class Files(Node, OpensFiles):
                     return rows, Reading(tuple(slots), turn, named_all, None, begun)
             try:
                 rows, turn, error = self._turn(slots, turn)
-            except Unread as e:
+            except Early as e:
                 raise Interrupted(e, Reading(tuple(slots), turn, named_all, None, begun)) from None
             if rows is not None or error is not None:
                 return rows or EMPTY, Reading(tuple(slots), turn, named_all, error, begun)
@@ -202,10 +202,10 @@ class Files(Node, OpensFiles):
 
     @staticmethod
     def _must_be_wanted(error: Exception, slot: Slot | None) -> None:
-        """Raises `Unread` where the error comes ahead of its time."""
+        """Raises `Early` where the error comes ahead of its time."""
         try:
             must_be_wanted(error)
-        except Unread:
+        except Early:
             if slot is not None and isinstance(slot[-1], Reader):
                 slot[-1].doubt()
             raise

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from feedline import errors
+from feedline.early import must_be_wanted
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.sources.indexed import Indexed
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.face import dataset
 from feedline.plan.node import EMPTY, Node, node
-from feedline.plan.unread import must_be_wanted
 from feedline.sharing import Guard, cached_property
 from feedline.structure import ragged, sparse
 from feedline.structure.block import Array, Block, Column, Objects, freeze, pack

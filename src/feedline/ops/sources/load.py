@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from feedline.early import must_be_wanted
 from feedline.errors import DataLossError, InvalidArgumentError, NotFoundError
 from feedline.io.elements import compression as compressions
 from feedline.io.elements.folder import Saved, saved_in
@@ -24,7 +25,6 @@ from feedline.plan.face import dataset, in_memory, register_recipe
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, RowFailed, node
 from feedline.plan.reach import OpensFolders
-from feedline.plan.unread import must_be_wanted
 from feedline.sharing import Guard, cached_property
 from feedline.structure.block import Array, Block, Objects, concat, pack
 from feedline.structure.nest import LEAF, Tree, flatten
