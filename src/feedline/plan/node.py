@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
+from feedline.kernels import interrupts
 from feedline.plan.access import Access
 from feedline.plan.calls import Parallel as Parallel
 from feedline.plan.calls import RowFailed as RowFailed
@@ -239,8 +240,14 @@ class Node(Access):
 
     @cached_property
     def element_spec(self) -> Any:
-        """The spec of the elements, worked out once."""
-        return unpacked(self.spec)
+        """The spec of the elements, worked out once. A step that wants to know it may have rows at hand, so that no
+        interrupt must come meanwhile.
+        """
+        locked = interrupts.lock()
+        try:
+            return unpacked(self.spec)
+        finally:
+            interrupts.unlock(locked)
 
     @property
     def spec_known(self) -> bool:
