@@ -50,8 +50,9 @@ def saved(cursor: Cursor) -> dict[str, Any]:
     """Where a cursor stands, as plain values."""
     run = cursor.run
     done = cursor.handed_out()
-    if not run.heavy and cursor.before is not None and cursor.block is not None and done < cursor.block.n:
-        return _saved(cursor, cursor.before, done, None)
+    before = None if run.heavy or cursor.block is None or done == cursor.block.n else cursor.before
+    if before is not None and not (run.plan.takes_shared and run.root.has_taken(before, run.copy())):
+        return _saved(cursor, before, done, None)
     with run.held() as states:
         return _saved(cursor, states, 0, cursor.rest())
 

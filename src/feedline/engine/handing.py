@@ -283,6 +283,8 @@ class Handing(Input):
             return True
         self._pulled(asked, seconds)
         self.tuner.row_bytes.add(block.nbytes / block.n)
+        if self.seeded and before is not None and self.inputs.has_taken(before, self.inputs.copy()):
+            before = None  # nobody could take the same again
         self._cut(block, before, 0)
         return True
 

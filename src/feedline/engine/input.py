@@ -253,6 +253,20 @@ class Input:
         states = into[self.first :]
         return None if self.run.has_live(states, self.first, self.slot + 1) else states
 
+    def has_taken(self, before: list[Any] | None, after: list[Any] | None) -> bool:
+        """True when between two copies of the states something was taken that all iterators share: who goes on from the
+        first one takes something else, if others have taken from it meanwhile.
+        """
+        if before is None or not self.node.takes_shared:
+            return False
+        return after is None or self._counts(before) != self._counts(after)
+
+    def _counts(self, states: list[Any]) -> list[Any]:
+        """How often nodes have taken what all iterators share, as their states tell."""
+        nodes = self.run.nodes[self.first : self.slot + 1]
+        pairs = [(n, s) for n, s in zip(nodes, states, strict=True) if s is not None]
+        return [([count for _, count in n.taken(s)], getattr(s, "draws", None)) for n, s in pairs]
+
     def capture_stages(self, into: list[Any]) -> None:
         """The same where the plain states are there already: what runs ahead of its consumer must be corrected, and
         heavy states that can be copied are.
@@ -387,18 +401,9 @@ def again(pull: Input) -> Block | None:
     datasets = any(isinstance(c, Objects) and isinstance(c.items[0], (Nested, Datasets)) for c in row.columns)
     if not datasets and row.nbytes < LARGE_ROW:
         return row
-    nodes = pull.run.nodes[pull.first : pull.slot + 1]
-    if pull.node.takes_shared and _taken(nodes, before) != _taken(nodes, pull.copy()):
+    if pull.has_taken(before, pull.copy()):
         return row  # nobody could take the same again
-    return Again(row, nodes, before)
-
-
-def _taken(nodes: list[Node], states: list[Any] | None) -> list[Any] | None:
-    """How often nodes have taken what all iterators share, as their states tell."""
-    if states is None:
-        return None
-    pairs = [(n, s) for n, s in zip(nodes, states, strict=True) if n.takes_shared and s is not None]
-    return [([count for _, count in n.taken(s)], getattr(s, "draws", None)) for n, s in pairs]
+    return Again(row, pull.run.nodes[pull.first : pull.slot + 1], before)
 
 
 def must_be_startable(plan: Node) -> None:

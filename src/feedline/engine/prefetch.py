@@ -333,10 +333,10 @@ class Ahead(Filling):
         if not self.running and self.front is None:
             self.inputs.capture_stages(into)
             return
-        before, skip = self._position()
+        before, skip, rows = self._position()
         if before is not None:
             into[self.first : self.slot] = before
-            into[self.slot] = self.node.State(skip=skip)
+            into[self.slot] = self.node.State(rows, skip)
         elif self.alive and not self.standing:
             into[self.slot] = MOVING
         else:
@@ -348,14 +348,17 @@ class Ahead(Filling):
                 waiting += [v for v in (item.block, item.error) if v is not None]
             into[self.slot] = self.node.State(tuple(waiting))
 
-    def _position(self) -> tuple[list[Any] | None, int]:
-        """The states that what comes next is made from, if they have been kept, and how many rows of it have been
-        handed on.
+    def _position(self) -> tuple[list[Any] | None, int, tuple[Block, ...]]:
+        """The states that what comes next is made from, if they have been kept, how many rows of it have been handed
+        on, and rows that come before it.
         """
         with self.lock:
-            if self.front is not None:
-                return self.front.before, self.given
-            return self.items[0].before if self.items else self.began, 0
+            after = self.items[0].before if self.items else self.began
+            if self.front is None:
+                return after, 0, ()
+            if self.front.block is not None and self.inputs.has_taken(self.front.before, after):
+                return after, 0, (self.front.block.slice(self.given, self.front.block.n),)
+            return self.front.before, self.given, ()
 
     def pause(self, anyway: bool = False) -> bool:
         """Returns when the thread stands still between two blocks; `resume` lets it go on. True where it need not stand
