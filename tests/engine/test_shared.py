@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.storms import PIPELINES, Storm, collected
 from tests.engine.watch import leftovers
 
 import feedline as fl
@@ -54,6 +55,18 @@ def rounds(ds: Any) -> Any:
     return fl.Dataset.range(3).interleave(lambda i: ds, cycle_length=2, block_length=2)
 
 
+def windows(ds: Any) -> Any:
+    def reduced(key: Any, window: Any) -> Any:
+        return fl.Dataset.zip((window, ds)).map(lambda a, b: a * 100 + b)
+
+    return fl.Dataset.range(8).group_by_window(lambda x: x % 2, reduced, window_size=3)
+
+
+def branches(ds: Any) -> Any:
+    batches = ds.batch(2, num_parallel_calls=1).shuffle(5, seed=3)
+    return fl.Dataset.choose_from_datasets([batches, batches.skip(1)], fl.Dataset.range(2).repeat(5))
+
+
 SOURCES: dict[str, Callable[[], Any]] = {"repeat": repeated, "concatenate": joined, "element_rng": noisy}
 STEPS: dict[str, Callable[[Any], Any]] = {
     "nothing": lambda ds: ds,
@@ -70,6 +83,8 @@ STEPS: dict[str, Callable[[Any], Any]] = {
     "interleave, shared": rounds,
     "scan": lambda ds: ds.scan(np.int64(0), lambda s, x: (s + x, s + x)).batch(3),
     "group_by_window": lambda ds: ds.group_by_window(lambda x: x % 2, listed, window_size=3),
+    "group_by_window, shared": windows,
+    "branches": branches,
     "choose": lambda ds: fl.Dataset.choose_from_datasets([ds, ds.take(4)], fl.Dataset.range(2).repeat(9)),
     "sample": lambda ds: fl.Dataset.sample_from_datasets([ds, ds.take(4)], seed=4),
     "rejection_resample": lambda ds: ds.rejection_resample(lambda x: np.int32(x % 2), [0.5, 0.5], seed=1),
@@ -131,3 +146,56 @@ def test_a_thread_that_has_come_to_it(step: str, source: str) -> None:
                 assert [values(x) for x in it] == first[k:], k
             if k % 5 == 0:
                 assert [values(x) for x in ds] == second, k
+
+
+def test_functions_are_called_once_for_each_element() -> None:
+    """Also where it is too early to begin with the dataset that they make."""
+    ds = fl.Dataset.range(4).shuffle(4, seed=1)
+    for made in ("flat_map", "interleave", "group_by_window"):
+        calls: list[int] = []
+
+        def nested(x: Any, *_: Any, calls: list[int] = calls) -> Any:
+            calls.append(int(x))
+            return ds
+
+        with forced("thread"):
+            if made == "group_by_window":
+                plan = fl.Dataset.range(3).group_by_window(lambda x: x, nested, window_size=1)
+            else:
+                plan = getattr(fl.Dataset.range(3), made)(nested)
+            calls.clear()
+            with iter(plan.prefetch(3)) as it:
+                for _ in range(12):
+                    next(ahead(it))
+        assert calls == [0, 1, 2], made
+
+
+@pytest.mark.parametrize("made", ["flat_map", "interleave"])
+def test_datasets_that_could_not_be_started_are_dealt_out(made: str) -> None:
+    names = fl.Dataset.range(6)
+    ds = fl.Dataset.range(4).shuffle(4, seed=1)
+
+    def make(n: int, i: int) -> Any:
+        shard = getattr(names.shard(n, i), made)(lambda x: ds.map(lambda y: x * 10 + y))
+        return iter(shard.prefetch(3))
+
+    with forced("thread"):
+        old, got = [make(2, i) for i in range(2)], []
+        for it in old:
+            got += [int(next(ahead(it))) for _ in range(4)]
+        states = [ahead(it).state_dict() for it in old]
+        for it in old:
+            it.close()
+        for i in range(3):
+            with make(3, i) as it:
+                it.load_state_dict(states)
+                got += [int(x) for x in it]
+    assert sorted(got) == [10 * i + j for i in range(6) for j in range(4)]
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_no_interrupt_comes_while_a_step_wants_to_know_a_spec() -> None:
+    make, calm = PIPELINES["ragged_batch"], Storm()
+    expect = collected(make, calm)
+    for at in range(100, calm.seen, calm.seen // 12):
+        assert collected(make, Storm([at])) == expect, at

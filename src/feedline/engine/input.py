@@ -212,12 +212,9 @@ class Input:
         self.states[self.slot] = state if before is None else self.node.again(before, state)
 
     def open(self, plan: Node, key: Block | None = None) -> Run:
-        """A run of a nested plan, with the same treatment as the plan around it had."""
-        must_be_startable(plan)
+        """A run of a nested plan, not started, with the same treatment as the plan around it had."""
         consumer = next(n for n in self.run.nodes[self.slot + 1 :] if any(below is self.node for below in n.inputs))
-        child = self.run.nested(plan, key, consumer)
-        child.start()
-        return child
+        return self.run.nested(plan, key, consumer)
 
     def batched(self, rows: int) -> None:
         """The consumer makes batches of so many rows: told to those whom that concerns."""

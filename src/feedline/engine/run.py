@@ -193,6 +193,11 @@ class Run:
         """Begins at the first element: takes seeds, in TensorFlow's order."""
         self.root.start()
 
+    @property
+    def started(self) -> bool:
+        """Whether it has begun, and not been closed."""
+        return self.states[-1] is not None
+
     def __call__(self, want: int) -> Block | None:
         """The next block of at most `want` rows, for a node that has opened this run. The time it takes is noted."""
         began = perf_counter()

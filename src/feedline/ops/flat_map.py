@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 from feedline.early import working
-from feedline.ops.nested import Flattened, Nested, enough
+from feedline.ops.nested import Flattened, Nested, enough, key_or_opened
 from feedline.plan import arguments
 from feedline.plan.dealing import begun_of
 from feedline.plan.function import Function
-from feedline.plan.node import Interrupted, Node, Pull, node
+from feedline.plan.node import Child, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once
 from feedline.structure.block import Block, concat
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 class Flattening:
     """The state: the nested dataset that runs, others that were begun elsewhere and come after it, how many elements
-    have been taken, the one that the next dataset is to be made from, if it is at hand, and an error that is due next.
+    have been taken, the one that the next dataset is to be made from, if it is at hand, that dataset, where it could
+    not be started yet, and an error that is due next.
     """
 
-    __slots__ = ("begun", "ended", "error", "key", "nested", "plan", "taken")
+    __slots__ = ("begun", "ended", "error", "key", "nested", "opened", "taken")
 
     def __init__(self) -> None:
         self.nested: Nested | None = None
@@ -32,12 +33,12 @@ class Flattening:
         self.taken = 0
         self.ended = False  # the input has; not saved, since it says so again
         self.key: Block | None = None
-        self.plan: Node | None = None  # what has been made from it, where it was too early to open it
+        self.opened: Child | None = None
         self.error: Exception | None = None
 
     def close(self) -> None:
         """Ends the nested datasets."""
-        for nested in (self.nested, *self.begun):
+        for nested in (self.nested, self.opened, *self.begun):
             if nested is not None:
                 nested.close()
 
@@ -54,20 +55,21 @@ class Flattening:
         begun: list[list[Any]]
         taken: int
         error: Exception | None
-        key: Block | None
+        key: Block | Child | None
 
     def save(self) -> dict[str, Any]:
         """As plain values."""
-        return self._plain(self.nested and self.nested.save(), [nested.save() for nested in self.begun])
+        begun = [nested.save() for nested in self.begun]
+        return self._plain(self.nested and self.nested.save(), begun, self.opened or self.key)
 
     def moment(self) -> dict[str, Any] | None:
         """What `save` would give now; None where that cannot be had without waiting."""
         nested = self.nested and self.nested.moment()
-        lost = (nested is None and self.nested is not None) or self.begun
-        return None if lost else self._plain(nested, [])
+        lost = (nested is None and self.nested is not None) or self.begun or self.opened is not None
+        return None if lost else self._plain(nested, [], self.key)
 
-    def _plain(self, nested: object, begun: list[Any]) -> dict[str, Any]:
-        return {"nested": nested, "begun": begun, "taken": self.taken, "error": self.error, "key": self.key}
+    def _plain(self, nested: object, begun: list[Any], key: object) -> dict[str, Any]:
+        return {"nested": nested, "begun": begun, "taken": self.taken, "error": self.error, "key": key}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Flattening:
@@ -75,7 +77,8 @@ class Flattening:
         self = cls()
         self.nested = Nested.load(saved["nested"]) if saved["nested"] is not None else None
         self.begun = [Nested.load(nested) for nested in saved["begun"]]
-        self.taken, self.error, self.key = saved["taken"], saved["error"], saved["key"]
+        self.taken, self.error = saved["taken"], saved["error"]
+        self.key, self.opened = key_or_opened(saved["key"])
         return self
 
 
@@ -132,17 +135,13 @@ class FlatMap(Flattened):
         if s.ended:
             return False
         try:
-            key = s.key if s.key is not None else pull.one()
-            if key is not None and key.n:
-                s.key = key
-                s.plan = s.plan if s.plan is not None else self.opened(key, s.taken)
-                s.nested = Nested(pull.open(s.plan, key), s.plan)
-                s.taken, s.key, s.plan = s.taken + 1, None, None
+            s.ended = not self.at_hand(s, pull)
+            if s.opened is not None:
+                s.opened.start()
+                s.nested, s.opened, s.taken = Nested(s.opened, s.opened.plan), None, s.taken + 1
         except Exception as e:
-            s.taken, s.key, s.plan = s.taken + (s.key is not None), None, None
+            self.passed_over(s)
             s.error = e
-            return True
-        s.ended = key is None
         return not s.ended
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
@@ -151,6 +150,7 @@ class FlatMap(Flattened):
         if not started:
             return None
         held: list[list[Nested | None]] = [[s.nested, *s.begun] for s in started]
+        held[0] += self.unstarted(started, parts)
         made = Flattening()
         made.taken, made.begun = max(s.taken for s in started), self.left(held, part, parts)
         for s, (first, *more) in zip(started, held, strict=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
-from feedline.ops.nested import dataset_of, first_blocks, made, seeds_in, stand_ins
+from feedline.ops.nested import dataset_of, first_blocks, made, must_be_endable, seeds_in, stand_ins
 from feedline.plan import arguments
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.face import dataset, in_memory
@@ -38,14 +38,14 @@ class Groups:
     `rest` are rows that have been read but have no key yet, `full` is the key of a window that is to be run next.
     """
 
-    __slots__ = ("child", "counts", "ended", "full", "reach", "reduced", "rest", "rows", "sizes", "taken")
+    __slots__ = ("child", "counts", "ended", "full", "opened", "reach", "rest", "rows", "sizes", "taken")
 
     def __init__(self) -> None:
         self.rows: dict[int, list[Block]] = {}
         self.counts: dict[int, int] = {}
         self.sizes: dict[int, int] = {}
         self.child: Any = None
-        self.reduced: tuple[Node, Block] | None = None  # what has been made from it, where it was too early to open it
+        self.opened: Any = None  # the window that is to run next, where it could not be started yet
         self.rest: Block | None = None
         self.full: int | None = None
         self.taken = 0
@@ -62,10 +62,11 @@ class Groups:
         del self.rows[key], self.counts[key]
 
     def close(self) -> None:
-        """Ends the window that is running."""
-        if self.child is not None:
-            self.child.close()
-            self.child = None
+        """Ends the window that is running, or is to."""
+        for child in (self.child, self.opened):
+            if child is not None:
+                child.close()
+        self.child = self.opened = None
 
     class Saved(TypedDict):
         """What `save` gives."""
@@ -80,7 +81,7 @@ class Groups:
         """As plain values."""
         rows = {key: concat(parts) for key, parts in self.rows.items()}
         at = [self.taken, self.ended, self.full]
-        return {"rows": rows, "sizes": self.sizes, "child": self.child, "rest": self.rest, "at": at}
+        return {"rows": rows, "sizes": self.sizes, "child": self.child or self.opened, "rest": self.rest, "at": at}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Groups:
@@ -88,7 +89,8 @@ class Groups:
         self = cls()
         for key, block in saved["rows"].items():
             self.add(key, block)
-        self.sizes, self.child, self.rest = saved["sizes"], saved["child"], saved["rest"]
+        self.sizes, child, self.rest = saved["sizes"], saved["child"], saved["rest"]
+        self.child, self.opened = (child, None) if child is None or child.started else (None, child)
         self.taken, self.ended, self.full = saved["at"]
         lost = [key for key in self.rows if self.sizes.get(key, 0) < 1 or not -INT <= key < INT]
         if lost or type(self.taken) is not int or type(self.ended) is not bool:
@@ -154,6 +156,7 @@ class GroupByWindow(Node):
                 block = s.child(want)
                 if block is not None:
                     return block, s
+                must_be_endable(s.child)
                 s.close()
             elif s.full is not None:
                 self._start_full(s, s.full, pull)
@@ -259,19 +262,20 @@ class GroupByWindow(Node):
 
     def _start(self, s: Groups, key: int, rows: Block, pull: Pull) -> None:
         """Runs a window. Where the function fails before the end, TensorFlow keeps the rows: it is never full again."""
-        if s.reduced is None:
+        if s.opened is None:
             window = Objects([dataset(in_memory(rows))], DatasetSpec(None))
             row = Block([pack([np.int64(key)]), window], 1, flat(2))
             try:
-                s.reduced = self.child(row), row
+                plan = self.child(row)
             except Exception as e:
                 raise self._blamed(self.reduce_func, None, e) from e
+            s.opened = pull.open(plan, row)
         try:
-            s.child = pull.open(*s.reduced)
+            s.opened.start()
         except Exception:
-            s.reduced = None
+            s.close()
             raise
-        s.reduced = None
+        s.child, s.opened = s.opened, None
 
     def _blamed(self, function: Function, number: int | None, error: Exception) -> Exception:
         return function.blame(self.op, self.position, number, RowFailed(0, None, error))

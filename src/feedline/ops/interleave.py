@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 from feedline.early import working
 from feedline.errors import InvalidArgumentError
-from feedline.ops.nested import Flattened, Nested, enough
+from feedline.ops.nested import Flattened, Nested, enough, key_or_opened
 from feedline.plan import arguments
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dealing import begun_of
 from feedline.plan.function import Function
-from feedline.plan.node import Interrupted, Node, Pull, node
+from feedline.plan.node import Child, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.structure.block import Block, concat
 from feedline.structure.turns import in_turns
@@ -37,7 +37,7 @@ class Cycle:
     """
 
     __slots__ = (
-        "at", "calls", "ended", "error", "filled", "given", "key", "mixed", "news", "plan", "sloppy", "slots",
+        "at", "calls", "ended", "error", "filled", "given", "key", "mixed", "news", "opened", "sloppy", "slots",
         "taken",
     )
 
@@ -49,7 +49,7 @@ class Cycle:
         self.ended = self.filled = False
         self.error: Exception | None = None
         self.key: Block | None = None  # the element that the next dataset is to be made from, if it is at hand
-        self.plan: Node | None = None  # what has been made from it, where it was too early to open it
+        self.opened: Child | None = None  # that dataset, where it could not be started yet
         self.calls = 0  # how many slots may be read at once in the background
         self.sloppy = False  # whether a slot that is not ready may be passed over
         self.news: SimpleQueue[None] = SimpleQueue()  # something has been read, where that is so
@@ -94,7 +94,7 @@ class Cycle:
 
     def close(self) -> None:
         """Ends all runs."""
-        for slot in self.slots:
+        for slot in (*self.slots, self.opened):
             if slot is not None:
                 slot.close()
 
@@ -111,28 +111,28 @@ class Cycle:
         numbers: list[int]
         flags: list[bool]
         error: Exception | None
-        key: Block | None
+        key: Block | Child | None
 
     def save(self) -> dict[str, Any]:
         """As plain values."""
-        return self._plain([slot and slot.save() for slot in self.slots])
+        return self._plain([slot and slot.save() for slot in self.slots], self.opened or self.key)
 
     def moment(self) -> dict[str, Any] | None:
         """What `save` would give now; None where that cannot be had without waiting, or the same rows would not come in
         the same order again.
         """
-        if self.sloppy:
+        if self.sloppy or self.opened is not None:
             return None
         slots: list[Any] = []
         for slot in self.slots:
             slots.append(None if slot is None else slot.moment())
             if slots[-1] is None and slot is not None:
                 return None
-        return self._plain(slots)
+        return self._plain(slots, self.key)
 
-    def _plain(self, slots: list[Any]) -> dict[str, Any]:
+    def _plain(self, slots: list[Any], key: Any) -> dict[str, Any]:
         numbers, flags = [self.at, self.given, self.taken], [self.ended, self.filled]
-        return {"slots": slots, "numbers": numbers, "flags": flags, "error": self.error, "key": self.key}
+        return {"slots": slots, "numbers": numbers, "flags": flags, "error": self.error, "key": key}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Cycle:
@@ -142,7 +142,8 @@ class Cycle:
         if not 0 <= self.at < max(1, len(self.slots)) or self.given < 0 or self.taken < 0:
             raise ValueError(f"an interleave of {len(self.slots)} datasets stands at {saved['numbers']}")
         self.ended, self.filled = saved["flags"]
-        self.error, self.key = saved["error"], saved["key"]
+        self.error = saved["error"]
+        self.key, self.opened = key_or_opened(saved["key"])
         return self
 
 
@@ -298,19 +299,17 @@ class Interleave(Flattened):
     def _fill(self, s: Cycle, pull: Pull) -> None:
         """Puts the next nested dataset into the slot whose turn it is."""
         try:
-            key = s.key if s.key is not None else pull.one()
-            if key is None:
+            if not self.at_hand(s, pull):
                 s.end()
-            elif key.n:
-                s.key = key
-                plan = s.plan = s.plan if s.plan is not None else self.opened(key, s.taken)
-                child = pull.open(plan, key)
-                s.taken, s.key, s.plan = s.taken + 1, None, None
+            elif s.opened is not None:
+                child = s.opened
+                child.start()
+                s.opened, s.taken = None, s.taken + 1
                 s.calls = child.calls(self.num_parallel_calls, self.cycle_length)
                 s.sloppy = s.calls > 0 and not child.ordered(self.deterministic)
-                s.enter(Nested(child, plan))
+                s.enter(Nested(child, child.plan))
         except Exception as e:
-            s.taken, s.key, s.plan = s.taken + (s.key is not None), None, None
+            self.passed_over(s)
             if self._errors_count:
                 s.enter(Nested(None, None, e))
             else:
@@ -324,7 +323,7 @@ class Interleave(Flattened):
         begun = begun_of(self, states)
         if not begun:
             return None
-        running = self.left([s.slots for s in begun], part, parts)
+        running = self.left([*(s.slots for s in begun), self.unstarted(begun, parts)], part, parts)
         made = Cycle([*running, *[None] * (self.cycle_length - len(running))])
         made.taken, made.filled = max(s.taken for s in begun), any(s.filled for s in begun)
         return made

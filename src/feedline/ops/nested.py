@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from queue import SimpleQueue
 from types import NoneType
 from typing import Any, ClassVar
@@ -11,13 +11,13 @@ from feedline.early import Early, working
 from feedline.errors import InvalidTypeError
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.columnar import makes_quiet_datasets
-from feedline.plan.dealing import error_waits
+from feedline.plan.dealing import error_waits, undealt
 from feedline.plan.face import Face, dataset, in_memory, sample
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import EMPTY, Node, RowFailed, node
 from feedline.plan.pace import AT_ONCE, SOON, late
-from feedline.plan.pull import Child, Pending
+from feedline.plan.pull import Child, Pending, Pull
 from feedline.plan.reach import OpensPlans
 from feedline.structure.block import Block, concat, pack
 from feedline.structure.datasets import Datasets
@@ -98,6 +98,38 @@ class Flattened(Node, OpensPlans):
             found.append(nested)
         return found
 
+    def at_hand(self, s: Any, pull: Pull) -> bool:
+        """Sees to it that the next dataset is made, not started, and kept in the state, unless nothing comes now; False
+        at the end of the input. The function is called once, even if it is too early to start what it made.
+        """
+        if s.opened is not None:
+            return True
+        key = s.key if s.key is not None else pull.one()
+        if key is not None and key.n:
+            s.key = key
+            s.opened = pull.open(self.opened(key, s.taken), key)
+            s.key = None
+        return key is not None
+
+    @staticmethod
+    def passed_over(s: Any) -> None:
+        """The element at hand, if there is one, makes no dataset that can run."""
+        s.taken += s.key is not None or s.opened is not None
+        if s.opened is not None:
+            s.opened.close()
+        s.key = s.opened = None
+
+    def unstarted(self, states: Sequence[Any], parts: int) -> list[Nested | None]:
+        """The datasets that could not be started yet, taken out of the states."""
+        found: list[Nested | None] = []
+        for s in states:
+            if s.key is not None:
+                raise undealt(self, len(states), parts)
+            if s.opened is not None:
+                found.append(Nested(s.opened, s.opened.plan))
+                s.opened = None
+        return found
+
     def child(self, key: Block) -> Node:
         """The dataset made from an element."""
         return self.opened(key, 0)
@@ -159,6 +191,7 @@ class Nested:
         block = self._read(child, rows) if self.asked is None else self._received(self.asked)
         self.stood = None
         if self.error is None and block is None:
+            must_be_endable(child)
             self.close()
         elif block is not None and block.n:
             self.rest = block
@@ -208,6 +241,8 @@ class Nested:
 
     def _read(self, child: Child, want: int) -> Block | None:
         try:
+            if not child.started:  # it was dealt out before that
+                child.start()
             while self.skip:
                 passed = child(self.skip)
                 if passed is None:
@@ -318,6 +353,19 @@ class Nested:
         if not isinstance(child, (Child, NoneType)):
             raise TypeError(f"a nested dataset is {child!r}")
         return cls(child, None if child is None else child.plan, error, rest, skip)
+
+
+def must_be_endable(child: Child) -> None:
+    """A dataset has ended. Raises `Early` where that is ahead of its time, and with it would go how much it has taken
+    of what others share.
+    """
+    if working.ahead and any(shared.moves for shared in child.plan.begun_with):
+        raise Early
+
+
+def key_or_opened(saved: Block | Child | None) -> tuple[Block | None, Child | None]:
+    """The element that the next dataset is to be made from, or that dataset, from what was saved."""
+    return (None, saved) if isinstance(saved, Child) else (saved, None)
 
 
 class Standing:

@@ -122,7 +122,7 @@ class Written(Node):
             if plan is None:
                 pull.start()
             else:
-                state.child = pull.open(plan)
+                state.child = _started(pull.open(plan))
         except OpError as e:  # comes with the first element, as in TensorFlow
             state.broken = e
         return state
@@ -156,8 +156,9 @@ class Written(Node):
         state.passing = state.sink is None
         plan = self.found()
         if plan is not None:
+            child = _started(pull.open(plan))
             state.close()
-            state.child = pull.open(plan)
+            state.child = child
 
     def _through(self, state: Pass, pull: Pull, want: int) -> Block | None:
         """The input's rows, once they are written."""
@@ -200,3 +201,8 @@ class Written(Node):
     def sampled(self) -> Node:
         """A look at the first elements must not be taken for a pass."""
         return self.input.sampled()
+
+
+def _started(child: Child) -> Child:
+    child.start()
+    return child

@@ -32,7 +32,9 @@ class Pull(Protocol):
         """Starts the input anew, as making a new iterator over it would (a shuffle below draws its next seeds)."""
 
     def open(self, plan: Node, key: Block | None = None) -> Child:
-        """A run of another plan inside this one; `key` is what the node makes that plan from again on restore."""
+        """A run of another plan inside this one, not started; `key` is what the node makes that plan from again on
+        restore.
+        """
 
 
 class Shelf(Protocol):
@@ -80,6 +82,13 @@ class Child(Protocol):
     """How long its last block took."""
     plan: Node
     """What it runs."""
+
+    def start(self) -> None:
+        """Begins at the first element: takes seeds. Does nothing ahead of its time."""
+
+    @property
+    def started(self) -> bool:
+        """Whether it has been."""
 
     def __call__(self, want: int) -> Block | None:
         """As `Pull`."""
