@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Where(NamedTuple):
-    """Which input the rows come from, a row of the first one, and why the second cannot follow it.
+    """Which input the rows come from, a row of the first one, why the second cannot follow it, and whether it is due.
 
     0: the first. 1: the second, of which no row has been seen yet. 2: the second, whose rows fit.
     """
@@ -28,6 +28,7 @@ class Where(NamedTuple):
     at: int = 0
     like: Block | None = None
     error: Exception | None = None
+    due: bool = False
 
 
 @node
@@ -64,14 +65,16 @@ class Concatenate(Node):
 
     def step(self, state: Where, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Where]:
         """Passes rows on. Where functions make the elements, only here it shows whether the inputs go together."""
-        at, like, error = state
+        at, like, error, due = state
         if error is not None:
             raise error
+        if due:
+            pull[1].start()
+            return EMPTY, Where(1, like)
         block = pull[at > 0](want)
         if at == 0:
             if block is None:
-                pull[1].start()
-                return EMPTY, Where(1, like)
+                return EMPTY, Where(0, like, due=True)
             return block, state if like is not None or not block.n else Where(0, block.slice(0, 1))
         if block is None or not block.n:
             return block, state

@@ -38,13 +38,14 @@ class Groups:
     `rest` are rows that have been read but have no key yet, `full` is the key of a window that is to be run next.
     """
 
-    __slots__ = ("child", "counts", "ended", "full", "opened", "reach", "rest", "rows", "sizes", "taken")
+    __slots__ = ("child", "counts", "ended", "full", "opened", "over", "reach", "rest", "rows", "sizes", "taken")
 
     def __init__(self) -> None:
         self.rows: dict[int, list[Block]] = {}
         self.counts: dict[int, int] = {}
         self.sizes: dict[int, int] = {}
         self.child: Any = None
+        self.over = False  # it has ended, and stays as long as it is too early for that
         self.opened: Any = None  # the window that is to run next, where it could not be started yet
         self.rest: Block | None = None
         self.full: int | None = None
@@ -66,7 +67,7 @@ class Groups:
         for child in (self.child, self.opened):
             if child is not None:
                 child.close()
-        self.child = self.opened = None
+        self.child, self.opened, self.over = None, None, False
 
     class Saved(TypedDict):
         """What `save` gives."""
@@ -153,9 +154,11 @@ class GroupByWindow(Node):
         s = state
         while True:
             if s.child is not None:
-                block = s.child(want)
-                if block is not None:
-                    return block, s
+                if not s.over:
+                    block = s.child(want)
+                    if block is not None:
+                        return block, s
+                    s.over = True
                 must_be_endable(s.child)
                 s.close()
             elif s.full is not None:

@@ -153,8 +153,8 @@ class Nested:
     """
 
     __slots__ = (
-        "_ahead", "asked", "before", "child", "error", "failed", "passed", "quiet", "rest", "row_bytes", "seeds",
-        "skip", "stood",
+        "_ahead", "_ended", "asked", "before", "child", "error", "failed", "passed", "quiet", "rest", "row_bytes",
+        "seeds", "skip", "stood",
     )
 
     def __init__(
@@ -175,6 +175,7 @@ class Nested:
         self.failed = False  # whether it could not be read ahead of its turn
         self.row_bytes = 0.0 if rest is None else rest.nbytes / max(1, rest.n)
         self._ahead = 1
+        self._ended = False  # the dataset has; it stays as long as it is too early for that
 
     def fetch(
         self, want: int, ahead: bool, calls: int = 0, most: int = AHEAD_BYTES, news: SimpleQueue[None] | None = None
@@ -188,9 +189,12 @@ class Nested:
         rows = max(want, self._ahead) if ahead else want
         self.before, self.passed = self._stands(child) if ahead else None, 0
         self.failed = False
-        block = self._read(child, rows) if self.asked is None else self._received(self.asked)
+        block = None
+        if not self._ended:
+            block = self._read(child, rows) if self.asked is None else self._received(self.asked)
         self.stood = None
         if self.error is None and block is None:
+            self._ended = True
             must_be_endable(child)
             self.close()
         elif block is not None and block.n:

@@ -308,7 +308,7 @@ class Shuffle(Node):
             return None, s
         parts, have = [drawn], len(drawn)
         until, outer = at_once(), working.ahead
-        while have < want and not late(until):
+        while have < want and self.count == 1 and not late(until):
             try:
                 working.ahead = True
                 more = self._next(s, pull, want - have)
