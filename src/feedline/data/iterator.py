@@ -140,13 +140,14 @@ class Iterator(Generic[T]):
         began = perf_counter()
         limit = self._crew.settings.kernel_threads
         token = None if limit is None else kernel_threads.set(limit)
+        outer, working.ahead = working.ahead, False  # as `in_turn`, but for every element
         try:
-            with working.in_turn():
-                return self._cursor.refill() or self._ended()
+            return self._cursor.refill() or self._ended()
         except Closing:
             self._must_be_open()
             raise SystemExit from None  # the program ends; this ends a thread of the user's without a word
         finally:
+            working.ahead = outer
             self._rows = self._handed_out()
             self._waited += perf_counter() - began
             if token is not None:
