@@ -97,10 +97,12 @@ class Iterator(Generic[T]):
         self._crew.check()  # before the lock: in a child process nobody may be there to release it
         held, failed, found, scope = interrupts.hold(), None, False, current_scope()
         try:
-            self._lock_it()
+            if not self._lock.acquire(blocking=False):
+                self._wait_for_lock()
             try:
                 found = self._refill()
-                due.come_up()
+                if due.interrupt is not None:
+                    due.come_up()
             finally:
                 self._lock.release()
         except BaseException as e:
@@ -118,10 +120,8 @@ class Iterator(Generic[T]):
                 del failed  # it holds this frame
         return found
 
-    def _lock_it(self) -> None:
-        """Takes the lock; an interrupt ends the waiting for it."""
-        if self._lock.acquire(blocking=False):
-            return
+    def _wait_for_lock(self) -> None:
+        """Takes the lock when another thread releases it; an interrupt ends the waiting."""
         got: list[bool] = []
         try:
             interrupts.call_into(got, self._lock.acquire)
@@ -262,7 +262,8 @@ class Iterator(Generic[T]):
         self._crew.check()
         held, scope = interrupts.hold(), current_scope()
         try:
-            self._lock_it()
+            if not self._lock.acquire(blocking=False):
+                self._wait_for_lock()
             try:
                 self._must_be_open()
                 with working.in_turn():

@@ -217,7 +217,7 @@ class Function:
                         add(result if type(result) in VALUES else kept(result, own))
                         if scope.used:
                             scope.restart()
-                        if late(until):
+                        if until is not inf and late(until):
                             break
                 finally:
                     resume(held)
