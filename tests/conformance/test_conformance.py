@@ -113,6 +113,7 @@ def test_cases_with_other_processes(part: int, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(processes, "IDLE_SECONDS", 60.0)  # some cases need none: the next one that does finds them
     with forced("process"):
         found = {name: why for name in RUNS[part::PARTS] if (why := differences(name, None))}
+    monkeypatch.undo()  # workers of iterators that are closed from now on end as usual
     processes._idle.end()
     assert not found
     assert not leftovers()
