@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 SEQUENTIAL = "o = d.Options(); o.autotune.enabled = False; o.experimental_optimization.inject_prefetch = False"
-KEEPS_THE_END = r"(interleave|group_by_window|bucket_by_sequence_length|snapshot|cache|rejection_resample)\("
+KEEPS_THE_END = (
+    r"(zip|enumerate|interleave|group_by_window|bucket_by_sequence_length|snapshot|cache|rejection_resample)\("
+)
 RESHUFFLED = r"(shuffle\(|shuffle=True|Dataset\.random\(|list_files\()"
 UNFUSED = "o.experimental_optimization.map_and_batch_fusion = False"
 
@@ -30,6 +32,9 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], spec_after: Ca
     text = "\n".join(lines)
     if why.startswith("cardinality") and why.endswith("got -2") and re.search(r"map\((.|\n)*unbatch", text):
         return "the rows of a batch that a function made are not counted without calling it"
+    lost = why.startswith("epoch") and re.search(r"expected, got \w+Error \(", why)
+    if lost and re.search(r"\.window\(", text):
+        return "TensorFlow's window takes an error of its input for the end"
     if why.startswith("epoch") and _error_before(why, gold) and re.search(KEEPS_THE_END, text):
         return "TensorFlow takes an error for the end of what it interleaves, groups, or keeps"
     refused = "Incompatible shapes at component" in str(gold.get("epochs"))

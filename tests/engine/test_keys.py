@@ -53,7 +53,6 @@ CASES: dict[str, Callable[[Path], Any]] = {
     "functions inside": lambda _: in_memory().flat_map(lambda x: fl.Dataset.range(4).map(lambda i: x[i, :3])),
     "records": lambda folder: records(folder).flat_map(lambda r: slices(np.frombuffer(r, np.uint8).reshape(5, ROW))),
     "records, map": lambda folder: records(folder).map(of_bytes).interleave(slices, 3),
-    "records, shuffle, map": lambda folder: records(folder).shuffle(3, seed=4).map(of_bytes).flat_map(slices),
     "batches": lambda _: fl.Dataset.range(9).map(lambda x: large(x)[0]).batch(3).flat_map(slices),
     "windows": lambda _: fl.Dataset.range(9).map(lambda x: large(x)[0]).window(3).interleave(lambda w: w, 2),
     "twice": lambda _: (
@@ -94,10 +93,25 @@ def test_large_elements_are_made_again(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("mode", [None, "thread"])
-@pytest.mark.parametrize("name", ["interleave, map", "records, shuffle, map", "windows", "epochs", "filter"])
+@pytest.mark.parametrize("name", ["interleave, map", "records, map", "windows", "epochs", "filter"])
 def test_whatever_way_it_runs(name: str, mode: str | None, size: int, tmp_path: Path) -> None:
     with forced(mode), blocks(size):
         goes_on(lambda: CASES[name](tmp_path), SMALL, 9)
+
+
+@pytest.mark.parametrize("size", [None, 1, 3])
+@pytest.mark.parametrize("mode", [None, "thread"])
+def test_an_element_for_which_seeds_were_taken_is_saved(mode: str | None, size: int | None, tmp_path: Path) -> None:
+    """Making it again would take those of the next epoch. The elements after it are made again."""
+
+    def make() -> Any:
+        return records(tmp_path).shuffle(3, seed=4).map(of_bytes).flat_map(slices)
+
+    with forced(mode), blocks(size):
+        goes_on(make, None, 9)
+        with iter(make()) as it:
+            sizes = [len(it.save()) for _ in it]
+        assert max(sizes[10:]) < SMALL
 
 
 @pytest.mark.parametrize("saved", [0, 2])

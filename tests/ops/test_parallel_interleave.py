@@ -64,3 +64,12 @@ def test_an_error_takes_a_turn() -> None:
 def test_arguments(wrong: dict[str, int]) -> None:
     with pytest.raises(fl.errors.InvalidArgumentError, match=list(wrong)[-1]):
         fl.experimental.parallel_interleave(lambda x: fl.Dataset.range(x), **wrong)
+
+
+@pytest.mark.parametrize("n", [3, 7, 10])
+def test_turns_stay_where_the_input_begins_its_next_epoch(n: int) -> None:
+    transform = fl.experimental.parallel_interleave(lambda i: fl.Dataset.range(i % 5).map(lambda z: z * 10 + i), 2)
+    source = fl.Dataset.range(n).shuffle(2, seed=3).repeat(2)
+    expected = list(fl.Dataset.from_tensor_slices(np.array(list(source))).apply(transform))
+    source = fl.Dataset.range(n).shuffle(2, seed=3).repeat(2)
+    assert list(source.apply(transform).batch(50).unbatch()) == expected

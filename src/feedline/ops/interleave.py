@@ -84,7 +84,7 @@ class Cycle:
     def enter(self, slot: Nested) -> None:
         """A nested dataset takes the place whose turn it is."""
         for other in self.slots:
-            if other is not None and other.seeds and slot.seeds:
+            if other is not None and not other.over and other.seeds and slot.seeds:
                 self.mixed = bool(self.mixed) or bool(other.seeds & slot.seeds)
         self.slots[self.at] = slot
 

@@ -41,16 +41,14 @@ class ParallelInterleave(Interleave):
         return super().step(s, pull, want)
 
     def _leave(self, s: Cycle, pull: Pull) -> None:
-        given = s.given
+        """The dataset that has ended keeps its place until another takes it, so that an interrupt changes no turn."""
+        given, ended = s.given, s.slots[s.at]
+        while not s.ended and s.slots[s.at] is ended:
+            self._fill(s, pull)
         if s.ended:
             s.leave()
             s.given = given
-            return
-        s.slots[s.at] = None
-        at = s.at
-        while not s.ended and s.slots[at] is None:
-            self._fill(s, pull)
-        if not s.ended:
+        else:
             s.advance()
 
 
