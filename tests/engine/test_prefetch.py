@@ -391,7 +391,7 @@ def test_rows_that_come_in_small_pieces_are_handed_over_in_large_ones() -> None:
         count = sum(len(batch) for batch in it)
         (stage,) = [s for s in it._run.stages if isinstance(s, Ahead)]
     assert count == 32_000
-    assert stage.blocks < 4_000  # one row at a time would be as slow as that sounds; a busy machine makes pieces smaller
+    assert stage.blocks < 4_000  # one row at a time would be as slow as that sounds
 
 
 def test_states_are_not_copied_while_a_thread_changes_them() -> None:
