@@ -126,7 +126,8 @@ class _Trials:
 
     def _following_none(self, spec: Any, element: Any, believed: bool) -> Any:
         """Without the sizes that differ where unknown ones do; all of them where that cannot be tried."""
-        many = max(2, min(MANY, MOST_BYTES // max(1, _size(element))))
+        times = MOST_BYTES // max(1, _size(element))
+        many = max(2, min(MANY, int(times ** (1 / max(1, _most_unknown(self.given))))))
         larger: list[Change] = [lambda n: n + 1, lambda n: 2 * n, lambda n: many * n]
         smaller: list[Change] = [lambda _: 1, lambda _: 0]
         tried = 0
@@ -192,6 +193,11 @@ def _has_integers(given: Any) -> bool:
 
 def _is_integer(leaf: Any) -> bool:
     return isinstance(leaf, np.integer)
+
+
+def _most_unknown(given: Any) -> int:
+    """How many sizes of one leaf are not known, at most."""
+    return max((sum(d is None for d in dims) for dims in _shapes(given) if dims is not None), default=0)
 
 
 def _has_empty(given: Any) -> bool:
