@@ -20,6 +20,8 @@ ALONE_SECONDS = 2e-3
 """The same for the consumer, which makes the first calls by itself and should not be kept long."""
 PROCESS_SECONDS = 20e-3
 """The same for another process, which takes more handing over."""
+FIRST_CALLS = 4
+"""So many calls of one row each tell how long a call takes, where workers make the first ones."""
 CHUNK_ROWS = 4096
 CHUNK_BYTES = 1 << 20
 RESULT_BYTES = 1 << 23
@@ -118,7 +120,7 @@ class Tuner:
         """How many rows one call should take."""
         if self._small:
             return 1 if forced.mode == "thread" else 3
-        if self.calls and not self.alone.count and self._quickest == inf:
+        if self.calls and not self.alone.count and (self._quickest == inf or self.shared.count < FIRST_CALLS):
             return 1  # nobody knows yet how long a call takes
         per_row = self.shared.value if self.calls and self.shared.count else self._by_itself
         aim = self.aim if self.calls else min(self.aim, ALONE_SECONDS)
