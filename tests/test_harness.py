@@ -10,7 +10,7 @@ import pytest
 from tests.harness import Raises, check, check_errors, compare, difference
 
 import feedline as fl
-from feedline.errors import InvalidArgumentError, UnknownError
+from feedline.errors import InvalidArgumentError, NotFoundError, UnknownError
 from feedline.plan.face import dataset
 from feedline.plan.node import Node, node
 from feedline.structure.block import Block
@@ -127,7 +127,7 @@ class Failing(Numbers):
 
     def step(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
         if state.count == 2:
-            raise KeyError("two is missing")
+            raise fl.errors.NotFoundError("two is missing")
         return super().step(state, pull, 1)
 
     def after_error(self, state: Any) -> Any:
@@ -181,7 +181,7 @@ def test_memory_handed_out_twice_is_noticed() -> None:
 
 
 def test_an_error_is_passed_on_with_the_way_it_was_run() -> None:
-    with pytest.raises(KeyError) as caught:
+    with pytest.raises(fl.errors.NotFoundError) as caught:
         check(dataset(Failing()), FIVE)
     assert caught.value.__notes__ == ["(with blocks of 1, optimizer on)"]
 
@@ -227,13 +227,13 @@ def test_a_wrong_second_epoch_is_noticed() -> None:
 
 
 def test_errors_in_the_middle() -> None:
-    check_errors(dataset(Failing()), [*FIVE[:2], KeyError, *FIVE[3:]])
-    check_errors(dataset(Failing()), [*FIVE[:2], Raises(KeyError, "two is"), *FIVE[3:]])
+    check_errors(dataset(Failing()), [*FIVE[:2], NotFoundError, *FIVE[3:]])
+    check_errors(dataset(Failing()), [*FIVE[:2], Raises(NotFoundError, "two is"), *FIVE[3:]])
     for wrong, says in [
-        ([*FIVE[:2], TypeError, *FIVE[3:]], "error of class KeyError, expected TypeError"),
-        ([*FIVE[:2], Raises(KeyError, "three"), *FIVE[3:]], "does not match 'three'"),
-        ([FIVE[0], KeyError, *FIVE[3:]], "an element where an error is expected"),
-        ([*FIVE[:3], *FIVE[3:]], "raised KeyError"),
+        ([*FIVE[:2], TypeError, *FIVE[3:]], "error of class NotFoundError, expected TypeError"),
+        ([*FIVE[:2], Raises(NotFoundError, "three"), *FIVE[3:]], "does not match 'three'"),
+        ([FIVE[0], NotFoundError, *FIVE[3:]], "an element where an error is expected"),
+        ([*FIVE[:3], *FIVE[3:]], "raised NotFoundError"),
     ]:
         with pytest.raises(AssertionError, match=says):
             check_errors(dataset(Failing()), wrong)

@@ -18,7 +18,7 @@ from feedline.structure.nest import LEAF
 class Child:
     """A run of 5000 rows that notes how many it was asked for, and takes no time."""
 
-    seconds = 0.0
+    seconds, started = 0.0, True
 
     def __init__(self, row: Any = 0) -> None:
         self.asked: list[int] = []
