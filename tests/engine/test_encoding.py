@@ -228,7 +228,7 @@ MADE: dict[str, Any] = {
 @pytest.mark.parametrize("workers", [None, "thread", "loose"])
 def test_rows_that_can_be_made_again_are_saved_as_places(way: str, workers: str | None, files: list[str]) -> None:
     def make() -> Any:
-        return MADE[way](fl.TFRecordDataset(files[:2]))
+        return MADE[way](fl.TFRecordDataset(files))
 
     with forced(workers):
         restored_on_the_way(make, len(way), 6, 6, lambda state: way == "apart" or len(state) < 6000)

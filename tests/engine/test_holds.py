@@ -112,8 +112,8 @@ def test_many_files_at_once_take_little_more_memory_than_few(tmp_path: Path, cal
     for i in range(4):
         names.append(str(tmp_path / str(i)))
         with fl.io.TFRecordWriter(names[-1]) as writer:
-            for _ in range(500):
-                writer.write(bytes(3000))
+            for _ in range(1_500):
+                writer.write(bytes(1000))
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, calls, *names], capture_output=True, text=True, timeout=120, check=True
     )

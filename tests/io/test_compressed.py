@@ -136,15 +136,14 @@ def test_a_cut_is_noticed_at_every_byte(kind: str, pack: Pack) -> None:
 @pytest.mark.usefixtures("library")
 @EACH
 def test_damage_is_met_at_the_same_byte_whatever_the_pieces(kind: str, pack: Pack) -> None:
-    data = DATA[:600]  # every byte of little: it is read byte by byte
-    packed = pack(data)
-    for at in range(len(packed)):
+    packed = pack(DATA)
+    for at in range(0, len(packed), 3):
         damaged = bytearray(packed)
         damaged[at] ^= 0x10
         met = {read(kind, Memory(bytes(damaged), most), size) for most, size in ((1 << 20, 1 << 20), (7, 64), (100, 1))}
         assert len(met) == 1, at
         got, problem = met.pop()
-        assert problem or got == data or kind == "ZSTD", at  # a zstd frame may have no checksum
+        assert problem or got == DATA or kind == "ZSTD", at  # a zstd frame may have no checksum
 
 
 @pytest.mark.usefixtures("library")

@@ -333,13 +333,21 @@ class Handing(Input):
                 made[-1].place = landing.place(number)
             start += rows
         self.seen += block.n
-        if at_head:
-            self.window.extendleft(reversed(made))
-        else:
-            self.window.extend(made)
         for call in made:
             call.share = self._share(call.block)
-            self._hand(call)
+        if at_head:
+            self._first(made)
+        else:
+            self.window.extend(made)
+        if not self.window[0].again:
+            for call in made:
+                self._hand(call)
+
+    def _first(self, calls: list[Call]) -> None:
+        """Puts calls first in the window, but behind those that are made again, each alone, after a worker's death."""
+        at = next((i for i, call in enumerate(self.window) if not call.again), len(self.window))
+        for i, call in enumerate(calls, at):
+            self.window.insert(i, call)
 
     def _hand(self, call: Call) -> None:
         if not self.ordered:

@@ -255,7 +255,7 @@ class Calls(Handing):
         rows = call.row_by_row()
         for single in rows:
             single.share = self._share(single.block)
-        self.window.extendleft(reversed(rows))
+        self._first(rows)
         return True
 
     # Checkpoints.
