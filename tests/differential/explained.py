@@ -55,9 +55,6 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], spec_after: Ca
         return "TensorFlow cannot batch batches of ragged or sparse tensors that have different numbers of rows"
     if why.startswith("feedline alone") and "AlreadyExistsError" in why and "cache(tmp" in text:
         return "of two passes over one cache file, the second is refused unless the first one has ended by then"
-    left = re.search(r"cache\(\)(.|\n)*num_parallel_calls(.|\n)*take\(", text)
-    if why.startswith(("feedline alone", "epoch 1")) and left:
-        return "parallel calls may have read a cache to its end, and so completed it, when they are left early"
     written = re.search(r"load\((.|\n)*ragged_batch|ragged(.|\n)*snapshot", text)
     if written and re.search("kind ragged expected, got arr|ragged.* expected, got .*tensor|got .*ragged", why):
         return "what has been written is known by its rows: by their sizes, and as ragged rows"

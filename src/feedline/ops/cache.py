@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
+from feedline.early import must_be_wanted
 from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError
 from feedline.io.elements.draft import Draft, WrittenElsewhere
 from feedline.io.elements.form import form_text, has_classes
@@ -224,7 +225,9 @@ class Cache(Node):
         return Pass(Rows(), None, False)
 
     def step(self, state: Pass, pull: Pull, want: int) -> tuple[Block | None, Pass]:
-        """Reads what is kept, or keeps what is read. The first pass to have it all serves all that begin after it."""
+        """Reads what is kept, or keeps what is read. The first pass to have it all serves all that begin after it: one
+        that is left early has not, however far it was read ahead.
+        """
         if state.at is not None:
             block = state.rows.span(state.at, want)
             state.at += 0 if block is None else block.n
@@ -235,7 +238,11 @@ class Cache(Node):
             state.size = self.input.cardinality()
         missing = state.size - state.rows.total
         # The last row is pulled alone, so that what it completes does not depend on how many are asked for at once.
+        if missing == 1:
+            must_be_wanted()
         block = pull(min(want, missing - 1) if missing > 1 else want)
+        if block is None:
+            must_be_wanted()
         if block is not None and block.n:
             block = block.frozen()
             state.rows.add(block)

@@ -168,6 +168,7 @@ class Written(Node):
         else:
             pulled = pull(want)
             if pulled is None:
+                must_be_wanted()  # a pass that is left early is not complete, however far it was read ahead
                 if state.sink is not None:
                     known = self.input.element_spec if self.input.spec_known else None
                     self._kept(state, lambda: state.sink.finish(known))
