@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.errors import FailedPreconditionError, InvalidArgumentError
+from feedline.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 
 ex = fl.experimental
 
@@ -95,9 +95,18 @@ def test_a_key_twice() -> None:
         ex.table_from_dataset(_pairs(["a", "a"], [1, 2]))
 
 
-def test_no_elements() -> None:
-    table = ex.table_from_dataset(_pairs(["a"], [1]).take(0))
-    assert table.size() == 0 and table.lookup("a") == -1
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ex.table_from_dataset(_pairs(["a"], [1]).take(0)),
+        lambda: ex.index_table_from_dataset(fl.Dataset.from_tensor_slices(["a"]).take(0), num_oov_buckets=1),
+        lambda: ex.index_table_from_dataset(fl.Dataset.range(3).map(lambda x: x + 1).filter(lambda x: x > 5)),
+        lambda: ex.StaticHashTable(ex.DatasetInitializer(_pairs(["a"], [1]).take(0)), -1),
+    ],
+)
+def test_no_elements(make: Any) -> None:
+    with pytest.raises(OutOfRangeError, match="the dataset has no elements"):
+        make()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
+from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError, OutOfRangeError
 from feedline.plan.arguments import finite, integer, plan_of
 from feedline.structure.block import Array, object_array, pack
 from feedline.structure.hashes import fingerprint64, keyed_hash
@@ -57,7 +57,10 @@ class Elements:
         begun, self._begun = self._begun, None
         it, rest = (iter(self._dataset), iter(())) if begun is None else (begun[0], iter((begun[1],)))
         with it:
-            return list(islice(chain(rest, it), count))
+            found = list(islice(chain(rest, it), count))
+        if not found and count is None:
+            raise OutOfRangeError(f"{op}: the dataset has no elements, and a table needs one; look at what fills it")
+        return found
 
 
 class DatasetInitializer:
@@ -238,7 +241,8 @@ def table_from_dataset(
     array([b'five', b'?'], dtype=object)
 
     Keys that are not in it get `default_value`, which is -1 for numbers, or with `num_oov_buckets` one of the numbers
-    after the table's size, by their hash. `vocab_size` says how many pairs to read.
+    after the table's size, by their hash. `vocab_size` says how many pairs to read. A dataset without elements raises
+    `OutOfRangeError`.
     """
     initializer = DatasetInitializer(dataset)
     if default_value is None:
