@@ -155,22 +155,18 @@ class Pair:
             self.recorded.put(lines, gold)
             if gold.get("varies"):
                 return "left out", [], gold, got
-        unexplained = [w for w in why if not explanation(lines, w, gold, self.spec_after)]
+        unexplained = [w for w in why if not explanation(lines, w, gold, self.expected)]
         if unexplained and self.reads_ahead(lines, got):
             return "explained", ["TensorFlow gives the same without parallel calls"], gold, got
         if unexplained:
             return "differs", unexplained, gold, got
         return ("explained" if why else "same"), why, gold, got
 
-    def spec_after(self, lines: list[str]) -> Any:
-        """TensorFlow's spec of a pipeline."""
-        return self.expected(lines).get("spec")
-
     def reads_ahead(self, lines: list[str], got: dict[str, Any]) -> bool:
         """Whether TensorFlow gives what feedline does where none of its threads runs ahead."""
         for plain in sequential(lines):
             gold = self.expected(plain)
-            if all(explanation(lines, w, gold, self.spec_after) for w in compare(gold, got)):
+            if all(explanation(lines, w, gold, self.expected) for w in compare(gold, got)):
                 return True
         return False
 

@@ -7,10 +7,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+Expected = Callable[[list[str]], dict[str, Any]]
+
 SEQUENTIAL = "o = d.Options(); o.autotune.enabled = False; o.experimental_optimization.inject_prefetch = False"
 KEEPS_THE_END = (
     r"(zip|enumerate|interleave|group_by_window|bucket_by_sequence_length|snapshot|cache|rejection_resample)\("
 )
+TAKES_FOR_THE_END = r"(\.window|group_by_window|bucket_by_sequence_length)\("
 RESHUFFLED = r"(shuffle\(|shuffle=True|Dataset\.random\(|list_files\()"
 UNFUSED = "o.experimental_optimization.map_and_batch_fusion = False"
 
@@ -27,14 +30,13 @@ def sequential(lines: list[str]) -> list[list[str]]:
     return found
 
 
-def explanation(lines: list[str], why: str, gold: dict[str, Any], spec_after: Callable[[list[str]], Any]) -> str:
-    """Why a difference is on purpose; empty where it is not. `spec_after` gives TensorFlow's spec after some lines."""
+def explanation(lines: list[str], why: str, gold: dict[str, Any], expected: Expected) -> str:
+    """Why a difference is on purpose; empty where it is not. `expected` tells what TensorFlow gives for some lines."""
     text = "\n".join(lines)
     if why.startswith("cardinality") and why.endswith("got -2") and re.search(r"map\((.|\n)*unbatch", text):
         return "the rows of a batch that a function made are not counted without calling it"
-    lost = why.startswith("epoch") and re.search(r"expected, got \w+Error \(", why)
-    if lost and re.search(r"\.window\(", text):
-        return "TensorFlow's window takes an error of its input for the end"
+    if _lost(lines, why, gold, expected):
+        return "TensorFlow takes an error that comes with the end of what it puts into windows for the end alone"
     if why.startswith("epoch") and _error_before(why, gold) and re.search(KEEPS_THE_END, text):
         return "TensorFlow takes an error for the end of what it interleaves, groups, or keeps"
     refused = "Incompatible shapes at component" in str(gold.get("epochs"))
@@ -59,18 +61,40 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], spec_after: Ca
     if written and re.search("kind ragged expected, got arr|ragged.* expected, got .*tensor|got .*ragged", why):
         return "what has been written is known by its rows: by their sizes, and as ragged rows"
     sizes = re.fullmatch(r"spec: \S+: (\{.*\}) expected, got (\{.*\})", why)
-    if sizes and _fewer_known(json.loads(sizes[1]), json.loads(sizes[2])) and _may_decide(lines, spec_after):
+    if sizes and _fewer_known(json.loads(sizes[1]), json.loads(sizes[2])) and _may_decide(lines, expected):
         return "a size in a function's results that strings, or unknown sizes, may decide on is not taken as fixed"
     return ""
 
 
-def _may_decide(lines: list[str], spec_after: Callable[[list[str]], Any]) -> bool:
+def _lost(lines: list[str], why: str, gold: dict[str, Any], expected: Expected) -> bool:
+    """Whether feedline raises an error that TensorFlow raises as well when it iterates over the input of a window, but
+    not after the window.
+    """
+    raised = re.match(r"epoch (\d+), element \d+: .* expected, got (\w+Error) \(", why)
+    if not raised or raised[2] in _errors(gold["epochs"][int(raised[1])]):
+        return False
+    return any(
+        re.search(TAKES_FOR_THE_END, line) and raised[2] in _errors(*(expected(lines[:i]).get("epochs") or ()))
+        for i, line in enumerate(lines)
+    )
+
+
+def _errors(*epochs: list[Any]) -> set[str]:
+    """The classes of the errors of some epochs."""
+    return {event["error"] for epoch in epochs for event in epoch if isinstance(event, dict) and "error" in event}
+
+
+def _may_decide(lines: list[str], expected: Expected) -> bool:
     """Whether some function is given strings, ragged or sparse tensors, or dimensions of unknown size."""
     for i, line in enumerate(lines):
         if "lambda" not in line:
             continue
         first = not any(before.startswith("ds = ") for before in lines[:i])
-        if re.search(r"(TFRecordDataset|TextLineDataset)\(", line) if first else _is_open(spec_after(lines[:i])):
+        if (
+            re.search(r"(TFRecordDataset|TextLineDataset)\(", line)
+            if first
+            else _is_open(expected(lines[:i]).get("spec"))
+        ):
             return True
     return False
 

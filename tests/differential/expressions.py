@@ -20,6 +20,8 @@ class Expressions(Sources):
         if leaf.kind == "ragged":
             values = name if len(leaf.shape) == 1 else f"{name}.flat_values"
             return f"xp.reduce_sum(xp.cast({values}, xp.int64))"
+        if leaf.kind == "sparse" and leaf.dtype == "string":
+            return f"xp.cast(xp.size({name}.values), xp.int64)"
         if leaf.kind == "sparse":
             return f"xp.cast(xp.reduce_sum({name}.values), xp.int64)"
         if leaf.is_string:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import feedline as fl
@@ -10,7 +12,7 @@ COUNTS = (0, 13, 5, 8)  # records of each file
 
 
 def write_files(folder: Path) -> None:
-    """TFRecord files of numbers, Examples, lines, fixed-length records and a table."""
+    """TFRecord files of numbers, Examples, lines, fixed-length records, a table, and a database."""
     for i, count in enumerate(COUNTS):
         with fl.io.TFRecordWriter(str(folder / f"records-{i}")) as writer:
             for x in range(10 * i, 10 * i + count):
@@ -26,6 +28,10 @@ def write_files(folder: Path) -> None:
     (folder / "fixed").write_bytes(bytes(range(65, 65 + 56)))
     rows = "".join(f"{i},{i / 4},name{i % 3}\n" for i in range(12))
     (folder / "table.csv").write_text("number,part,name\n" + rows)
+    with closing(sqlite3.connect(folder / "table.db")) as base:
+        base.execute("create table t (number integer, part real, name text)")
+        base.executemany("insert into t values (?, ?, ?)", [(i, i / 4, f"name{i % 3}") for i in range(12)])
+        base.commit()
 
 
 def _example(x: int) -> bytes:

@@ -315,7 +315,7 @@ class XP:
         return f(x[()] if isinstance(x, np.ndarray) else x)
 
     def substr(self, x, pos, n):
-        return _smap(lambda s: s[int(pos) : int(pos) + int(n)], x)
+        return _smap(lambda s: s[int(pos) :][: int(n)], x)
 
     def to_number(self, x, dtype):
         def f(s):

@@ -1,0 +1,44 @@
+"""What counts as a difference on purpose, and what does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.differential.explained import explanation
+
+LINES = [
+    "ds = d.Dataset.range(3)",
+    "ds = ds.apply(d.experimental.assert_cardinality(9))",
+    "ds = ds.window(2)",
+    "ds = ds.skip(1)",
+]
+FAILED = {"error": "FailedPreconditionError", "msg": ""}
+WHY = 'epoch 0, element 1: "end" expected, got FailedPreconditionError (it has only 3)'
+
+
+def explained(why: str, epoch: list[Any], inputs: dict[int, list[Any]]) -> bool:
+    """`epoch` is TensorFlow's, and `inputs` what it gives after so many lines."""
+
+    def expected(lines: list[str]) -> dict[str, Any]:
+        return {"epochs": [inputs.get(len(lines), [])]}
+
+    return bool(explanation(LINES, why, {"epochs": [epoch]}, expected))
+
+
+def test_an_error_that_a_window_loses() -> None:
+    assert explained(WHY, [1, "end"], {2: [1, 2, 3, FAILED]})
+
+
+def test_an_error_that_the_input_of_the_window_does_not_raise() -> None:
+    assert not explained(WHY, [1, "end"], {2: [1, 2, 3, "end"]})
+    assert not explained(WHY, [1, "end"], {2: [1, 2, 3, {"error": "InvalidArgumentError"}]})
+    assert not explained(WHY, [1, "end"], {1: [FAILED], 3: [FAILED]})
+
+
+def test_an_error_that_tensorflow_raises_elsewhere() -> None:
+    assert not explained(WHY, [1, 2, FAILED], {2: [1, 2, 3, FAILED]})
+
+
+def test_elements_are_no_errors() -> None:
+    why = "epoch 0, element 1: values [1] expected, got [2]"
+    assert not explained(why, [1, "end"], {2: [1, 2, 3, FAILED]})
