@@ -172,3 +172,22 @@ def test_all_batches_are_ragged() -> None:
     assert [type(b) for b in made] == [fl.RaggedTensor] * 3
     late = fl.Dataset.range(12).map(lambda i: np.zeros(3 if i < 10 else 5)).ragged_batch(4)
     assert [type(b) for b in late] == [fl.RaggedTensor] * 3
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        fl.Dataset.from_tensors(np.arange(3)).repeat(2),
+        fl.Dataset.from_tensors(np.arange(3)).repeat(),
+        fl.Dataset.from_tensors(fl.ragged.constant([[4]])).repeat(2),
+        fl.Dataset.counter(),
+        fl.Dataset.random(seed=1),
+    ],
+)
+@pytest.mark.parametrize("size", [2, 1500])
+def test_batches_go_on_where_a_look_at_the_first_elements_ends(source: Any, size: int) -> None:
+    for step in (lambda e: e, lambda e: (e, e)):
+        ds = source.batch(size).take(1).map(step)
+        assert misfit(next(iter(ds)), ds.element_spec) == ""
+    ds = source.batch(size).take(1).scan(0, lambda s, e: (s, e))
+    assert misfit(next(iter(ds)), ds.element_spec) == ""

@@ -411,7 +411,9 @@ def first_blocks(plan: Node) -> tuple[list[Block], Exception | None]:
 
 def are_all(blocks: list[Block], plan: Node) -> bool:
     """Whether the first elements are all that a plan will give, in any epoch, as far as that is known."""
-    return len(blocks) == plan.cardinality() and not any(getattr(n, "generator", None) for n in plan.walk())
+    if len(blocks) != plan.cardinality():
+        return False
+    return all(n.sampled_whole and not getattr(n, "generator", None) for n in plan.walk())
 
 
 def first_elements(plan: Node) -> tuple[list[Any], Exception | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from feedline.early import working
 from feedline.plan.node import Node
 from feedline.structure.block import Block
 from feedline.structure.datasets import Nested
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
 
 T_co = TypeVar("T_co", covariant=True)
+
+SEARCHED = 1 << 10
+"""Rows of a source without end among which elements to see a spec in are looked for."""
 
 
 class Face(Nested, Generic[T_co]):
@@ -79,6 +83,14 @@ def from_recipe(op: str, values: tuple[Any, ...]) -> Node:
 def in_memory(block: Block) -> Node:
     """A plan whose elements are the rows of a block."""
     return _in_memory[0](block.frozen())
+
+
+def beginning(source: Node) -> Node:
+    """The first rows of a source without end: a search for a few elements ends in them, whatever filters do."""
+    with working.in_turn():
+        block, _ = source.step(source.begin(None), None, SEARCHED)
+    assert block is not None
+    return in_memory(block)
 
 
 def holding(plan: Node) -> Node:

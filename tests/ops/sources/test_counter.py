@@ -47,3 +47,13 @@ def test_arguments(start: Any, dtype: Any) -> None:
 
 def test_as_a_function() -> None:
     assert [int(x) for x in fl.experimental.Counter(3, 2).take(3)] == [3, 5, 7]
+
+
+@pytest.mark.parametrize(
+    "source", [fl.Dataset.counter(), fl.Dataset.counter(1, 2, fl.int32), fl.Dataset.random(seed=1)]
+)
+def test_the_spec_of_what_nothing_comes_through(source: Any) -> None:
+    ds = source.filter(lambda x: x < 0).flat_map(lambda x: fl.Dataset.range(3).map(lambda y: np.float32(y)))
+    assert ds.batch(2).element_spec == fl.TensorSpec((None,), fl.float32)
+    nothing = source.repeat(0).filter(lambda x: x < 0).window(2).flat_map(lambda w: w.batch(2))
+    assert nothing.element_spec == fl.TensorSpec((None,), source.element_spec.dtype) and list(nothing) == []

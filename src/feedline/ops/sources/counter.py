@@ -8,7 +8,7 @@ import numpy as np
 
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import dataset
+from feedline.plan.face import beginning, dataset
 from feedline.plan.node import Node, node
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import LEAF
@@ -55,6 +55,15 @@ class Counter(Node):
         terms[0] = state.value
         values = np.add.accumulate(terms, dtype=terms.dtype)
         return Block([values[:want]], want, LEAF), Next(values[want])
+
+    def sampled(self) -> Node:
+        """The first numbers."""
+        return beginning(self)
+
+    @property
+    def sampled_whole(self) -> bool:
+        """There are more."""
+        return False
 
     @property
     def indexable(self) -> bool:

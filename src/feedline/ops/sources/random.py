@@ -8,7 +8,7 @@ import numpy as np
 
 from feedline.plan.arguments import boolean
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import dataset
+from feedline.plan.face import beginning, dataset
 from feedline.plan.node import Node, node
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
@@ -58,10 +58,14 @@ class Random(Node):
         return Block([numbers], want, LEAF), state._replace(drawn=state.drawn + want)
 
     def sampled(self) -> Node:
-        """The same numbers from a generator of its own: looking takes no seeds away."""
+        """The first numbers from a generator of its own: looking takes no seeds away."""
         g = self.generator
-        made: Node = self.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle))
-        return made
+        return beginning(self.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle)))
+
+    @property
+    def sampled_whole(self) -> bool:
+        """There are more."""
+        return False
 
 
 def random(
