@@ -35,6 +35,8 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], expected: Expe
     text = "\n".join(lines)
     if why.startswith("cardinality") and why.endswith("got -2") and re.search(r"map\((.|\n)*unbatch", text):
         return "the rows of a batch that a function made are not counted without calling it"
+    if why.startswith("cardinality") and why.endswith("got 0") and _repeats_nothing(lines, expected):
+        return "TensorFlow's shuffle_and_repeat of an empty dataset says that it has no end"
     if _lost(lines, why, gold, expected):
         return "TensorFlow takes an error that comes with the end of what it puts into windows for the end alone"
     if why.startswith("epoch") and _error_before(why, gold) and re.search(KEEPS_THE_END, text):
@@ -64,6 +66,14 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], expected: Expe
     if sizes and _fewer_known(json.loads(sizes[1]), json.loads(sizes[2])) and _may_decide(lines, expected):
         return "a size in a function's results that strings, or unknown sizes, may decide on is not taken as fixed"
     return ""
+
+
+def _repeats_nothing(lines: list[str], expected: Expected) -> bool:
+    """Whether a dataset that TensorFlow knows to be empty is shuffled and repeated without end."""
+    return any(
+        re.search(r"shuffle_and_repeat\(\d+, seed", line) and expected(lines[:i]).get("cardinality") == 0
+        for i, line in enumerate(lines)
+    )
 
 
 def _lost(lines: list[str], why: str, gold: dict[str, Any], expected: Expected) -> bool:

@@ -11,13 +11,14 @@ import random
 
 from tests.differential.element_types import Leaf
 from tests.differential.rare import Rare
+from tests.differential.rare_arguments import RareArguments
 from tests.differential.sources import ENDLESS
 
-RARE = {"": 0.9, "source": 0.03, "step": 0.07}  # how many pipelines have a rare source or step
+RARE = {"source with arguments": 0.01, "step with arguments": 0.03, "": 0.86, "source": 0.03, "step": 0.07}
 
 
-class Maker(Rare):
-    """Makes up one pipeline: `lines`. Dice of their own say where there is something rare, so that all other pipelines
+class Maker(Rare, RareArguments):
+    """Makes up one pipeline: `lines`. Dice of their own say where something rare is (`RARE`), so that all other ones
     stay as they are, and with them what has been recorded of TensorFlow, when rare sources and steps are added.
     """
 
@@ -30,13 +31,15 @@ class Maker(Rare):
         self.type = Leaf("int64")
         if self.dice.random() < 0.2:
             self.lines.append(f"xp.set_global_seed({self.dice.randint(0, 99)})")
-        text, self.type, self.n = self.rare_source() if rare == "source" else self.made_source()
+        sources = {"source": self.rare_source, "source with arguments": self.source_with_arguments}
+        text, self.type, self.n = sources.get(rare, self.made_source)()
         self.add(text)
         steps = self.dice.randint(1, 8)
-        place = chance.randrange(steps) if rare == "step" else None
+        added = {"step": self.rare_step, "step with arguments": self.step_with_arguments}.get(rare)
+        place = chance.randrange(steps)
         for i in range(steps):
-            if i == place:
-                self.rare_step()
+            if i == place and added is not None:
+                added()
             self.step()
         if self.n >= ENDLESS:
             self.add(f"ds.take({self.dice.choice((7, 30))})")
