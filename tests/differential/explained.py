@@ -41,6 +41,9 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], expected: Expe
         return "TensorFlow takes an error that comes with the end of what it puts into windows for the end alone"
     if why.startswith("epoch") and _error_before(why, gold) and re.search(KEEPS_THE_END, text):
         return "TensorFlow takes an error for the end of what it interleaves, groups, or keeps"
+    wrapped = r"epoch .*: InternalError \(Got error code INVALID_ARGUMENT (.|\n)* expected, got InvalidArgumentError \("
+    if re.match(wrapped, why) and re.search(r"(group_by_window|bucket_by_sequence_length)\(", text):
+        return "TensorFlow makes an InternalError of an InvalidArgumentError in the function that reduces a window"
     refused = "Incompatible shapes at component" in str(gold.get("epochs"))
     mixed = re.search("(choose_from_datasets|sample_from_datasets|rejection_resample)(.|\n)*concatenate", text)
     if why.startswith("epoch") and refused and mixed:
