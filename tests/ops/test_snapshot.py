@@ -219,3 +219,24 @@ def test_the_seed_of_a_shuffle_does_not_count(tmp_path: Path) -> None:
     for seed in (1, 2):  # these are other elements
         list(fl.Dataset.random(seed=seed).take(3).snapshot(tmp_path))
     assert len(list(tmp_path.iterdir())) == before + 2
+
+
+@pytest.mark.parametrize("size", [1, None])
+def test_begins_with_the_first_element(size: int | None, tmp_path: Path) -> None:
+    ds = fl.Dataset.range(10).shuffle(10, seed=1)
+    orders = [[int(x) for x in ds] for _ in range(2)]
+    kept = fl.Dataset.range(10).shuffle(10, seed=1).snapshot(tmp_path).take(3)
+    with blocks(size):
+        second_first = fl.Dataset.choose_from_datasets([kept, kept], fl.Dataset.range(6).map(lambda x: (x + 1) % 2))
+        got = [int(x) for x in second_first]
+    assert got[::2] == orders[0][:3] and got[1::2] == orders[1][:3]
+
+
+def test_restored_before_the_first_element(tmp_path: Path) -> None:
+    ds = fl.Dataset.range(10).shuffle(10, seed=1).snapshot(tmp_path)
+    with iter(ds) as it:
+        before = it.save()
+        first = [int(x) for x in it]
+    with iter(ds) as it:
+        it.restore(before)
+        assert [int(x) for x in it] == first

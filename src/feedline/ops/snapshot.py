@@ -14,11 +14,11 @@ from feedline.io.elements.form import form, has_classes
 from feedline.io.files import as_path
 from feedline.ops.save import shard_numbers
 from feedline.ops.sources.load import plan_for
-from feedline.ops.written import Written
+from feedline.ops.written import Pass, Written
 from feedline.plan import arguments
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.function import Function
-from feedline.plan.node import Node, node
+from feedline.plan.node import Node, Pull, node
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -54,12 +54,23 @@ class Snapshot(Written):
     """The input's rows, kept in a folder whose name is the input's fingerprint."""
 
     op: ClassVar[str] = "snapshot"
+    restarts: ClassVar[bool] = True
     manner: ClassVar[frozenset[str]] = frozenset({"path"})
     path: str
     compression: str = ""
     reader_func: Function | None = None
     shard_func: Function | None = None
     maker: str = dataclasses.field(default="", compare=False, repr=False)
+
+    def begin(self, pull: Pull) -> Pass:
+        """With the first element, as in TensorFlow: of two iterations, the one that reads first takes seeds first."""
+        return Pass()
+
+    def primed(self, state: Pass, pull: Pull) -> Pass:
+        """Reads or writes from now on."""
+        if not state.begun:
+            self._begin(state, pull)
+        return state
 
     @property
     def folder(self) -> bytes:

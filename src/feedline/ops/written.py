@@ -17,10 +17,11 @@ class Pass:
     `rest` are rows still to be written, `due` an error that comes before them. `broken` is an error that ends the pass:
     it comes again and again; `unwritten` says that rows could not be written, which one who restores the pass need not
     be troubled by. `passing` means that nothing is written: the beginning of the input is not at hand.
-    `before` is what had been written when the pass was saved, which it goes on with if that is still there.
+    `before` is what had been written when the pass was saved, which it goes on with if that is still there. `begun`
+    says whether it is known which of the two it is.
     """
 
-    __slots__ = ("before", "broken", "child", "due", "given", "over", "passing", "rest", "sink", "unwritten")
+    __slots__ = ("before", "begun", "broken", "child", "due", "given", "over", "passing", "rest", "sink", "unwritten")
 
     def __init__(self) -> None:
         self.child: Any = None
@@ -30,7 +31,7 @@ class Pass:
         self.broken: Exception | None = None
         self.before: Any = None
         self.given = 0
-        self.passing = self.over = self.unwritten = False
+        self.passing = self.over = self.unwritten = self.begun = False
 
     def close(self) -> None:
         """Ends the pass. What is not complete goes."""
@@ -65,7 +66,7 @@ class Pass:
             "rest": self.rest,
             "errors": [self.due, None if self.unwritten else self.broken],
             "given": self.given,
-            "flags": [passing, self.over],
+            "flags": [passing, self.over, self.begun],
             "written": written,
         }
 
@@ -75,7 +76,7 @@ class Pass:
         self = cls()
         self.child, self.rest, self.given = saved["child"], saved["rest"], saved["given"]
         self.due, self.broken = saved["errors"]
-        self.passing, self.over = saved["flags"]
+        self.passing, self.over, self.begun = saved["flags"]
         self.before = saved["written"]
         return self
 
@@ -115,8 +116,13 @@ class Written(Node):
         return plan
 
     def begin(self, pull: Pull) -> Pass:
-        """The input is started only where it is still needed."""
+        """Reads or writes from now on."""
         state = Pass()
+        self._begin(state, pull)
+        return state
+
+    def _begin(self, state: Pass, pull: Pull) -> None:
+        """The input is started only where it is still needed."""
         try:
             plan = self.found()
             if plan is None:
@@ -125,10 +131,12 @@ class Written(Node):
                 state.child = _started(pull.open(plan))
         except OpError as e:  # comes with the first element, as in TensorFlow
             state.broken = e
-        return state
+        state.begun = True
 
     def step(self, state: Pass, pull: Pull, want: int) -> tuple[Block | None, Pass]:
         """Reads what is written, or writes what is read."""
+        if not state.begun:
+            self._begin(state, pull)
         if state.due is not None:
             error, state.due = state.due, None
             raise error
