@@ -168,21 +168,24 @@ class Rare(Steps):
         self.type = replace(rows, shape=(None, *(None for _ in rows.shape)))
         return True
 
+    def sizes_are_known(self) -> bool:
+        """Whether an element by itself tells no more of its type than the dataset does."""
+        return all(leaf.kind != "ragged" and None not in leaf.shape for leaf in leaves(self.type))
+
     def single_element(self) -> bool:
-        forms = ["ds.take(1)", "ds.take(1)", "ds"]
-        if all(leaf.kind == "dense" and None not in leaf.shape for leaf in leaves(self.type)):
-            forms.append("ds.take(9).batch(9)")
-        form = self.dice.choice(forms)
+        if not self.sizes_are_known():
+            return False
+        form = self.dice.choice(("ds.take(1)", "ds.take(1)", "ds", "ds.take(9).batch(9)"))
         text = self.dice.choice((f"{form}.get_single_element()", f"d.experimental.get_single_element({form})"))
         self.add(f"d.Dataset.from_tensors({text})")
         if form.endswith("batch(9)"):
-            self.batched(None, 9)
+            self.batched(min(9, self.n), 9)
         self.n = 1
         return True
 
     def by_number(self) -> bool:
         names = re.findall(r"\.(\w+)\(", re.sub(r"lambda .*|np\.\w+\(|xp\.\w+\(", "", "\n".join(self.lines)))
-        if not all(re.fullmatch(BY_NUMBER, name) for name in names):
+        if not self.sizes_are_known() or not all(re.fullmatch(BY_NUMBER, name) for name in names):
             return False
         self.finite()
         self.add(f"d.Dataset.from_tensors(d.experimental.at(ds, {self.dice.randint(0, 4)}))")
