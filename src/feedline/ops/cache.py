@@ -21,7 +21,7 @@ from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dealing import undealt
 from feedline.plan.face import dataset
 from feedline.plan.fingerprint import fingerprint
-from feedline.plan.node import Node, Pull, node
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block, concat
 
@@ -153,14 +153,14 @@ class Memory:
 
 
 class Pass:
-    """One pass over a cache: the rows, the number of the next one to read (None while they are being collected), and
-    whether they are all there.
+    """One pass over a cache: the rows, the number of the next one to read (None while they are being collected),
+    whether they are all there, and whether the input has ended.
     """
 
-    __slots__ = ("at", "complete", "rows", "size")
+    __slots__ = ("at", "complete", "ended", "rows", "size")
 
-    def __init__(self, rows: Rows, at: int | None, complete: bool) -> None:
-        self.rows, self.at, self.complete = rows, at, complete
+    def __init__(self, rows: Rows, at: int | None, complete: bool, ended: bool = False) -> None:
+        self.rows, self.at, self.complete, self.ended = rows, at, complete, ended
         self.size: int | None = None  # of the input, once it is asked for
 
     class Saved(TypedDict):
@@ -169,11 +169,12 @@ class Pass:
         rows: list[Block]
         at: int | None
         complete: bool
+        ended: bool
 
     def save(self) -> dict[str, Any]:
         """With all rows: they might come out otherwise when the input is run again."""
         self.rows.join()
-        return {"rows": self.rows.chunks, "at": self.at, "complete": self.complete}
+        return {"rows": self.rows.chunks, "at": self.at, "complete": self.complete, "ended": self.ended}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Pass:
@@ -182,7 +183,7 @@ class Pass:
         rows.join()
         if saved["at"] is not None and not 0 <= saved["at"] <= sum(block.n for block in saved["rows"]):
             raise ValueError(f"a cache stands at row {saved['at']}, and has fewer")
-        return cls(rows, saved["at"], saved["complete"])
+        return cls(rows, saved["at"], saved["complete"], saved["ended"])
 
 
 class Passes:
@@ -232,6 +233,9 @@ class Cache(Node):
             block = state.rows.span(state.at, want)
             state.at += 0 if block is None else block.n
             return block, state
+        if state.ended:
+            must_be_wanted()
+            return self._completed(state, None)
         if state.complete:  # what is still to come, an error perhaps, is not kept
             return pull(want), state
         if state.size is None:
@@ -242,14 +246,17 @@ class Cache(Node):
             must_be_wanted()
         block = pull(min(want, missing - 1) if missing > 1 else want)
         if block is None:
-            must_be_wanted()
-        if block is not None and block.n:
+            state.ended = True
+            return EMPTY, state
+        if block.n:
             block = block.frozen()
             state.rows.add(block)
-        if block is None or block.n == missing:
-            state.rows.join()
-            state.complete = True
-            self.memory.offer(state.rows)
+        return self._completed(state, block) if block.n == missing else (block, state)
+
+    def _completed(self, state: Pass, block: Block | None) -> tuple[Block | None, Pass]:
+        state.rows.join()
+        state.complete = True
+        self.memory.offer(state.rows)
         return block, state
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
