@@ -15,18 +15,22 @@ KEEPS_THE_END = (
 )
 TAKES_FOR_THE_END = r"(\.window|group_by_window|bucket_by_sequence_length)\("
 RESHUFFLED = r"(shuffle\(|shuffle=True|Dataset\.random\(|list_files\()"
+TURNS = r"(parallel_interleave\(.*block_length=\d)(, \w+=\w+)*\)\)$"
+MODEST_TURNS = ", buffer_output_elements=1, prefetch_input_elements=0"
 UNFUSED = "o.experimental_optimization.map_and_batch_fusion = False"
 
 
 def sequential(lines: list[str]) -> list[list[str]]:
-    """The same pipeline without anything that runs ahead of its consumer, which TensorFlow adds by itself too; and
-    where a rest is dropped, also without looking at it.
+    """The same pipeline without anything that runs ahead of its consumer, which TensorFlow adds by itself too; where a
+    rest is dropped, also without looking at it; and with a `parallel_interleave` that runs ahead as little as it can.
     """
     plain = [re.sub(r", (num_parallel_(calls|reads)=-?\d+|deterministic=True)", "", line) for line in lines]
     plain = [line for line in plain if "ds.prefetch(" not in line]
     found = [[*plain, SEQUENTIAL, "ds = ds.with_options(o)"]]
     if any("drop_remainder=True" in line for line in lines):
         found.append([*plain, f"{SEQUENTIAL}; {UNFUSED}", "ds = ds.with_options(o)"])
+    if any("parallel_interleave(" in line for line in lines):
+        found += [[re.sub(TURNS, rf"\1{MODEST_TURNS}))", line) for line in other] for other in found]
     return found
 
 
