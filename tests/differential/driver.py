@@ -155,7 +155,7 @@ class Pair:
             self.recorded.put(lines, gold)
             if gold.get("varies"):
                 return "left out", [], gold, got
-        unexplained = [w for w in why if not explanation(lines, w, gold, self.expected)]
+        unexplained = [w for w in why if not explanation(lines, w, gold, got, self.expected)]
         if unexplained and self.reads_ahead(lines, got):
             return "explained", ["TensorFlow gives the same without parallel calls"], gold, got
         if unexplained:
@@ -166,7 +166,7 @@ class Pair:
         """Whether TensorFlow gives what feedline does where none of its threads runs ahead."""
         for plain in sequential(lines):
             gold = self.expected(plain)
-            if all(explanation(lines, w, gold, self.expected) for w in compare(gold, got)):
+            if all(explanation(lines, w, gold, got, self.expected) for w in compare(gold, got)):
                 return True
         return False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 Expected = Callable[[list[str]], dict[str, Any]]
@@ -13,7 +14,7 @@ SEQUENTIAL = "o = d.Options(); o.autotune.enabled = False; o.experimental_optimi
 KEEPS_THE_END = (
     r"(zip|enumerate|interleave|group_by_window|bucket_by_sequence_length|snapshot|cache|rejection_resample)\("
 )
-TAKES_FOR_THE_END = r"(\.window|group_by_window|bucket_by_sequence_length)\("
+TAKES_FOR_THE_END = r"(\.window|group_by_window|bucket_by_sequence_length|parallel_interleave)\("
 RESHUFFLED = r"(shuffle\(|shuffle=True|Dataset\.random\(|list_files\()"
 TURNS = r"(parallel_interleave\(.*block_length=\d)(, \w+=\w+)*\)\)$"
 MODEST_TURNS = ", buffer_output_elements=1, prefetch_input_elements=0"
@@ -34,14 +35,14 @@ def sequential(lines: list[str]) -> list[list[str]]:
     return found
 
 
-def explanation(lines: list[str], why: str, gold: dict[str, Any], expected: Expected) -> str:
+def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str, Any], expected: Expected) -> str:
     """Why a difference is on purpose; empty where it is not. `expected` tells what TensorFlow gives for some lines."""
     text = "\n".join(lines)
     if why.startswith("cardinality") and why.endswith("got -2") and re.search(r"map\((.|\n)*unbatch", text):
         return "the rows of a batch that a function made are not counted without calling it"
     if why.startswith("cardinality") and why.endswith("got 0") and _repeats_nothing(lines, expected):
         return "TensorFlow's shuffle_and_repeat of an empty dataset says that it has no end"
-    if _lost(lines, why, gold, expected):
+    if why.startswith("epoch") and _lost(lines, why, gold, got, expected):
         return "TensorFlow takes an error that comes with the end of what it puts into windows for the end alone"
     if why.startswith("epoch") and _error_before(why, gold) and re.search(KEEPS_THE_END, text):
         return "TensorFlow takes an error for the end of what it interleaves, groups, or keeps"
@@ -52,9 +53,8 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], expected: Expe
     mixed = re.search("(choose_from_datasets|sample_from_datasets|rejection_resample)(.|\n)*concatenate", text)
     if why.startswith("epoch") and refused and mixed:
         return "TensorFlow takes elements of a fixed shape for scalars there"
-    if re.search(r"lambda(.|\n)*ragged_batch\(", text) and re.search(
-        r'kind arr expected, got ragged|"kind": "tensor".* expected, got .*"kind": "ragged"', why
-    ):
+    unsized = re.search(r"lambda(.|\n)*ragged_batch\(", text)
+    if unsized and (_is_ragged_instead(why) or (_more_ragged(why) and _may_decide(lines, expected))):
         return "what a function returns has no known shape, so that it becomes ragged"
     early = re.match(r"building it: ValueError .*(padded shape|unbatch\(\)).*, got (no error|DataLossError)", why)
     if early and re.search(r"(map|interleave)\((.|\n)*(padded_batch|unbatch)", text):
@@ -83,22 +83,41 @@ def _repeats_nothing(lines: list[str], expected: Expected) -> bool:
     )
 
 
-def _lost(lines: list[str], why: str, gold: dict[str, Any], expected: Expected) -> bool:
-    """Whether feedline raises an error that TensorFlow raises as well when it iterates over the input of a window, but
-    not after the window.
+def _lost(lines: list[str], why: str, gold: dict[str, Any], got: dict[str, Any], expected: Expected) -> bool:
+    """Whether feedline has raised an error, there or before, that TensorFlow raises as well when it iterates over the
+    input of a window, but not after the window.
     """
-    raised = re.match(r"epoch (\d+), element \d+: .* expected, got (\w+Error) \(", why)
-    if not raised or raised[2] in _errors(gold["epochs"][int(raised[1])]):
-        return False
+    epoch, element = _where(why)
+    raised = _errors(_events(got, epoch, element + 1)) - _errors(*gold["epochs"])
     return any(
-        re.search(TAKES_FOR_THE_END, line) and raised[2] in _errors(*(expected(lines[:i]).get("epochs") or ()))
+        re.search(TAKES_FOR_THE_END, line) and raised & _errors(*(expected(lines[:i]).get("epochs") or ()))
         for i, line in enumerate(lines)
+        if raised
     )
 
 
 def _errors(*epochs: list[Any]) -> set[str]:
     """The classes of the errors of some epochs."""
     return {event["error"] for epoch in epochs for event in epoch if isinstance(event, dict) and "error" in event}
+
+
+def _is_ragged_instead(why: str) -> bool:
+    return bool(re.search(r'kind arr expected, got ragged|"kind": "tensor".* expected, got .*"kind": "ragged"', why))
+
+
+def _more_ragged(why: str) -> bool:
+    """Whether dimensions that TensorFlow knows to be uniform are ragged here, with rows of one length."""
+    specs = re.fullmatch(r"spec: \S+: (\{.*\}) expected, got (\{.*\})", why)
+    if specs:
+        expected, got = json.loads(specs[1]), json.loads(specs[2])
+        ranks = expected.pop("ragged_rank", 0), got.pop("ragged_rank", 0)
+        return ranks[0] < ranks[1] and _fewer_known(expected, got)
+    splits = re.search(r"ragged splits (\[.*\]) expected, got (\[.*\])", why)
+    if not splits:
+        return False
+    expected, got = json.loads(splits[1]), json.loads(splits[2])
+    uniform = all(len({b - a for a, b in pairwise(some)}) <= 1 for some in got[len(expected) :])
+    return got[: len(expected)] == expected and uniform
 
 
 def _may_decide(lines: list[str], expected: Expected) -> bool:
@@ -134,7 +153,16 @@ def _fewer_known(expected: dict[str, Any], got: dict[str, Any]) -> bool:
 
 def _error_before(why: str, gold: dict[str, Any]) -> bool:
     """Whether TensorFlow has raised an error before the element that differs."""
+    return bool(_errors(_events(gold, *_where(why))))
+
+
+def _where(why: str) -> tuple[int, int]:
+    """The numbers of the epoch and of the element that differ."""
     epoch, element = map(int, re.findall(r"\d+", why)[:2])
-    epochs = gold.get("epochs") or []
-    events = [event for events in epochs[:epoch] for event in events] + epochs[epoch][:element]
-    return any(isinstance(event, dict) and "error" in event for event in events)
+    return epoch, element
+
+
+def _events(outcome: dict[str, Any], epoch: int, element: int) -> list[Any]:
+    """What came before an element of an epoch, earlier epochs included."""
+    epochs = outcome.get("epochs") or []
+    return [event for events in epochs[:epoch] for event in events] + epochs[epoch][:element]

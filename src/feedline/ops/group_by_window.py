@@ -123,7 +123,7 @@ class GroupByWindow(Node):
         blocks, failed = first_blocks(self.input)
         if not blocks:
             made_up = (Block.of_elements([element]) for element in stand_ins(given))
-            return infer_unseen(None, made_up, self._spec_of, failed)
+            return infer_unseen(DatasetSpec(given), made_up, self._spec_of, failed, strings_decide=False)
         return self._spec_of(concat(blocks))
 
     def _spec_of(self, rows: Block) -> Any:

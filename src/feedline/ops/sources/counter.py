@@ -61,11 +61,6 @@ class Counter(Node):
         return beginning(self)
 
     @property
-    def sampled_whole(self) -> bool:
-        """There are more."""
-        return False
-
-    @property
     def indexable(self) -> bool:
         """For integers; a float depends on all before it."""
         return self.start.dtype.kind in "iu"

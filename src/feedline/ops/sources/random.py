@@ -62,11 +62,6 @@ class Random(Node):
         g = self.generator
         return beginning(self.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle)))
 
-    @property
-    def sampled_whole(self) -> bool:
-        """There are more."""
-        return False
-
 
 def random(
     seed: SupportsIndex | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
