@@ -1,6 +1,7 @@
 """Over a slow source every step hands out what is ready: nothing is gathered that does not come at once."""
 
 import itertools
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -140,6 +141,46 @@ def test_every_step_hands_out_what_is_ready(step: str, after: str) -> None:
     stream = Stream()
     found = sorted(gaps(AFTER[after](make(stream.dataset(), stream)), stream, COUNT // takes, first))
     assert found[-2] <= takes + 6, found  # one of them for a machine that is busy with something else
+
+
+# A source that gives a few elements at a time, and then makes its consumer wait.
+
+BURST, BURSTS = 4, 12
+KEEPS_NOTHING = (
+    *("source", "map", "parallel map", "tuned map", "map in any order", "arithmetic", "filter", "two maps"),
+    *("batch", "parallel batch", "padded_batch", "map_and_batch", "unbatch", "prefetch", "tuned prefetch", "cache"),
+    *("zip", "enumerate", "scan", "take_while", "unique", "ignore_errors"),
+)
+
+
+class Bursts:
+    """Numbers that come a few at a time. The next ones come when those have been handed out, or after a while."""
+
+    def __init__(self) -> None:
+        self.handed = threading.Semaphore(0)
+        self.kept_back = 0
+
+    def elements(self) -> Iterator[int]:
+        for k in range(BURST * BURSTS):
+            yield k
+            if k % BURST == BURST - 1:
+                self.kept_back += not self.handed.acquire(timeout=1.0)
+
+
+@pytest.mark.parametrize("after", AFTER)
+@pytest.mark.parametrize("step", KEEPS_NOTHING)
+def test_nothing_is_kept_back_while_the_source_pauses(step: str, after: str) -> None:
+    make, takes, _ = STEPS[step]
+    a_burst = BURST // (1 if step == "unbatch" else takes)
+    bursts = Bursts()
+    source = fl.Dataset.from_generator(bursts.elements, output_signature=SCALAR)
+    with iter(AFTER[after](make(source, Stream()))) as it:
+        for i in range(1, a_burst * BURSTS + 1):
+            next(it)
+            if i % a_burst == 0:
+                bursts.handed.release()
+        assert next(it, None) is None
+    assert bursts.kept_back <= 2  # it takes some to learn that the source pauses
 
 
 # What is ready first comes first, from the first element on.

@@ -186,7 +186,7 @@ class Handing(Input):
                     return
                 if self.window[0].again:
                     return  # made alone, to see whether it is the one that kills its worker
-                if self.crew.budget.left < self._row_cost() or (self.seeded and not self._fed()):
+                if self.crew.budget.left < self._row_cost() or not self._fed():
                     return
                 if perf_counter() - began > LONG_PULL and self._any_finished():
                     return
@@ -238,16 +238,12 @@ class Handing(Input):
         self.tuner.moved(self.crew.cores)
 
     def _fed(self) -> bool:
-        """True when the input can be asked for more without taking seeds before their time. Waits for it where workers
-        have nothing to do.
+        """True when the input can be asked for more without waiting for its thread, and without taking seeds before
+        their time.
         """
-        if not isinstance(self.inputs, Ahead):
-            return False
-        if self.inputs.ready_now():
-            return True
-        if self.window[0].finished or sum(not call.finished for call in self.window) >= self.calls:
-            return False
-        return self.inputs.soon()
+        if isinstance(self.inputs, Ahead) and (self.seeded or self.inputs.running):
+            return self.inputs.ready_now()
+        return not self.seeded
 
     def _pull(self, room: int, want: int) -> bool:
         """Pulls rows and hands them out; False where there are none now."""

@@ -17,6 +17,7 @@ from feedline.engine.crew import Closing, forced
 from feedline.engine.handing import QUICK_PULL, Handing
 from feedline.engine.input import MOVING, blocks
 from feedline.engine.landing import Place
+from feedline.engine.prefetch import Ahead
 from feedline.engine.report import Stage
 from feedline.errors import DeadlineExceededError
 from feedline.kernels.interrupts import check, paused
@@ -63,7 +64,7 @@ class Calls(Handing):
                     self._stop()
                     return None
                 return EMPTY
-            self._take(self._wait())
+            self._take(self._wait(want))
 
     def _give(self, want: int) -> Block:
         rows = self.out
@@ -79,7 +80,7 @@ class Calls(Handing):
         self._top_up(want)
         if not self.window or not place.goes_on(self.window[0].place, out.n):
             return False
-        call = self._wait()
+        call = self._wait(want)
         if call.failed is not None or call.place is None:
             self.window.appendleft(call)
             return False
@@ -139,8 +140,10 @@ class Calls(Handing):
         by_others = self.crew.settings.timeout is not None or self._in_processes() or forced.mode is not None
         return not state.ready and ((by_others and self.node.settled) or self._watched())
 
-    def _wait(self) -> Call:
-        """The call whose turn it is, when it is finished."""
+    def _wait(self, want: int | None = None) -> Call:
+        """The call whose turn it is, when it is finished. Where so many rows are wanted after it, more calls are handed
+        out meanwhile, as the input gives rows for them.
+        """
         head = self.window[0]
         if not head.handed:
             self._hand(head)
@@ -150,7 +153,9 @@ class Calls(Handing):
             began = perf_counter()
             try:
                 while (found := self._next_finished()) is None:
-                    self._wait_for_one(head)
+                    self._wait_for_one(head, self._watched_input(want))
+                    if want is not None:
+                        self._top_up(want)
             finally:
                 self.waited += perf_counter() - began
         if self.closing or self.crew.closing:
@@ -171,15 +176,29 @@ class Calls(Handing):
                 return None
         return None
 
-    def _wait_for_one(self, head: Call) -> None:
+    def _watched_input(self, want: int | None) -> Ahead | None:
+        """The input, where workers would have something to do as soon as its thread has rows."""
+        if want is None or self.ended or self.late is not None or self.early or self.window[0].again:
+            return None
+        room = len(self.window) < self._room() and self.crew.budget.left >= self._row_cost()
+        return self.inputs if room and isinstance(self.inputs, Ahead) and self.inputs.running else None
+
+    def _wait_for_one(self, head: Call, feeding: Ahead | None) -> None:
         """Returns when something has happened, or it is time to look for calls that take too long."""
         limit = self.crew.settings.timeout
-        with paused():
-            if not self.ordered:
-                with suppress(Empty):
-                    self.finished.get(timeout=limit and limit / 4)
-            elif head.done.acquire(timeout=-1 if limit is None else limit / 4):
-                head.release()
+        if feeding is not None:
+            feeding.watch(self.finished)
+        elif self.ordered:
+            with paused():
+                if head.done.acquire(timeout=-1 if limit is None else limit / 4):
+                    head.release()
+            return
+        if self.ordered:
+            head.on_done = self._tell
+            if head.finished:
+                return
+        with paused(), suppress(Empty):
+            self.finished.get(timeout=limit and limit / 4)
 
     def _overdue(self, call: Call) -> Call:
         """Gives up on a call that takes too long. Its worker is left to itself."""

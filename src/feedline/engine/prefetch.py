@@ -53,8 +53,8 @@ class Ahead(Filling):
     __slots__ = (
         "alive", "asked", "began", "blocked", "blocks", "cheap", "closing", "eager", "earnest",
         "filled", "front", "given", "go_on", "halted", "items", "left", "light", "lock", "parked",
-        "pausing", "peeking", "ready", "room", "running", "slack", "slow_down", "slowly", "standing", "starved",
-        "starving", "thread", "threaded", "waited", "worked",
+        "pausing", "ready", "room", "running", "slack", "slow_down", "slowly", "standing", "starved",
+        "starving", "thread", "threaded", "waited", "watcher", "worked",
     )
     inputs: Input
 
@@ -74,7 +74,7 @@ class Ahead(Filling):
 
     def _reset(self) -> None:
         self.running = self.alive = self.closing = self.pausing = self.standing = False
-        self.blocked = self.starving = self.peeking = self.filled = False
+        self.blocked = self.starving = self.filled = False
         self.halted: Early | bool = False  # after an error, or before what is not its turn, until it is asked for more
         self.earnest = False  # whether the consumer of all waits for what is made now
         self.front: Item | None = None
@@ -82,6 +82,7 @@ class Ahead(Filling):
         self.items: deque[Item] = deque()
         self.began: list[Any] | None = None
         self.thread: threading.Thread | None = None
+        self.watcher: SimpleQueue[None] | None = None
 
     # The consumer's side.
 
@@ -113,19 +114,13 @@ class Ahead(Filling):
         """True when rows, or the end, can be had without waiting and without taking what others share."""
         return self.front is not None or (self.running and len(self.items) > 0)
 
-    def soon(self) -> bool:
-        """Waits until `ready_now`. False where that is not to be had without taking what others share, or at the end:
-        who waits here does not want those yet.
-        """
-        while not self.ready_now():
-            with self.lock:
-                if not (self.running and self.alive) or self.closing or self.halted:
-                    return self.ready_now()
-                if self.items:
-                    return True
-                self.peeking = True
-            wait_for_word(self.ready)
-        return True
+    def watch(self, watcher: SimpleQueue[None]) -> None:
+        """Has a word put into a queue when something is ready, or nothing will be without being asked for."""
+        with self.lock:
+            if self.items or not (self.running and self.alive) or self.closing:
+                watcher.put(None)
+            elif not self.halted:
+                self.watcher = watcher
 
     def _inline(self, want: int) -> Block | None:
         if not (self.run.path and self.free) and watched() and self.states[self.slot] == self.node.State():
@@ -269,9 +264,16 @@ class Ahead(Filling):
                 self.halted, self.earnest = item.error is not None, False
             elif not self.halted:
                 return
-            if self.starving or self.peeking:
-                self.starving = self.peeking = False
+            if self.starving:
+                self.starving = False
                 self.ready.put(None)
+            self._tell()
+
+    def _tell(self) -> None:
+        """Tells the one who waits for something to be ready; under the lock."""
+        if self.watcher is not None:
+            self.watcher.put(None)
+            self.watcher = None
 
     def _leave(self) -> None:
         """The thread ends: those who wait for it are told; where they have gone already, it frees what it used."""
@@ -279,6 +281,7 @@ class Ahead(Filling):
             self.alive = False
             self.parked.put(None)
             self.ready.put(None)
+            self._tell()
             abandoned = self.closing and self.thread is None
         if abandoned:
             self.run.free(self.first, self.slot)

@@ -14,7 +14,7 @@ Each rule has a file and a name. Those with TensorFlow's names obey `Options.exp
     map_parallelization        maps get num_parallel_calls=AUTOTUNE; only if asked for
     filter_parallelization     the same for filters; only if asked for
     parallel_batch             batches with num_parallel_calls are put together in the background
-    seeds_before_calls         a thread reads for parallel calls where seeds are taken below them (feedline's own)
+    reading_beside_calls       a thread reads for parallel calls where functions make the rows (feedline's own)
     reading_beside_parsing     a thread reads for maps with num_parallel_calls that only parse (feedline's own)
     inject_prefetch            a plan with parallel calls ends in a prefetch
 
@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from feedline.optimize.background import inject_prefetch, parallel_batch, reading_beside_parsing, seeds_before_calls
+from feedline.optimize.background import inject_prefetch, parallel_batch, reading_beside_calls, reading_beside_parsing
 from feedline.optimize.filter_fusion import filter_fusion
 from feedline.optimize.map_and_batch_fusion import map_and_batch_fusion
 from feedline.optimize.map_and_filter_fusion import map_and_filter_fusion
@@ -61,7 +61,7 @@ RULES = (
     Rule("map_parallelization", map_parallelization, False),
     Rule("filter_parallelization", filter_parallelization, False),
     Rule("parallel_batch", parallel_batch, True),
-    Rule("seeds_before_calls", seeds_before_calls, True),
+    Rule("reading_beside_calls", reading_beside_calls, True),
     Rule("reading_beside_parsing", reading_beside_parsing, True),
 )
 INJECT = Rule("inject_prefetch", inject_prefetch, True)

@@ -20,14 +20,15 @@ def parallel_batch(node: Node) -> Node | None:
     return None
 
 
-def seeds_before_calls(node: Node) -> Node | None:
-    """Parallel calls read ahead. Where that could take the seeds of the next epoch before anyone wants it, a thread
-    does the reading, which waits there for its consumer.
+def reading_beside_calls(node: Node) -> Node | None:
+    """Parallel calls read ahead. A thread does the reading where a function of the user's makes the rows: what has been
+    made of the rows before must not wait for it. The same where seeds of the next epoch are taken: the thread waits
+    there for its consumer.
     """
     if node.parallel is None or len(node.inputs) != 1:
         return None
     below = node.inputs[0]
-    if isinstance(below, Prefetch) or not below.takes_shared:
+    if isinstance(below, Prefetch) or not (below.takes_shared or _makes_rows(below)):
         return None
     return node.replace(input=standing_for(below, Prefetch(below, AUTOTUNE)))
 
@@ -53,6 +54,11 @@ def inject_prefetch(plan: Node) -> Node:
     if last.ahead is not None or _calls_aside(last) or not any(map(_calls_aside, plan.walk())):
         return plan
     return standing_for(plan, Prefetch(plan, AUTOTUNE))
+
+
+def _makes_rows(plan: Node) -> bool:
+    """Whether one who asks a plan for rows may have to wait for functions of the user's."""
+    return not isinstance(plan, Prefetch) and (plan.user_code or any(map(_makes_rows, plan.inputs)))
 
 
 def _calls_aside(node: Node) -> bool:

@@ -30,3 +30,31 @@ def soon() -> float:
 def late(until: float) -> bool:
     """True when that time is over."""
     return perf_counter() > until
+
+
+EACH = 50e-6
+
+
+class Pace:
+    """How many values of a source in a row come at once. One that had to be waited for has kept back those gathered
+    before it; after that values are handed on one by one, until those that came at once have taken as long together, at
+    `EACH` seconds or more for each. So are the first few of all.
+    """
+
+    __slots__ = ("_began", "_wary")
+
+    def __init__(self) -> None:
+        self._began, self._wary = 0.0, AT_ONCE / 4
+
+    def begin(self, want: int) -> tuple[int, float]:
+        """How many of so many values may be gathered, and until when."""
+        self._began = perf_counter()
+        return 1 if self._wary > 0.0 else want, self._began + AT_ONCE
+
+    def end(self, count: int) -> None:
+        """So many values have been gathered."""
+        seconds = perf_counter() - self._began
+        if count > 1 and seconds > 2 * AT_ONCE:
+            self._wary = seconds
+        elif self._wary > 0.0 and seconds < AT_ONCE:
+            self._wary -= max(seconds, EACH)

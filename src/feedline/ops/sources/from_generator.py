@@ -16,7 +16,7 @@ from feedline.plan.face import dataset
 from feedline.plan.function import Function
 from feedline.plan.interrupted import judged
 from feedline.plan.node import EMPTY, Interrupted, Node, RowFailed, node
-from feedline.plan.pace import at_once, late
+from feedline.plan.pace import Pace, late
 from feedline.structure.block import Array, Block, Column, Objects, object_array, pack
 from feedline.structure.nest import Tree, flat, flatten
 from feedline.structure.spec import RaggedTensorSpec, TensorShape, TensorSpec, TypeSpec, type_spec_from_value
@@ -34,12 +34,12 @@ SAYS = (("state_dict", "load_state_dict"), ("get_state", "set_state"))
 
 
 class Live:
-    """A running generator."""
+    """A running generator, and the pace of its values."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_values", "pace")
 
     def __init__(self, values: Iterator[Any]) -> None:
-        self._values = values
+        self._values, self.pace = values, Pace()
 
     def next_into(self, fresh: list[Any]) -> bool:
         """Adds its next value to a list, where no interrupt can come between the two; False at the end."""
@@ -133,7 +133,8 @@ class Generator(Node):
             try:
                 if live is None:
                     live = self._started(asked, said)
-                take, add, until = live.next_into, rows.append, at_once()
+                take, add = live.next_into, rows.append
+                want, until = live.pace.begin(want)
                 while len(fresh) < want:
                     if not take(fresh):
                         ended = True
@@ -144,6 +145,8 @@ class Generator(Node):
                         break
             finally:
                 resume(held)
+                if live is not None:
+                    live.pace.end(len(rows))
         except BaseException as raised:
             e = judged(raised)
             if isinstance(e, Exception):
