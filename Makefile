@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 LEAN := $(VENV)/.installed-lean
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels/*.h)
 
-.PHONY: venv demo quick test docs fuzz chaos differential interop bench clean
+.PHONY: venv demo quick test static pytest docs fuzz chaos differential interop bench clean
 .DELETE_ON_ERROR:
 
 # FUZZ_SECONDS=60 make fuzz; FUZZ_FLAGS='--seed 7 --only parse_' for other inputs, or some of the targets.
@@ -24,7 +24,7 @@ venv: $(INSTALLED)
 $(INSTALLED): $(SOURCES)
 	@echo "== venv: installing feedline and its tools into $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 # The demo needs no tools and no frameworks: where they are not installed yet, it does not wait for them.
@@ -43,11 +43,17 @@ BASE ?=
 quick: venv
 	@$(BIN)/python -m tests.quick --base "$(BASE)"
 
+# The static checks use one processor: the tests run beside them.
 test: venv
+	@$(MAKE) --no-print-directory --jobs 2 static pytest
+
+static: venv
 	@echo "== ruff check" && $(BIN)/ruff check
 	@echo "== mypy" && $(BIN)/mypy
 	@echo "== lint-imports" && $(BIN)/lint-imports
-	@echo "== pytest" && $(BIN)/python -m pytest -q -n auto
+
+pytest: venv
+	@echo "== pytest" && $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 # The site into build/docs; the table of names and the picture are kept in the repository, and made anew here.
 docs: venv
