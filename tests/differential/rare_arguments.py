@@ -158,7 +158,7 @@ class RareArguments(Steps):
         self.files += 1
         more = self.dice.choice((
             ", compression='GZIP'", ", compression=None", f", {IN_TURN}, {self.shards()}",
-            f", compression='SNAPPY', {IN_TURN}",
+            ", compression='SNAPPY'",
         ))  # fmt: skip
         self.add(f"ds.snapshot(tmp + '/snapshot-{self.files}'{more})")
         return True
@@ -190,6 +190,8 @@ class RareArguments(Steps):
         found = leaves(self.type)
         if any(leaf.kind != "dense" for leaf in found) or not any(leaf.shape for leaf in found):
             return False
+        if any("make_csv_dataset(" in line for line in self.lines):
+            return False  # it gives ordered dicts
 
         def width(leaf: Leaf) -> str:
             return f"[{', '.join(str(self.dice.choice((None, None, 40))) for _ in leaf.shape)}]"

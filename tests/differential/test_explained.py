@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.differential.explained import explanation
+from tests.differential.explained import explanation, sequential
 
 LINES = [
     "ds = d.Dataset.range(3)",
@@ -42,3 +42,22 @@ def test_an_error_that_tensorflow_raises_elsewhere() -> None:
 def test_elements_are_no_errors() -> None:
     why = "epoch 0, element 1: values [1] expected, got [2]"
     assert not explained(why, [1, "end"], {2: [1, 2, 3, FAILED]})
+
+
+def test_shuffle_and_repeat_of_nothing() -> None:
+    lines = ["ds = d.Dataset.range(0)", "ds = ds.apply(d.experimental.shuffle_and_repeat(5, seed=8))"]
+    why = "cardinality 9 expected, got 0"
+    for cardinality in (0, 3):
+        gold = {"epochs": [["end"]]}
+        told = explanation(lines, why, gold, lambda before, n=cardinality: {"cardinality": n})  # type: ignore[misc]
+        assert bool(told) == (cardinality == 0)
+    counted = [lines[0], "ds = ds.apply(d.experimental.shuffle_and_repeat(5, count=2, seed=8))"]
+    assert not explanation(counted, why, {"epochs": [["end"]]}, lambda before: {"cardinality": 0})
+
+
+def test_parallel_interleave_that_runs_ahead_as_little_as_it_can() -> None:
+    line = "ds = ds.apply(d.experimental.parallel_interleave(lambda e: f(e), cycle_length=2, block_length=2{}))"
+    for more in ("", ", sloppy=False"):
+        plain, modest = sequential([line.format(more)])
+        assert plain[0] == line.format(more)
+        assert modest[0] == line.format(", buffer_output_elements=1, prefetch_input_elements=0")
