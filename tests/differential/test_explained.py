@@ -16,13 +16,13 @@ FAILED = {"error": "FailedPreconditionError", "msg": ""}
 WHY = 'epoch 0, element 1: "end" expected, got FailedPreconditionError (it has only 3)'
 
 
-def explained(why: str, epoch: list[Any], inputs: dict[int, list[Any]]) -> bool:
-    """`epoch` is TensorFlow's, and `inputs` what it gives after so many lines."""
+def explained(why: str, epoch: list[Any], inputs: dict[int, list[Any]], got: Any = FAILED) -> bool:
+    """`epoch` is TensorFlow's, `inputs` what it gives after so many lines, and `got` feedline's second event."""
 
     def expected(lines: list[str]) -> dict[str, Any]:
         return {"epochs": [inputs.get(len(lines), [])]}
 
-    return bool(explanation(LINES, why, {"epochs": [epoch]}, expected))
+    return bool(explanation(LINES, why, {"epochs": [epoch]}, {"epochs": [[1, got]]}, expected))
 
 
 def test_an_error_that_a_window_loses() -> None:
@@ -41,18 +41,18 @@ def test_an_error_that_tensorflow_raises_elsewhere() -> None:
 
 def test_elements_are_no_errors() -> None:
     why = "epoch 0, element 1: values [1] expected, got [2]"
-    assert not explained(why, [1, "end"], {2: [1, 2, 3, FAILED]})
+    assert not explained(why, [1, "end"], {2: [1, 2, 3, FAILED]}, got=2)
 
 
 def test_shuffle_and_repeat_of_nothing() -> None:
     lines = ["ds = d.Dataset.range(0)", "ds = ds.apply(d.experimental.shuffle_and_repeat(5, seed=8))"]
     why = "cardinality 9 expected, got 0"
+    gold = {"epochs": [["end"]]}
     for cardinality in (0, 3):
-        gold = {"epochs": [["end"]]}
-        told = explanation(lines, why, gold, lambda before, n=cardinality: {"cardinality": n})  # type: ignore[misc]
+        told = explanation(lines, why, gold, gold, lambda before, n=cardinality: {"cardinality": n})  # type: ignore[misc]
         assert bool(told) == (cardinality == 0)
     counted = [lines[0], "ds = ds.apply(d.experimental.shuffle_and_repeat(5, count=2, seed=8))"]
-    assert not explanation(counted, why, {"epochs": [["end"]]}, lambda before: {"cardinality": 0})
+    assert not explanation(counted, why, gold, gold, lambda before: {"cardinality": 0})
 
 
 def test_parallel_interleave_that_runs_ahead_as_little_as_it_can() -> None:
