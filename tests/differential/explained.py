@@ -18,6 +18,7 @@ TAKES_FOR_THE_END = r"(\.window|group_by_window|bucket_by_sequence_length|parall
 RESHUFFLED = r"(shuffle\(|shuffle=True|Dataset\.random\(|list_files\()"
 TURNS = r"(parallel_interleave\(.*block_length=\d)(, \w+=\w+)*\)\)$"
 MODEST_TURNS = ", buffer_output_elements=1, prefetch_input_elements=0"
+ROW_SPLITS = "InvalidArgumentError (Expected row_splits Tensor dtype: int32, found: int64"
 UNFUSED = "o.experimental_optimization.map_and_batch_fusion = False"
 
 
@@ -49,6 +50,8 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str,
     wrapped = r"epoch .*: InternalError \(Got error code INVALID_ARGUMENT (.|\n)* expected, got InvalidArgumentError \("
     if re.match(wrapped, why) and re.search(r"(group_by_window|bucket_by_sequence_length)\(", text):
         return "TensorFlow makes an InternalError of an InvalidArgumentError in the function that reduces a window"
+    if "row_splits_dtype=xp.int32" in text and ROW_SPLITS in why:
+        return "TensorFlow's ragged_batch of matrices fails where row splits are to be int32"
     refused = "Incompatible shapes at component" in str(gold.get("epochs"))
     mixed = re.search("(choose_from_datasets|sample_from_datasets|rejection_resample)(.|\n)*concatenate", text)
     if why.startswith("epoch") and refused and mixed:
