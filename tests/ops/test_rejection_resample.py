@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,3 +100,18 @@ def test_the_numbers_go_on_from_epoch_to_epoch() -> None:
 
     classes = [1, 1, 2, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 2, 1, 2, 1, 1, 2, 1, 2, 1, 2, 1]  # TensorFlow's
     check(make, [(np.int32(c), np.int64(c)) for c in classes])
+
+
+def test_estimates_where_nothing_comes_through(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("a\nbb\nc\n" * 20)
+    words = fl.TextLineDataset(tmp_path / "words")
+    step = {"target_dist": [0.5, 0.5], "seed": 92}
+    assert list(words.take_while(lambda word: word > b"x").rejection_resample(lambda word: 0, **step)) == []
+    some = words.filter(lambda word: word == b"c").rejection_resample(lambda word: len(word) - 1, **step)
+    assert {element for _, element in some} == {b"c"}
+
+
+def test_classes_that_are_no_numbers_cannot_be_estimated() -> None:
+    ds = fl.Dataset.range(9).rejection_resample(lambda x: str(x), [0.5, 0.5], seed=1)
+    with pytest.raises(TypeError, match="class_func must return an integer scalar"):
+        list(ds)

@@ -122,7 +122,7 @@ class Estimate(Node):
                     raise Interrupted(e, state._replace(labels=tuple(labels))) from None
                 if block is None:
                     break
-                labels += block.columns[0].tolist()
+                labels += _classes(block).tolist()
             if not labels:
                 return None, state
             inside = np.array([c for c in labels if 0 <= c < self.classes], np.int64)
