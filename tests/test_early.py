@@ -1,4 +1,4 @@
-"""What is not done ahead of its time: errors of files, which may be mended while they wait, and filling a cache."""
+"""Files that cannot be read, and are mended while the error waits: a state holds the place before the read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import pytest
 
 import feedline as fl
 from feedline.engine.crew import forced
-from feedline.engine.run import blocks
 
 COUNT, BAD = 40, 25
 
@@ -197,30 +196,3 @@ def test_a_disk_that_was_full_loses_nothing(kind: str, tmp_path: Path) -> None:
 
 def wide(x: Any) -> Any:
     return np.full(50, int(x))
-
-
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("filename", [False, True])
-@pytest.mark.parametrize(
-    "ahead",
-    [
-        lambda ds: ds.map(lambda x: x + 0, num_parallel_calls=4),
-        lambda ds: ds.prefetch(20),
-        lambda ds: ds.interleave(lambda x: fl.Dataset.from_tensors(x), cycle_length=4, num_parallel_calls=4),
-    ],
-    ids=["map", "prefetch", "interleave"],
-)
-def test_reading_ahead_does_not_complete_a_cache(ahead: Any, filename: bool, known: bool, tmp_path: Path) -> None:
-    ds = fl.Dataset.range(9).shuffle(9, seed=1)
-    ds = ds if known else ds.filter(lambda x: x >= 0)
-    for size in (1, None):
-        cached = ahead(ds.cache(tmp_path / f"{size}" if filename else ""))
-        with blocks(size), forced("thread"):
-            left = set()
-            for _ in range(4):
-                with iter(cached) as it:
-                    left.add(tuple(int(next(it)) for _ in range(7)))
-                    time.sleep(0.01)
-            assert len(left) == 4  # in an order of its own each
-            whole = [[int(x) for x in cached] for _ in range(2)]
-            assert sorted(whole[0]) == list(range(9)) and whole[0] == whole[1]

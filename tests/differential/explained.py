@@ -69,6 +69,8 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str,
         return "TensorFlow cannot batch batches of ragged or sparse tensors that have different numbers of rows"
     if why.startswith("feedline alone") and "AlreadyExistsError" in why and "cache(tmp" in text:
         return "of two passes over one cache file, the second is refused unless the first one has ended by then"
+    if _read_ahead_of_a_cache(lines, why, got):
+        return "parallel calls may have read a cache to its end, and so completed it, when they are left early"
     written = re.search(r"load\((.|\n)*ragged_batch|ragged(.|\n)*snapshot", text)
     if written and re.search("kind ragged expected, got arr|ragged.* expected, got .*tensor|got .*ragged", why):
         return "what has been written is known by its rows: by their sizes, and as ragged rows"
@@ -76,6 +78,19 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str,
     if sizes and _fewer_known(json.loads(sizes[1]), json.loads(sizes[2])) and _may_decide(lines, expected):
         return "a size in a function's results that strings, or unknown sizes, may decide on is not taken as fixed"
     return ""
+
+
+def _read_ahead_of_a_cache(lines: list[str], why: str, got: dict[str, Any]) -> bool:
+    """Whether a second epoch is at stake, after a first that parallel calls after a cache in memory, and before a
+    `take`, may have left when they had read it all. Only values and their order may differ.
+    """
+    if not re.match(r"(epoch 1, |feedline alone, (blocks of \d|threads): epoch 1, ).*(values|instead of)", why):
+        return False
+    kept = next((i for i, line in enumerate(lines) if "ds.cache()" in line), len(lines))
+    shuffled = any(re.search(RESHUFFLED, line) for line in lines[:kept])
+    ahead = next((i for i, line in enumerate(lines) if i > kept and "num_parallel_calls" in line), len(lines))
+    left = any("take(" in line for line in lines[ahead + 1 :])
+    return shuffled and left and not _errors(*(got.get("epochs") or ()))
 
 
 def _repeats_nothing(lines: list[str], expected: Expected) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
-from feedline.early import must_be_wanted
 from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundError
 from feedline.io.elements.draft import Draft, WrittenElsewhere
 from feedline.io.elements.form import form_text, has_classes
@@ -21,7 +20,7 @@ from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dealing import undealt
 from feedline.plan.face import dataset
 from feedline.plan.fingerprint import fingerprint
-from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.node import Node, Pull, node
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block, concat
 
@@ -153,14 +152,14 @@ class Memory:
 
 
 class Pass:
-    """One pass over a cache: the rows, the number of the next one to read (None while they are being collected),
-    whether they are all there, and whether the input has ended.
+    """One pass over a cache: the rows, the number of the next one to read (None while they are being collected), and
+    whether they are all there.
     """
 
-    __slots__ = ("at", "complete", "ended", "rows", "size")
+    __slots__ = ("at", "complete", "rows", "size")
 
-    def __init__(self, rows: Rows, at: int | None, complete: bool, ended: bool = False) -> None:
-        self.rows, self.at, self.complete, self.ended = rows, at, complete, ended
+    def __init__(self, rows: Rows, at: int | None, complete: bool) -> None:
+        self.rows, self.at, self.complete = rows, at, complete
         self.size: int | None = None  # of the input, once it is asked for
 
     class Saved(TypedDict):
@@ -169,12 +168,11 @@ class Pass:
         rows: list[Block]
         at: int | None
         complete: bool
-        ended: bool
 
     def save(self) -> dict[str, Any]:
         """With all rows: they might come out otherwise when the input is run again."""
         self.rows.join()
-        return {"rows": self.rows.chunks, "at": self.at, "complete": self.complete, "ended": self.ended}
+        return {"rows": self.rows.chunks, "at": self.at, "complete": self.complete}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Pass:
@@ -183,7 +181,7 @@ class Pass:
         rows.join()
         if saved["at"] is not None and not 0 <= saved["at"] <= sum(block.n for block in saved["rows"]):
             raise ValueError(f"a cache stands at row {saved['at']}, and has fewer")
-        return cls(rows, saved["at"], saved["complete"], saved["ended"])
+        return cls(rows, saved["at"], saved["complete"])
 
 
 class Passes:
@@ -226,37 +224,25 @@ class Cache(Node):
         return Pass(Rows(), None, False)
 
     def step(self, state: Pass, pull: Pull, want: int) -> tuple[Block | None, Pass]:
-        """Reads what is kept, or keeps what is read. The first pass to have it all serves all that begin after it: one
-        that is left early has not, however far it was read ahead.
-        """
+        """Reads what is kept, or keeps what is read. The first pass to have it all serves all that begin after it."""
         if state.at is not None:
             block = state.rows.span(state.at, want)
             state.at += 0 if block is None else block.n
             return block, state
-        if state.ended:
-            must_be_wanted()
-            return self._completed(state, None)
         if state.complete:  # what is still to come, an error perhaps, is not kept
             return pull(want), state
         if state.size is None:
             state.size = self.input.cardinality()
         missing = state.size - state.rows.total
         # The last row is pulled alone, so that what it completes does not depend on how many are asked for at once.
-        if missing == 1:
-            must_be_wanted()
         block = pull(min(want, missing - 1) if missing > 1 else want)
-        if block is None:
-            state.ended = True
-            return EMPTY, state
-        if block.n:
+        if block is not None and block.n:
             block = block.frozen()
             state.rows.add(block)
-        return self._completed(state, block) if block.n == missing else (block, state)
-
-    def _completed(self, state: Pass, block: Block | None) -> tuple[Block | None, Pass]:
-        state.rows.join()
-        state.complete = True
-        self.memory.offer(state.rows)
+        if block is None or block.n == missing:
+            state.rows.join()
+            state.complete = True
+            self.memory.offer(state.rows)
         return block, state
 
     def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:

@@ -18,12 +18,10 @@ class Pass:
     it comes again and again; `unwritten` says that rows could not be written, which one who restores the pass need not
     be troubled by. `passing` means that nothing is written: the beginning of the input is not at hand.
     `before` is what had been written when the pass was saved, which it goes on with if that is still there. `begun`
-    says whether it is known which of the two it is, `ended` whether the input has.
+    says whether it is known which of the two it is.
     """
 
-    __slots__ = (
-        "before", "begun", "broken", "child", "due", "ended", "given", "over", "passing", "rest", "sink", "unwritten",
-    )  # fmt: skip
+    __slots__ = ("before", "begun", "broken", "child", "due", "given", "over", "passing", "rest", "sink", "unwritten")
 
     def __init__(self) -> None:
         self.child: Any = None
@@ -33,7 +31,7 @@ class Pass:
         self.broken: Exception | None = None
         self.before: Any = None
         self.given = 0
-        self.passing = self.over = self.unwritten = self.begun = self.ended = False
+        self.passing = self.over = self.unwritten = self.begun = False
 
     def close(self) -> None:
         """Ends the pass. What is not complete goes."""
@@ -68,7 +66,7 @@ class Pass:
             "rest": self.rest,
             "errors": [self.due, None if self.unwritten else self.broken],
             "given": self.given,
-            "flags": [passing, self.over, self.begun, self.ended],
+            "flags": [passing, self.over, self.begun],
             "written": written,
         }
 
@@ -78,7 +76,7 @@ class Pass:
         self = cls()
         self.child, self.rest, self.given = saved["child"], saved["rest"], saved["given"]
         self.due, self.broken = saved["errors"]
-        self.passing, self.over, self.begun, self.ended = saved["flags"]
+        self.passing, self.over, self.begun = saved["flags"]
         self.before = saved["written"]
         return self
 
@@ -172,21 +170,17 @@ class Written(Node):
 
     def _through(self, state: Pass, pull: Pull, want: int) -> Block | None:
         """The input's rows, once they are written."""
-        if state.ended:
-            must_be_wanted()  # a pass that is left early is not complete, however far it was read ahead
-            if state.sink is not None:
-                known = self.input.element_spec if self.input.spec_known else None
-                self._kept(state, lambda: state.sink.finish(known))
-            state.sink, state.over = None, True
-            return None
         if state.rest is not None:
             rest = state.rest
             block, state.rest = rest.slice(0, want), rest.slice(want, rest.n) if rest.n > want else None
         else:
             pulled = pull(want)
             if pulled is None:
-                state.ended = True
-                return EMPTY
+                if state.sink is not None:
+                    known = self.input.element_spec if self.input.spec_known else None
+                    self._kept(state, lambda: state.sink.finish(known))
+                state.sink, state.over = None, True
+                return None
             block = pulled.frozen()  # rows wait to be written, so nobody may change them
         if not block.n:
             return EMPTY
