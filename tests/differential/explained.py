@@ -82,7 +82,7 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str,
 
 def _read_ahead_of_a_cache(lines: list[str], why: str, got: dict[str, Any]) -> bool:
     """Whether a second epoch is at stake, after a first that parallel calls after a cache in memory, and before a
-    `take`, may have left when they had read it all. Only values and their order may differ.
+    `take`, may have left when they had read it all: then it has the first one's order. Errors are never at stake.
     """
     if not re.match(r"(epoch 1, |feedline alone, (blocks of \d|threads): epoch 1, ).*(values|instead of)", why):
         return False
