@@ -29,7 +29,7 @@ from tests.referee import check_random_access, referee
 
 import feedline as fl
 from feedline.engine import checkpoint
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.run import blocks
 from feedline.errors import op_class
 from feedline.plan.function import Function

@@ -8,7 +8,7 @@ A plan is run twice, in the caller's thread:
   "nothing yet" in place of the last rows that it took: if that makes no difference, they were not needed.
 - The strict run asks for blocks of many sizes. A node may give at most `want` rows, and may take no more rows of its
   inputs than the reference run took for as many. Rows of a node with `keeps_rows` must be rows of its inputs, and say
-  so: the row that their `origin` names.
+  so: the row that their `provenance` names.
 
 In both, an input that has ended is not asked again before it is started again.
 """
@@ -29,8 +29,8 @@ from tests.likeness import difference, show
 from feedline.engine.input import Input
 from feedline.engine.run import Run
 from feedline.plan.node import EMPTY, Interrupted, Node
-from feedline.plan.rewrite import bottom_up, standing_for
-from feedline.structure.block import Block, Origin
+from feedline.plan.rewrite import bottom_up, replace_node
+from feedline.structure.block import Block, Provenance
 from feedline.structure.nest import flatten
 
 WANTS = (3, 1, 64, 2, 1000, 7)
@@ -52,10 +52,10 @@ class Book:
         self.at_end: dict[Key, tuple[int, ...]] = {}
         self.last_stamp = 0
 
-    def stamp(self, n: int) -> Origin:
+    def stamp(self, n: int) -> Provenance:
         """Numbers for rows that have none: below zero, as those of rows in memory."""
         self.last_stamp += n
-        return Origin(-self.last_stamp, np.arange(n))
+        return Provenance(-self.last_stamp, np.arange(n))
 
     def most(self, key: Key, given: int) -> tuple[int, ...] | None:
         """The rows taken for so many rows given; None where the reference run was not asked for so many."""
@@ -74,7 +74,7 @@ def _class_with_effects(cls: type[Node]) -> type[Node]:
 
 
 def _with_effects(source: Node) -> Node:
-    made = standing_for(source, source.replace())
+    made = replace_node(source, source.replace())
     object.__setattr__(made, "__class__", _class_with_effects(type(source)))
     return made
 
@@ -109,13 +109,13 @@ class RefereedRun(Run):
 class RefereedInput(Input):
     """An input that fails where its node, or who asks it, breaks the contract."""
 
-    __slots__ = ("addressed", "allowed", "answers", "ended", "given", "key", "rows", "stamps")
+    __slots__ = ("allowed", "answers", "ended", "given", "key", "recomputable", "rows", "stamps")
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)
         self.key = (*run.place, slot)
         self.ended = self.stamps = False
-        self.addressed = True  # all rows so far have said where they come from
+        self.recomputable = True  # all rows so far have said where they come from
         self.given = 0
         self.allowed = (0,) * len(self.below())
         self.answers: list[Block | Exception | None] = []
@@ -132,7 +132,7 @@ class RefereedInput(Input):
         for pull in self._inputs():
             pull.reopen()
 
-    def shelve(self, want: int, shelf: Any) -> None:
+    def read_into(self, want: int, shelf: Any) -> None:
         """Rows come by ordinary calls."""
 
     def __call__(self, want: int) -> Block | None:
@@ -198,7 +198,9 @@ class RefereedInput(Input):
     def _repeatable(self, state: Any) -> bool:
         node = self.node
         own_effects = node.user_code and not hasattr(node, "source_with_effects")
-        light = not (node.heavy or own_effects or getattr(node, "generator", None) or getattr(node, "epochs", None))
+        light = not (
+            node.mutable_state or own_effects or getattr(node, "generator", None) or getattr(node, "epochs", None)
+        )
         return light and not _is_live(state) and not _is_live(self.states[self.slot])
 
     def _repeat(self, before: Any, want: int, block: Block | None) -> None:
@@ -240,29 +242,29 @@ class RefereedInput(Input):
 
     def _stamped(self, book: Book, block: Block) -> Block:
         """The block with a number for each row, under which the rows are remembered."""
-        if block.origin is None:
-            self.addressed = False
-            block = Block(block.columns, block.n, block.tree, book.stamp(block.n), block.members)
-        numbers = block.origin.numbers().tolist()  # type: ignore[union-attr]
+        if block.provenance is None:
+            self.recomputable = False
+            block = Block(block.columns, block.n, block.tree, book.stamp(block.n), block.batch_provenance)
+        numbers = block.provenance.numbers().tolist()  # type: ignore[union-attr]
         self.rows.update(zip(numbers, block.rows(), strict=True))
         return block
 
     def _compare_kept(self, block: Block) -> None:
         read = any(pull.rows for pull in self._inputs())  # else it has had them by number
-        if block.origin is None or not read:
-            if block.origin is None and read and self._must_say():
+        if block.provenance is None or not read:
+            if block.provenance is None and read and self._must_say():
                 raise Foul(f"{self._name()} says keeps_rows, but its rows do not say where they come from any more")
             known = {str(_values(row)) for pull in self._inputs() for row in pull.known_rows()}
             kept = [str(_values(row)) in known for row in block.rows()]
         else:
-            kept = [self._is_row(*row) for row in zip(block.origin.numbers().tolist(), block.rows(), strict=True)]
+            kept = [self._is_row(*row) for row in zip(block.provenance.numbers().tolist(), block.rows(), strict=True)]
         if not all(kept):
             row = block.element(kept.index(False))
             raise Foul(f"{self._name()} says keeps_rows, but {show(row)} is not the row of its input that it should be")
 
     def _must_say(self) -> bool:
         """True unless it is a buffer of rows that did not say it themselves: their numbers here are the referee's."""
-        return not self.node.heavy or all(pull.addressed for pull in self._inputs())
+        return not self.node.mutable_state or all(pull.recomputable for pull in self._inputs())
 
     def _is_row(self, number: int, row: Any) -> bool:
         found = [pull.rows[number] for pull in self._inputs() if number in pull.rows]
@@ -309,7 +311,7 @@ class Replay:
         """The next answer."""
         return self(1)
 
-    def shelve(self, want: int, shelf: Any) -> None:
+    def read_into(self, want: int, shelf: Any) -> None:
         """Rows come by ordinary calls."""
 
     def start(self) -> None:

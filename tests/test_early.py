@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 
 COUNT, BAD = 40, 25
 

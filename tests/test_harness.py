@@ -11,7 +11,7 @@ from tests.harness import Raises, check, check_errors, compare, difference
 
 import feedline as fl
 from feedline.errors import InvalidArgumentError, NotFoundError, UnknownError
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import Node, node
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF

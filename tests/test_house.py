@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -10,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,6 +93,27 @@ def _defines_its_name(file: str) -> bool:
     module = importlib.import_module("feedline.ops." + file.replace("/", "."))
     name = file.rpartition("/")[2]
     return any(inspect.isfunction(getattr(module, n, None)) for n in (name, f"{name}_"))
+
+
+SHARED_CLASS_NAMES = {
+    "Dataset": "tf.data and tf.compat.v1.data have one each",
+    "FixedLengthRecordDataset": "the same",
+    "Iterator": "the same",
+    "TFRecordDataset": "the same",
+    "TFRecordWriter": "tf.io and tf.data.experimental have one each",
+    "TextLineDataset": "the same as Dataset",
+}
+"""Public names that TensorFlow gives to two classes."""
+
+
+def test_no_two_classes_have_one_name() -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for file in _files(SOURCE):
+        for statement in ast.parse(file.read_text()).body:
+            if isinstance(statement, ast.ClassDef):
+                found[statement.name].append(file.relative_to(SOURCE).as_posix())
+    several = {name: files for name, files in found.items() if len(files) > 1}
+    assert several.keys() == SHARED_CLASS_NAMES.keys(), several
 
 
 TEXT = [".cc", ".cfg", ".h", ".json", ".jsonl", ".md", ".py", ".pyi", ".toml", ".txt", ".yml"]

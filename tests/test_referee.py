@@ -10,7 +10,7 @@ from tests.harness import check
 
 import feedline as fl
 from feedline.ops.take import Take, Taken
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import Pull, node
 from feedline.structure.block import Array, Block, concat
 
@@ -132,7 +132,7 @@ class Changing(Take):
         block, state = super().step(state, pull, want)
         if block is None:
             return None, state
-        return Block([c + 1 for c in block.columns], block.n, block.tree, block.origin), state
+        return Block([c + 1 for c in block.columns], block.n, block.tree, block.provenance), state
 
     @property
     def indexable(self) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 from tests.engine.test_programs import run_program
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.sharing import Guard, cached_property
-from feedline.structure.memory import LARGE, Keeper
+from feedline.structure.buffer_pool import LARGE, BufferPool
 
 PATIENCE_S = 20.0
 
@@ -62,7 +62,7 @@ def test_a_spec_that_takes_threads_which_need_specs() -> None:
 
 def test_garbage_that_ends_while_memory_is_handed_out() -> None:
     """An iterator that is collected frees memory, also where that happens while a thread is asking for some."""
-    keeper = Keeper()
+    keeper = BufferPool()
 
     class Ends:
         def __del__(self) -> None:
@@ -73,7 +73,7 @@ def test_garbage_that_ends_while_memory_is_handed_out() -> None:
             gc.collect()
             return super().get(*arguments)
 
-    keeper._kept = Asks()
+    keeper._by_size = Asks()
     kept = keeper.empty((LARGE,), np.dtype(np.uint8))
     cycle: list[Any] = [Ends()]
     cycle.append(cycle)

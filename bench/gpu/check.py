@@ -19,7 +19,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 import numpy as np
 
 import feedline as fl
-from feedline.structure.memory import keeper
+from feedline.structure.buffer_pool import buffers
 
 ROWS, WIDTH = 512, 1 << 14
 
@@ -87,7 +87,7 @@ def with_torch() -> None:
         torch.cuda.synchronize()
         first = next(iter(ds.to_torch(device="cuda")))
         gc.collect()
-        spoilt = [keeper.empty((64, WIDTH), np.dtype(np.float32)) for _ in range(8)]
+        spoilt = [buffers.empty((64, WIDTH), np.dtype(np.float32)) for _ in range(8)]
         for array in spoilt:
             array.fill(-1)
         same(f"torch {name}, dropped", [_host(first)], wanted[:1])
@@ -138,7 +138,7 @@ def main() -> int:
         with_jax()
     except ImportError as e:
         print("jax left out:", e)
-    keeper.trim()
+    buffers.trim()
     print("all as it should be")
     return 0
 

@@ -37,7 +37,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 
 import feedline as fl
-from feedline.integrations.alike import beneath, let_go
+from feedline.integrations.jax_fastpath import beneath, let_go
 from feedline.kernels.memory import aligned
 
 MOST = 1.05

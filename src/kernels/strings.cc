@@ -85,7 +85,7 @@ nb::object strings_from_rows(Matrix<const uint8_t> rows, Vector<const int64_t> l
   return nb::make_tuple(data.array, offsets.array);
 }
 
-nb::object strings_in_turns(nb::list given, int64_t turn) {
+nb::object strings_round_robin(nb::list given, int64_t turn) {
   const nb::list held = own_list(given);
   const size_t each = length(turn, "turn"), k = held.size();
   std::vector<StringColumn> columns;
@@ -132,7 +132,7 @@ void register_strings(nb::module_& m) {
   m.def("bytes_rows", &bytes_rows, "data"_a, "offsets"_a.noconvert(), "gap"_a = 0);
   m.def("strings_to_rows", &strings_to_rows, "data"_a, "offsets"_a.noconvert(), "gap"_a, "rows"_a.noconvert(),
         "lengths"_a.noconvert(), "numbers"_a.noconvert());
-  m.def("strings_in_turns", &strings_in_turns, "columns"_a, "turn"_a);
+  m.def("strings_round_robin", &strings_round_robin, "columns"_a, "turn"_a);
   m.def("strings_from_rows", &strings_from_rows, "rows"_a.noconvert(), "lengths"_a.noconvert(),
         "numbers"_a.noconvert());
 }

@@ -19,7 +19,7 @@ import pytest
 from tests.engine.watch import leftovers
 
 from feedline.engine import processes
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.run import blocks
 
 HERE = Path(__file__).parent

@@ -122,7 +122,7 @@ class Feedline(Side):
         super().__init__("feedline", data)
         sys.path[:0] = [str(HERE.parents[1])]
         self.blocks = importlib.import_module("feedline.engine.run").blocks
-        self.forced = importlib.import_module("feedline.engine.crew").forced
+        self.forced = importlib.import_module("feedline.engine.context").forced
         self.misfit = importlib.import_module("tests.likeness").misfit
 
     def ways(self, lines: list[str], plain: dict[str, Any]) -> list[str]:

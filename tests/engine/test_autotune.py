@@ -12,7 +12,7 @@ import pytest
 import feedline as fl
 from feedline.engine import autotune, parallel
 from feedline.engine.autotune import ALONE_SECONDS, CHUNK_BYTES, CHUNK_ROWS, CHUNK_SECONDS, Mean, Tuner, seconds_of
-from feedline.engine.crew import Settings, forced
+from feedline.engine.context import Settings, forced
 
 
 class Clock:

@@ -13,7 +13,7 @@ from tests.engine.outcomes import outcomes
 from tests.engine.watch import leftovers
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 
 WORKERS = pytest.mark.parametrize("workers", ["thread", "process"])
 PATIENCE_S = 30.0

@@ -13,7 +13,7 @@ from tests.engine.outcomes import jittery, told
 from tests.engine.watch import settled, threads
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.plan.node import Parallel
 
 CALLS = (1, 2, 3, 16, fl.AUTOTUNE)

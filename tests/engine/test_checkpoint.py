@@ -12,7 +12,7 @@ from tests.harness import check
 
 import feedline as fl
 from feedline.engine import encoding
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 
 
 def test_state_is_versioned_json() -> None:

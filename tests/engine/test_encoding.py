@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 
 
 def number(record: Any) -> Any:

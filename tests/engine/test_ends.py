@@ -16,8 +16,8 @@ import pytest
 from tests.engine.watch import leftovers, processes, segments, settled, threads
 
 import feedline as fl
-from feedline.engine.crew import forced
-from feedline.engine.parallel import Calls
+from feedline.engine.context import forced
+from feedline.engine.parallel import ParallelMapStage
 
 ROUNDS = int(os.environ.get("FEEDLINE_ROUNDS", "10000"))
 """How often iterators are opened and closed in one test; more for a longer look."""
@@ -163,7 +163,8 @@ def test_everything_is_released_within_a_second(tmp_path: Path, how: str, worker
         with forced("thread"):
             ended(ds, how, 12)
         began = time.monotonic()
-        # `settled` collects garbage again and again, which takes a good part of a second in a process with much in it.
+        # `output_spec_known` collects garbage again and again, which takes a good part of a second in a
+        # process with much in it.
         while [*threads(), *processes(), *segments(), *opened()] and time.monotonic() < began + PATIENCE_S:
             time.sleep(0.02)
         took.append(time.monotonic() - began)
@@ -425,7 +426,9 @@ def test_an_error_that_waits_keeps_no_iterator_alive() -> None:
 
     def read() -> None:
         it = iter(fl.Dataset.range(40).map(shaky).prefetch(2).map(plain, num_parallel_calls=4))
-        (calls,) = [stage for stage in it._run.stages if isinstance(stage, Calls) and stage.node.parallel is not None]
+        (calls,) = [
+            stage for stage in it._run.stages if isinstance(stage, ParallelMapStage) and stage.node.parallel is not None
+        ]
         while calls.late is None:
             next(it)
 

@@ -21,7 +21,7 @@ from tests.engine.storms import PIPELINES, Storm, collected, made, plain, points
 from tests.engine.watch import leftovers
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.run import blocks
 
 COUNT = 40

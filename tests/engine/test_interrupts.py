@@ -12,7 +12,7 @@ import pytest
 from tests.engine.test_ends import NAMES, Gate, ints, plans, tells, waiting
 from tests.engine.watch import leftovers, segments, settled, threads
 
-from feedline.engine.crew import Worker, forced
+from feedline.engine.context import WorkerThread, forced
 
 
 @pytest.fixture(autouse=True)
@@ -57,10 +57,10 @@ class Interrupts:
     """Interrupts the program once while it starts a thread: before the thread runs, or while it does."""
 
     def __init__(self, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.when, self.done, self.start = when, False, Worker.start
-        monkeypatch.setattr(Worker, "start", lambda worker: self(worker))
+        self.when, self.done, self.start = when, False, WorkerThread.start
+        monkeypatch.setattr(WorkerThread, "start", lambda worker: self(worker))
 
-    def __call__(self, worker: Worker) -> None:
+    def __call__(self, worker: WorkerThread) -> None:
         if self.done:
             self.start(worker)
             return

@@ -12,7 +12,7 @@ import pytest
 
 import feedline as fl
 from feedline.engine.checkpoint import checksum
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.run import blocks
 
 SMALL = 10_000

@@ -12,8 +12,8 @@ import pytest
 
 import feedline as fl
 from feedline.data.options import WITHOUT_EFFECT, engine_settings
-from feedline.engine import prefetch
-from feedline.engine.crew import forced
+from feedline.engine import prefetch_stage
+from feedline.engine.context import forced
 from feedline.io.parsing import example
 from feedline.kernels import threads
 
@@ -96,7 +96,7 @@ def test_with_slack_the_last_prefetch_leaves_its_consumer_alone_for_a_moment(
     slack: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(prefetch, "sleep", slept.append)
+    monkeypatch.setattr(prefetch_stage, "sleep", slept.append)
     options = fl.Options()
     options.experimental_slack = slack
     ds = fl.Dataset.range(12).map(lambda x: np.int64(max(int(x), 0))).prefetch(1).map(np.positive).prefetch(1)

@@ -14,7 +14,7 @@ from tests.engine.watch import settled, threads
 from tests.harness import Raises, check, check_errors
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.run import blocks
 
 CALLS = (1, 2, 3, 16, fl.AUTOTUNE)

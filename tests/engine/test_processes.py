@@ -23,9 +23,9 @@ from tests.engine.outcomes import outcomes
 from tests.engine.watch import leftovers, processes, segments, settled
 
 import feedline as fl
-from feedline.engine import shipping
-from feedline.engine.crew import forced
-from feedline.engine.processes import Hands
+from feedline.engine import serialization
+from feedline.engine.context import forced
+from feedline.engine.processes import ProcessPool
 from feedline.structure.block import Block
 
 PATIENCE_S = 60.0
@@ -82,16 +82,16 @@ def test_iterators_that_are_garbage_hand_their_processes_on(caplog: pytest.LogCa
 
 
 def test_processes_are_not_collected_with_who_holds_them() -> None:
-    hands = Hands(2)
-    pipe = weakref.ref(hands.executor._executor_manager_thread_wakeup._writer)
-    box: list[Any] = [hands]
+    process_pool = ProcessPool(2)
+    pipe = weakref.ref(process_pool.executor._executor_manager_thread_wakeup._writer)
+    box: list[Any] = [process_pool]
     box.append(box)
-    del hands, box
+    del process_pool, box
     gc.collect()
-    (held,) = Hands.held
+    (held,) = ProcessPool.held
     assert not pipe().closed
     held.end()
-    assert not Hands.held
+    assert not ProcessPool.held
 
 
 def test_a_function_may_keep_memory() -> None:
@@ -426,15 +426,15 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
 
 
 def test_files_of_living_processes_and_other_containers_are_not_touched() -> None:
-    folder = shipping.shared_folder()
+    folder = serialization.shared_folder()
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    world = shipping._world()
+    world = serialization._namespace()
     names = [f"feedline-{os.getppid()}-{world}-a", f"feedline-{dead.pid}-{world}x-a", f"feedline-{dead.pid}-{world}-a"]
     try:
         for name in names:
             Path(folder, name).touch()
-        shipping.tidy()
+        serialization.remove_stale_files()
         assert [Path(folder, name).exists() for name in names] == [True, True, False]
     finally:
         for name in names:
@@ -445,12 +445,12 @@ def test_files_of_living_processes_and_other_containers_are_not_touched() -> Non
 
 
 def test_blocks_travel_small_and_large() -> None:
-    prefix = f"{shipping.shared_folder()}/feedline-{os.getpid()}-test"
+    prefix = f"{serialization.shared_folder()}/feedline-{os.getpid()}-test"
     for n in (1, 100_000):
         block = Block.of_elements([(np.arange(n), b"text")])
-        head, arrays = shipping.pack((block, 5), prefix)
+        head, arrays = serialization.pack((block, 5), prefix)
         assert isinstance(arrays, list) == (n == 1)
-        got, five = shipping.unpack(head, arrays)
+        got, five = serialization.unpack(head, arrays)
         assert five == 5 and got.n == 1 and np.array_equal(got.rows()[0][0], np.arange(n))
         del got
     assert not glob.glob(f"{prefix}*")
@@ -461,10 +461,10 @@ def test_where_shared_memory_is_full_the_message_takes_all(monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "pwrite", full)
-    prefix = f"{shipping.shared_folder()}/feedline-{os.getpid()}-test"
-    head, arrays = shipping.pack((Block.of_elements([np.arange(100_000)]),), prefix)
+    prefix = f"{serialization.shared_folder()}/feedline-{os.getpid()}-test"
+    head, arrays = serialization.pack((Block.of_elements([np.arange(100_000)]),), prefix)
     assert isinstance(arrays, list) and not glob.glob(f"{prefix}*")
-    (got,) = shipping.unpack(head, arrays)
+    (got,) = serialization.unpack(head, arrays)
     assert np.array_equal(got.rows()[0], np.arange(100_000))
 
 
@@ -479,7 +479,7 @@ def test_every_element_is_made_once() -> None:
             file.write(f"{int(x)}\n")
         return np.int64(x)
 
-    path = f"{shipping.shared_folder()}/feedline-{os.getpid()}-note"
+    path = f"{serialization.shared_folder()}/feedline-{os.getpid()}-note"
     try:
         assert ints(in_processes(fl.Dataset.range(100), note)) == list(range(100))
         with open(path) as file:

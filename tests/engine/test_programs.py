@@ -259,7 +259,7 @@ def test_a_torch_loader_that_forks_beside_a_live_iterator(tmp_path: Path, worker
 
 LONG = """
 import psutil
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 rows = np.arange(256 * 64, dtype=np.int64).reshape(256, 64)
 def f(x):
     return np.full(64, max(int(x[0]), 0))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.report import HOLDS, Report, Stage, _advice, made, read_choices
 
 
@@ -214,10 +214,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def advice(waited: float, **stage: Any) -> str:
     """What is said of one stage, after a second of which the consumer has waited so much."""
     given = {"key": "2 map", "calls": None, "buffer": None, "waited": waited, "held": 0, "why": ""} | stage
-    stages = [SimpleNamespace(described=lambda: Stage(**given))]
+    stages = [SimpleNamespace(stats=lambda: Stage(**given))]
     budget = SimpleNamespace(held=0, limit=1, most=0)
-    crew = SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget, work={})
-    report: Report = made(crew, waited)
+    context = SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget, work={})
+    report: Report = made(context, waited)
     return report.advice
 
 
@@ -245,7 +245,7 @@ def test_the_step_that_is_waited_for_is_named_not_the_one_that_waits() -> None:
     held = Stage("3 shuffle", "holds", None, None, 0.0, 0.0, 0, "")
     below = Stage("2 map", "threads", 2, None, 1.6, 0.8, 0, "")
     other = Stage("1/2 map", "threads", 1, None, 0.1, 0.0, 0, "")
-    stages = [SimpleNamespace(described=lambda s=s: s) for s in (above, held, below, other)]
+    stages = [SimpleNamespace(stats=lambda s=s: s) for s in (above, held, below, other)]
     budget = SimpleNamespace(held=0, limit=1, most=0)
     report: Report = made(SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget, work={}), 0.9)
     assert "step 2 map works the most: more calls" in report.advice

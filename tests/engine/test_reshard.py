@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 
 N = 11
 ALL = 1 << 30

@@ -19,7 +19,7 @@ import pytest
 from tests.engine.pipelines import Add, Key, digest
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.run import blocks
 from feedline.structure.nest import flatten
 

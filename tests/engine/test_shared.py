@@ -14,8 +14,8 @@ from tests.engine.storms import PIPELINES, Storm, collected
 from tests.engine.watch import leftovers
 
 import feedline as fl
-from feedline.engine.crew import forced
-from feedline.engine.prefetch import Ahead
+from feedline.engine.context import forced
+from feedline.engine.prefetch_stage import PrefetchStage
 
 PATIENCE_S = 10
 
@@ -102,7 +102,7 @@ def ahead(it: Any) -> Any:
     """The iterator, once its threads can do nothing more before it is asked for more."""
     until = time.monotonic() + PATIENCE_S
     for stage in it._run.stages:
-        while isinstance(stage, Ahead) and stage.running and stage.alive and not stage.blocked:
+        while isinstance(stage, PrefetchStage) and stage.running and stage.alive and not stage.blocked:
             assert time.monotonic() < until
             time.sleep(0.0005)
     return it

@@ -25,7 +25,7 @@ from tests.engine.pipelines import Delay, Generate, Made, Maker, written
 from tests.engine.watch import leftovers
 
 from feedline.data.iterator import Iterator as FeedlineIterator
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.run import Run, blocks
 from feedline.errors import op_class
 from feedline.structure.nest import flatten

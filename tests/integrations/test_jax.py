@@ -17,7 +17,7 @@ import pytest
 
 import feedline as fl
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
-from feedline.structure.memory import address, keeper
+from feedline.structure.buffer_pool import address, buffers
 
 D = fl.Dataset
 
@@ -269,11 +269,11 @@ def test_batches_that_are_put_together_are_not_copied_and_stay_as_they_are() -> 
 
     batches = list(D.range(64).map(image).batch(8).to_jax())
     assert [int(b[3, 0, 0, 0]) for b in batches] == [8 * i + 3 for i in range(8)]
-    shared = keeper.empty((8, 64, 64, 16), np.dtype(np.float32))
+    shared = buffers.empty((8, 64, 64, 16), np.dtype(np.float32))
     held = jax.device_put(shared)
     assert held.unsafe_buffer_pointer() == address(shared)
     place = address(shared)
     del shared
-    assert address(keeper.empty((8, 64, 64, 16), np.dtype(np.float32))) != place, "JAX still has it"
+    assert address(buffers.empty((8, 64, 64, 16), np.dtype(np.float32))) != place, "JAX still has it"
     del held, batches
-    keeper.trim()
+    buffers.trim()

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import feedline as fl
-from feedline.integrations.keras import Again, KerasBatches, data_adapter
+from feedline.integrations.keras import KerasBatches, RestartableIterator, data_adapter
 
 SCRIPT = Path(__file__).with_name("keras_cases.py")
 
@@ -56,13 +56,13 @@ def test_numbers_of_batches() -> None:
 
 
 def test_an_iterator_begins_anew_after_its_first_element_only() -> None:
-    first = Again("abc")
+    first = RestartableIterator("abc")
     assert next(first) == "a"
     assert first.begun_only
     second = first.again()
     assert list(second) == ["a", "b", "c"]
     assert not second.begun_only
-    one = Again("a")
+    one = RestartableIterator("a")
     assert list(one) == ["a"]
     assert not one.begun_only
-    assert not Again("a").begun_only
+    assert not RestartableIterator("a").begun_only

@@ -12,14 +12,14 @@ from tests.harness import check
 import feedline as fl
 from feedline.engine.run import blocks
 from feedline.errors import InvalidArgumentError
-from feedline.integrations.shards import Groups, Part, Reader, part_of
+from feedline.integrations.shards import ReaderIndex, ShardGroups, ShardRows, part_of
 
 D = fl.Dataset
 Policy = fl.experimental.AutoShardPolicy
 
 
 def parts(whole: fl.Dataset[Any], readers: int) -> list[fl.Dataset[Any]]:
-    return [part_of(whole, Reader(readers, i)) for i in range(readers)]
+    return [part_of(whole, ReaderIndex(readers, i)) for i in range(readers)]
 
 
 def in_turn(lists: list[list[Any]]) -> list[Any]:
@@ -72,7 +72,7 @@ def test_rows_of_others_are_not_read_and_functions_run_for_own_rows_only() -> No
         called.append(int(x))
         return x
 
-    assert read(part_of(D.range(20).map(seen).batch(4), Reader(2, 1))) == [[4, 5, 6, 7], [12, 13, 14, 15]]
+    assert read(part_of(D.range(20).map(seen).batch(4), ReaderIndex(2, 1))) == [[4, 5, 6, 7], [12, 13, 14, 15]]
     assert called == [4, 5, 6, 7, 12, 13, 14, 15]
 
 
@@ -99,11 +99,11 @@ def test_each_element_comes_to_one_reader(name: str, readers: int) -> None:
 def test_repeat_is_repeated_by_each_reader() -> None:
     got = [read(p) for p in parts(D.range(5).repeat(2), 2)]
     assert got == [[0, 2, 4] * 2, [1, 3] * 2]
-    assert read(part_of(D.range(5).repeat().batch(2), Reader(2, 1)).take(3)) == [[2, 3]] * 3
+    assert read(part_of(D.range(5).repeat().batch(2), ReaderIndex(2, 1)).take(3)) == [[2, 3]] * 3
 
 
 def test_part_of_a_shuffle_is_another_one_each_epoch() -> None:
-    part = part_of(D.range(100).shuffle(100, seed=1), Reader(2, 0))
+    part = part_of(D.range(100).shuffle(100, seed=1), ReaderIndex(2, 0))
     first, second = read(part), read(part)
     assert first != second
     assert sorted(first) == sorted(second)
@@ -111,9 +111,9 @@ def test_part_of_a_shuffle_is_another_one_each_epoch() -> None:
 
 def test_a_cache_of_the_whole_is_not_filled_with_a_part() -> None:
     whole = D.range(6).map(opaque).cache()
-    assert read(part_of(whole, Reader(2, 0))) == [0, 2, 4]
+    assert read(part_of(whole, ReaderIndex(2, 0))) == [0, 2, 4]
     assert read(whole) == [0, 1, 2, 3, 4, 5]
-    assert read(part_of(whole, Reader(2, 1))) == [1, 3, 5]
+    assert read(part_of(whole, ReaderIndex(2, 1))) == [1, 3, 5]
 
 
 def test_files_are_divided_where_there_are_enough(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_files_are_divided_where_there_are_enough(tmp_path: Path) -> None:
         path = tmp_path / f"{i}.txt"
         path.write_text("".join(f"{i}{k}\n" for k in range(5)))
         names.append(str(path))
-    lines = [part_of(fl.TextLineDataset(names), Reader(2, i)) for i in range(2)]
+    lines = [part_of(fl.TextLineDataset(names), ReaderIndex(2, i)) for i in range(2)]
     assert [{x[:1] for x in part} for part in lines] == [{b"0", b"2"}, {b"1", b"3"}]
-    many = [list(part_of(fl.TextLineDataset(names), Reader(5, i))) for i in range(5)]
+    many = [list(part_of(fl.TextLineDataset(names), ReaderIndex(5, i))) for i in range(5)]
     assert sorted(chain(*many)) == sorted(fl.TextLineDataset(names))
     assert all(len(part) == 4 for part in many)
 
@@ -136,7 +136,7 @@ def with_policy(ds: Any, policy: Any) -> Any:
 
 
 def test_policies() -> None:
-    reader = Reader(2, 1)
+    reader = ReaderIndex(2, 1)
     shuffled = D.range(10).shuffle(10, seed=1)
     assert read(part_of(with_policy(D.range(4), Policy.OFF), reader)) == [0, 1, 2, 3]
     order = read(D.range(10).shuffle(10, seed=1))
@@ -151,29 +151,29 @@ def test_policies() -> None:
 def test_an_order_that_differs_between_processes_is_not_divided() -> None:
     ds = D.range(10).shuffle(10).enumerate()
     with pytest.raises(InvalidArgumentError, match="shuffle at step 2 has no seed, so each of the 2 processes"):
-        part_of(ds, Reader(2, 0), alone=True)
+        part_of(ds, ReaderIndex(2, 0), alone=True)
     seeded = D.range(10).shuffle(10, seed=1).enumerate()
-    assert len(list(part_of(seeded, Reader(2, 0), alone=True))) == 5
-    assert len(list(part_of(D.range(10).shuffle(10).batch(2), Reader(2, 0), alone=True))) == 3
+    assert len(list(part_of(seeded, ReaderIndex(2, 0), alone=True))) == 5
+    assert len(list(part_of(D.range(10).shuffle(10).batch(2), ReaderIndex(2, 0), alone=True))) == 3
 
 
 def test_random_numbers_of_functions_differ_between_readers() -> None:
     def noise(_: Any) -> Any:
         return fl.random.element_rng(seed=1).integers(1 << 40)
 
-    drawn = [int(x) for i in range(3) for x in part_of(D.range(30).map(noise), Reader(3, i))]
+    drawn = [int(x) for i in range(3) for x in part_of(D.range(30).map(noise), ReaderIndex(3, i))]
     assert len(set(drawn)) == 30
 
 
 def test_workers_of_ranks_in_turn_give_what_the_rank_would() -> None:
-    rank = Reader(3, 1)
-    workers = [Reader(2, i).within(rank) for i in range(2)]
-    assert workers == [Reader(6, 1), Reader(6, 4)]
+    rank = ReaderIndex(3, 1)
+    workers = [ReaderIndex(2, i).within(rank) for i in range(2)]
+    assert workers == [ReaderIndex(6, 1), ReaderIndex(6, 4)]
     ds = D.range(50).batch(4)
     assert in_turn([read(part_of(ds, w)) for w in workers]) == read(part_of(ds, rank))
 
 
-@pytest.mark.parametrize("kind", [Groups, Part])
+@pytest.mark.parametrize("kind", [ShardGroups, ShardRows])
 def test_groups_of_rows(kind: Any) -> None:
     def make() -> Any:
         plan = kind(D.range(17)._plan, 2, 1, 3)
@@ -181,7 +181,7 @@ def test_groups_of_rows(kind: Any) -> None:
         return fl.Dataset._made(plan)
 
     check(make, [np.int64(x) for x in (3, 4, 5, 9, 10, 11, 15, 16)])
-    if kind is Part:
+    if kind is ShardRows:
         assert [int(make().at(i)) for i in range(8)] == [3, 4, 5, 9, 10, 11, 15, 16]
 
 
@@ -203,7 +203,7 @@ def test_what_readers_have_left_goes_on_in_another_number_of_them(
         files = fl.Dataset.from_tensor_slices(names)
         records = files.interleave(fl.TFRecordDataset, cycle_length=2) if interleaved else fl.TFRecordDataset(names)
         whole = records.shuffle(16, seed=3, reshuffle_each_iteration=False).batch(4).with_options(options)
-        return part_of(whole, Reader(readers, number))
+        return part_of(whole, ReaderIndex(readers, number))
 
     seen, states = [], []
     for i in range(before):

@@ -19,8 +19,8 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 
 import feedline as fl
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
-from feedline.integrations.staged import Staged
-from feedline.integrations.torch import Moved
+from feedline.integrations.device_prefetch import DevicePrefetcher
+from feedline.integrations.torch import TorchDevicePrefetcher
 from feedline.structure.nest import LEAF
 
 D = fl.Dataset
@@ -238,7 +238,7 @@ def test_a_gpu_gets_batches_on_a_stream_of_their_own() -> None:
         def apart(element: Any) -> Any:
             return LEAF, [element], [OnGpu(gpu, int(element))]
 
-    moved = Moved(iter(D.range(2)), OnGpus, gpu, "cuda:0", True)  # type: ignore[arg-type]
+    moved = TorchDevicePrefetcher(iter(D.range(2)), OnGpus, gpu, "cuda:0", True)  # type: ignore[arg-type]
     assert next(moved).value == 0
     copies = ["pin 0", "copy 0 on side", "event on side", "pin 1", "copy 1 on side", "event on side"]
     assert gpu.said == [*copies, "main waits", "0 used on main"]
@@ -249,10 +249,10 @@ def test_a_gpu_gets_batches_on_a_stream_of_their_own() -> None:
 
 def test_elements_on_their_way_are_part_of_the_state() -> None:
     for stop in range(6):
-        staged = Staged(iter(D.range(5)), lambda x: int(x) * 10, 2)
+        staged = DevicePrefetcher(iter(D.range(5)), lambda x: int(x) * 10, 2)
         got = [next(staged) for _ in range(stop)]
         state = staged.save()
-        other = Staged(iter(D.range(5)), lambda x: int(x) * 10, 2)
+        other = DevicePrefetcher(iter(D.range(5)), lambda x: int(x) * 10, 2)
         other.restore(state)
         assert got + list(other) == [0, 10, 20, 30, 40]
         staged.close()

@@ -12,7 +12,7 @@ import pytest
 
 import feedline as fl
 from feedline.io.fixed import FixedLengthReader
-from feedline.io.reader import END, Place
+from feedline.io.reader import END, FilePosition
 
 LETTERS = b"ABCDEFGHIJKL"
 
@@ -22,12 +22,12 @@ LETTERS = b"ABCDEFGHIJKL"
 def test_records_and_places(tmp_path: Path, buffer_size: int | None, want: int) -> None:
     (tmp_path / "a").write_bytes(b"hh" + LETTERS + b"f")
     reader = FixedLengthReader(os.fsencode(tmp_path / "a"), 3, 2, 1, "", buffer_size)
-    place, rows = Place(), []
+    place, rows = FilePosition(), []
     while (got := reader.read(place, want)) != END:
         assert got.rows is not None and got.place is not None and 1 <= got.rows.n <= want
         rows += got.rows.rows()
         place = got.place
-        assert place == Place(2 + 3 * len(rows), len(rows))
+        assert place == FilePosition(2 + 3 * len(rows), len(rows))
     assert rows == [b"ABC", b"DEF", b"GHI", b"JKL"]
     reader.close()
 

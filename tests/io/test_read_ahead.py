@@ -1,160 +1,172 @@
-"""Plain files that a thread reads ahead."""
+"""Compressed files that a thread decompresses ahead."""
 
 from __future__ import annotations
 
 import gc
+import gzip
 import os
+import subprocess
+import sys
 import threading
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 from tests.io.reading import gone, threads
 
-import feedline as fl
-from feedline.io import ahead, stream
-from feedline.io.stream import CHUNK, OVERLAP, STEADY, Stream
+from feedline.errors import DataLossError
+from feedline.io import read_ahead
+from feedline.io.stream import Stream
 
-LARGE = np.random.default_rng(0).integers(0, 256, 12 << 20, np.uint8).tobytes()
+LARGE = np.random.default_rng(0).integers(0, 16, 12 << 20, np.uint8).tobytes()
+Pack = Callable[[bytes], bytes]
+EACH = pytest.mark.parametrize(
+    ("compression", "pack"),
+    [("GZIP", lambda d: gzip.compress(d, 1)), ("ZLIB", lambda d: zlib.compress(d, 1)), ("ZSTD", zstandard.compress)],
+    ids=["gzip", "zlib", "zstd"],
+)
 
 
 @pytest.fixture(autouse=True)
-def processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processors to spare, whatever the machine has."""
-    monkeypatch.setattr(ahead, "processors", lambda: 8)
-    monkeypatch.setattr(ahead._places, "left", threading.Semaphore(2))
+def places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places for threads, however many processors there are."""
+    monkeypatch.setattr(read_ahead._places, "left", threading.Semaphore(2))
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> bytes:
-    name = os.fsencode(tmp_path / "data")
-    with open(name, "wb") as file:
-        file.write(LARGE)
-    return name
+    return os.fsencode(tmp_path / "data")
 
 
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+def write(path: bytes, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
 
 
-def read_on(source: Stream, at: int, step: int, need: int = 12) -> bytes:
-    """The rest of a file, `step` bytes at a time, as a reader of records takes them."""
+def read_on(stream: Stream, at: int, stop: int) -> bytes:
     pieces = []
-    while view := source.view(at, need)[:step]:
+    while at < stop and (view := stream.view(at, 1)[: stop - at]):
         pieces.append(bytes(view))
         at += len(view)
     return b"".join(pieces)
 
 
-@pytest.mark.parametrize("step", [700, 5_001, OVERLAP - 12, OVERLAP, CHUNK - 1, CHUNK, 3 * CHUNK])
-def test_everything_comes_in_order(path: bytes, step: int) -> None:
-    before = descriptors()
-    source = Stream(path)
-    assert read_on(source, 0, step) == LARGE
-    assert source.ended and source.failure is None and gone()
-    source.close()
-    assert descriptors() == before
-
-
-def test_a_steady_reader_gets_a_thread_and_a_small_file_none(path: bytes, tmp_path: Path) -> None:
-    source, at = Stream(path), 0
-    for _ in range(STEADY + 3):
-        assert bytes(source.view(at, 12)[:12]) == LARGE[at : at + 12]
-        at = source.end - 5
-    assert threads() == 1
-    source.close()
-    assert gone()
-    small = tmp_path / "small"
-    small.write_bytes(LARGE[: 2 << 20])
-    source = Stream(os.fsencode(small))
-    assert read_on(source, 0, 1000) == LARGE[: 2 << 20] and not threads()
-    source.close()
-
-
-def test_jumps_end_the_thread(path: bytes) -> None:
-    before = descriptors()
-    source = Stream(path)
-    for start in (0, 6 << 20, 3, 11 << 20, 2 << 20):
-        at = start
-        for _ in range(STEADY + 3):
-            assert bytes(source.view(at, 12)[:12]) == LARGE[at : at + 12]
-            assert source.at_most(at) == len(LARGE) - at
-            at = min(source.end - 5, len(LARGE) - 20)
-    source.close()
-    assert gone() and descriptors() == before
-
-
-def test_records_larger_than_the_overlap_do_without(path: bytes) -> None:
-    source = Stream(path)
-    assert read_on(source, 0, CHUNK // 2, need=CHUNK // 2) == LARGE
+@EACH
+def test_everything_comes_in_order(path: bytes, compression: str, pack: Pack) -> None:
+    write(path, pack(LARGE))
+    stream = Stream(path, compression)
     assert not threads()
-    source.close()
+    assert read_on(stream, 0, 2 << 20) == LARGE[: 2 << 20] and stream.end < len(LARGE)
+    read_on(stream, stream.end, stream.end + 1)
+    assert threads() == 1
+    at = stream.end
+    assert read_on(stream, at, 1 << 40) == LARGE[at:]
+    assert stream.failure is None and gone()
+    stream.close()
+
+
+@EACH
+def test_a_small_file_needs_no_thread(path: bytes, compression: str, pack: Pack) -> None:
+    write(path, pack(LARGE[: 1 << 19]))
+    stream = Stream(path, compression)
+    assert read_on(stream, 0, 1 << 40) == LARGE[: 1 << 19] and not threads()
+    stream.close()
+
+
+@EACH
+def test_damage_is_met_where_it_is_without_a_thread(
+    path: bytes, compression: str, pack: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = bytearray(pack(LARGE))
+    for broken in (packed[: len(packed) * 3 // 4], packed[: len(packed) // 2] + bytes(99) + packed[len(packed) // 2 :]):
+        write(path, bytes(broken))
+        seen = []
+        for begins in (read_ahead.BEGINS, 1 << 60):
+            monkeypatch.setattr(read_ahead, "BEGINS", begins)
+            stream = Stream(path, compression)
+            got = read_on(stream, 0, 1 << 40)
+            assert isinstance(stream.failure, DataLossError) and bytes(stream.view(len(got), 1)) == b""
+            seen.append((got, str(stream.failure)))
+            stream.close()
+        monkeypatch.undo()
+        monkeypatch.setattr(read_ahead._places, "left", threading.Semaphore(2))
+        assert seen[0] == seen[1] and len(seen[0][0]) > 3 << 20
+
+
+@EACH
+def test_going_back_and_closing_end_the_thread(path: bytes, compression: str, pack: Pack) -> None:
+    write(path, pack(LARGE))
+    stream = Stream(path, compression)
+    for at in (6 << 20, 10, 5 << 20, 4 << 20):
+        assert bytes(stream.view(at, 50)[:50]) == LARGE[at : at + 50] and threads() <= 1
+        assert len(LARGE) - at <= stream.at_most(at)
+    assert threads() == 1
+    stream.close()
+    assert not threads()
+    with pytest.raises(ValueError, match="closed"):
+        read_on(stream, 0, 0) or stream.at_most(0)
 
 
 def test_a_dropped_stream_ends_its_thread(path: bytes) -> None:
-    before = descriptors()
-    source, at = Stream(path), 0
-    for _ in range(STEADY + 3):
-        source.view(at, 1)
-        at = source.end
+    write(path, gzip.compress(LARGE, 1))
+    stream = Stream(path, "GZIP")
+    stream.view(3 << 20, 1)
     assert threads() == 1
-    del source
+    del stream
     gc.collect()
     assert gone()
-    assert descriptors() == before
 
 
-def test_none_where_all_processors_have_something_to_do(path: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "spare_processors", lambda: 0)
-    source = Stream(path)
-    assert read_on(source, 0, 1000) == LARGE and not threads()
-    source.close()
+def test_no_more_threads_than_places(path: bytes) -> None:
+    write(path, gzip.compress(LARGE, 1))
+    streams = [Stream(path, "GZIP") for _ in range(4)]
+    for stream in streams:
+        assert bytes(stream.view(3 << 20, 9)[:9]) == LARGE[3 << 20 :][:9]
+    assert threads() == 2
+    for stream in streams:
+        assert read_on(stream, 3 << 20, 1 << 40) == LARGE[3 << 20 :]
+        stream.close()
 
 
-def test_a_file_that_is_cut_meanwhile_ends_there(path: bytes) -> None:
-    source, at = Stream(path), 0
-    for _ in range(STEADY + 3):
-        source.view(at, 1)
-        at = source.end
-    with open(path, "r+b") as file:
-        file.truncate(source.end)
-    got = read_on(source, at, 1000, need=1)
-    assert LARGE[at:].startswith(got)
-    source.close()
+def test_one_processor_has_no_thread(path: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_ahead, "processors", lambda: 1)
+    monkeypatch.setattr(read_ahead._places, "left", read_ahead._ThreadLimit().left)
+    write(path, gzip.compress(LARGE, 1))
+    stream = Stream(path, "GZIP")
+    assert read_on(stream, 0, 1 << 40) == LARGE and not threads()
+    stream.close()
 
 
-@pytest.mark.parametrize("size", [100, 1_000, 40_000])
-def test_records_of_all_sizes(tmp_path: Path, size: int) -> None:
-    rng = np.random.default_rng(size)
-    records = [rng.bytes(int(n)) for n in rng.integers(0, 2 * size, (10 << 20) // size)]
-    name = str(tmp_path / "records")
-    with fl.io.TFRecordWriter(name) as writer:
-        for record in records:
-            writer.write(record)
-    assert list(fl.TFRecordDataset(name)) == records
-    assert [r for batch in fl.TFRecordDataset(name).batch(64).prefetch(2) for r in batch] == records
-    it = iter(fl.TFRecordDataset(name))
-    half = [next(it) for _ in range(len(records) // 2)]
-    state = it.save()
-    it.close()
-    other = iter(fl.TFRecordDataset(name))
-    other.restore(state)
-    assert half + list(other) == records
-    other.close()
-    assert gone()
-
-
-def test_a_fork_goes_on_by_itself(path: bytes) -> None:
-    source, at = Stream(path), 0
-    for _ in range(STEADY + 3):
-        source.view(at, 1)
-        at = source.end
-    assert threads() == 1
+SCRIPT = """
+import os, sys, threading
+from feedline.io import read_ahead
+from feedline.io.stream import Stream
+read_ahead._places.left = threading.Semaphore(2)
+stream = Stream(os.fsencode(sys.argv[1]), "GZIP")
+first = bytes(stream.view(3 << 20, 9)[:9])
+assert any(t.name == "feedline-read" for t in threading.enumerate())
+if sys.argv[2] == "fork":
     child = os.fork()
+    at = stream.end + (1 << 20)
+    got = bytes(stream.view(at, 9)[:9])
+    stream.close()
+    print(at, got.hex(), flush=True)
     if not child:
-        good = read_on(source, at, 1000, need=1) == LARGE[at:]
-        source.close()
-        os._exit(0 if good else 1)
+        os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
-    assert read_on(source, at, 1000, need=1) == LARGE[at:]
-    source.close()
+"""
+
+
+@pytest.mark.parametrize("how", ["fork", "exit"])
+def test_a_fork_and_the_end_of_the_program_wait_for_nothing(path: bytes, how: str) -> None:
+    write(path, gzip.compress(LARGE, 1))
+    command = [sys.executable, "-c", SCRIPT, os.fsdecode(path), how]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert len(lines) == (2 if how == "fork" else 0)
+    for at, got in lines:
+        assert bytes.fromhex(got) == LARGE[int(at) :][:9]

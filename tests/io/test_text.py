@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import feedline as fl
-from feedline.io.reader import END, Place
+from feedline.io.reader import END, FilePosition
 from feedline.io.text import TextLineReader
 
 
 def lines_of(path: Path, buffer_size: int | None, want: int) -> list[bytes]:
     reader = TextLineReader(os.fsencode(path), "", buffer_size)
-    place, out = Place(), []
+    place, out = FilePosition(), []
     while (got := reader.read(place, want)) != END:
         assert got.rows is not None and got.place is not None and 1 <= got.rows.n <= want
         out += got.rows.rows()

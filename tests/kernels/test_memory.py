@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from feedline.kernels import NATIVE
-from feedline.kernels.memory import Rows, aligned
-from feedline.structure.memory import address
+from feedline.kernels.memory import SlotAllocator, aligned
+from feedline.structure.buffer_pool import address
 
 
 def test_arrays_begin_at_a_multiple_of_64_bytes() -> None:
@@ -70,9 +70,9 @@ def test_what_no_memory_can_hold() -> None:
 
 
 def test_an_array_is_made_in_its_row_once_it_is_known_which() -> None:
-    batch, habits = np.zeros((3, 1000)), np.array([-1])
+    batch, alloc_pattern = np.zeros((3, 1000)), np.array([-1])
     for at in range(3):
-        with Rows([batch], habits) as rows:
+        with SlotAllocator([batch], alloc_pattern) as rows:
             rows.begin(at)
             first = np.full(1000, at + 1.0)
             second = first * 10
@@ -84,7 +84,7 @@ def test_an_array_is_made_in_its_row_once_it_is_known_which() -> None:
                 assert address(second) == address(batch[at]) and not rows.unused(0)
             else:
                 batch[at] = second
-            assert habits[0] == (1 if NATIVE else -1)
+            assert alloc_pattern[0] == (1 if NATIVE else -1)
             del first, second
             assert rows.unused(0)
         np.testing.assert_array_equal(batch[at], (at + 1) * 10)
@@ -92,9 +92,9 @@ def test_an_array_is_made_in_its_row_once_it_is_known_which() -> None:
 
 
 def test_an_array_outlives_its_batch() -> None:
-    batch, habits = np.zeros((2, 1000)), np.array([0])
+    batch, alloc_pattern = np.zeros((2, 1000)), np.array([0])
     known = weakref.ref(batch)
-    with Rows([batch], habits) as rows:
+    with SlotAllocator([batch], alloc_pattern) as rows:
         rows.begin(1)
         kept = np.arange(1000.0)
         rows.end()
@@ -109,9 +109,9 @@ def test_an_array_outlives_its_batch() -> None:
 
 
 def test_other_arrays_do_not_keep_the_batch() -> None:
-    batch, habits = np.zeros((2, 1000)), np.array([0])
+    batch, alloc_pattern = np.zeros((2, 1000)), np.array([0])
     known = weakref.ref(batch)
-    with Rows([batch], habits) as rows:
+    with SlotAllocator([batch], alloc_pattern) as rows:
         rows.begin(1)
         returned, kept, grows = np.arange(1000.0), [np.ones(n) for n in (3, 1000, 5000)], np.ones(10)
         rows.end()
@@ -126,8 +126,8 @@ def test_other_arrays_do_not_keep_the_batch() -> None:
 
 def test_columns_of_one_size_and_columns_that_lie_elsewhere() -> None:
     one, other = np.zeros((2, 1000)), np.zeros((2, 1000))
-    habits = np.array([2, -1, 0])
-    with Rows([one, None, other], habits) as rows:
+    alloc_pattern = np.array([2, -1, 0])
+    with SlotAllocator([one, None, other], alloc_pattern) as rows:
         rows.begin(0)
         arrays = [np.full(1000, float(k)) for k in range(3)]
         rows.end()
@@ -140,8 +140,8 @@ def test_columns_of_one_size_and_columns_that_lie_elsewhere() -> None:
 
 
 def test_memory_of_a_row_that_is_zero_or_grows() -> None:
-    batch, habits = np.full((2, 1000), 7.0), np.array([0])
-    with Rows([batch], habits) as rows:
+    batch, alloc_pattern = np.full((2, 1000), 7.0), np.array([0])
+    with SlotAllocator([batch], alloc_pattern) as rows:
         rows.begin(0)
         array = np.zeros(1000)
         assert not array.any()
@@ -159,13 +159,13 @@ def test_memory_of_a_row_that_is_zero_or_grows() -> None:
 def test_rows_that_are_not_there() -> None:
     batch = np.zeros((2, 1000))
     if NATIVE:
-        with pytest.raises(ValueError, match="habit"):
-            Rows([batch], np.array([0, 0]))
+        with pytest.raises(ValueError, match="pattern"):
+            SlotAllocator([batch], np.array([0, 0]))
         with pytest.raises(ValueError, match="rows"):
-            Rows([np.zeros(())], np.array([0]))
+            SlotAllocator([np.zeros(())], np.array([0]))
         with pytest.raises(ValueError, match="contiguous"):
-            Rows([batch.T], np.array([0]))
-        with Rows([batch], np.array([0])) as rows:
+            SlotAllocator([batch.T], np.array([0]))
+        with SlotAllocator([batch], np.array([0])) as rows:
             with pytest.raises(IndexError):
                 rows.begin(2)
             with pytest.raises(IndexError):
@@ -173,8 +173,8 @@ def test_rows_that_are_not_there() -> None:
 
 
 def test_rows_within_the_aligned() -> None:
-    batch, habits = np.zeros((2, 1000)), np.array([1])
-    with aligned(), Rows([batch], habits) as rows:
+    batch, alloc_pattern = np.zeros((2, 1000)), np.array([1])
+    with aligned(), SlotAllocator([batch], alloc_pattern) as rows:
         rows.begin(0)
         first, second = np.ones(1000), np.ones(1000)
         rows.end()

@@ -160,7 +160,7 @@ def test_strings_in_turns(kernel: ModuleType, turn: int, largest: int) -> None:
     rng = np.random.default_rng(turn)
     for k in (1, 2, 5):
         parts = [[rng.bytes(int(n)) for n in rng.integers(0, largest, 12)] for _ in range(k)]
-        data, offsets = kernel.strings_in_turns([column(p, gap % 3) for gap, p in enumerate(parts)], turn)
+        data, offsets = kernel.strings_round_robin([column(p, gap % 3) for gap, p in enumerate(parts)], turn)
         expected = [p[i] for at in range(0, 12, turn) for p in parts for i in range(at, at + turn)]
         assert data.dtype == np.uint8 and offsets.dtype == np.int64 and offsets[0] == 0
         assert kernels.bytes_rows(data, offsets).tolist() == expected
@@ -170,7 +170,7 @@ def test_strings_in_turns(kernel: ModuleType, turn: int, largest: int) -> None:
 @ROWS
 def test_no_strings_in_turns(kernel: ModuleType) -> None:
     for columns in ([], [column([], 2)], [column([], 0), column([], 1)]):
-        data, offsets = kernel.strings_in_turns(columns, 4)
+        data, offsets = kernel.strings_round_robin(columns, 4)
         assert len(data) == 0 and offsets.tolist() == [0]
 
 
@@ -186,7 +186,7 @@ def test_what_turns_refuse(kernel: ModuleType) -> None:
         ([(good[0], good[1], -1)], 1, "gap must not be negative"),
     ):
         with pytest.raises(ValueError, match=said):
-            kernel.strings_in_turns(columns, turn)
+            kernel.strings_round_robin(columns, turn)
     for offsets in ([0, 3, 99], [0, 3, 2], [-1, 3, 6], [0, 2**62, 2**63 - 1]):
         with pytest.raises(IndexError, match="not inside"):
-            kernel.strings_in_turns([(good[0], np.array(offsets), 1)], 1)
+            kernel.strings_round_robin([(good[0], np.array(offsets), 1)], 1)

@@ -7,7 +7,7 @@ from tests.harness import check
 
 import feedline as fl
 from feedline.ops.arrange import arranged
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 
 
 def test_another_structure() -> None:

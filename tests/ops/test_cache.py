@@ -15,7 +15,7 @@ import pytest
 from tests.harness import Raises, check, check_errors, compare
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.run import blocks
 from feedline.ops import cache as cache_module
 

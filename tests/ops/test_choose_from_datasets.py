@@ -11,7 +11,7 @@ from tests.harness import Raises, check, check_errors
 import feedline as fl
 from feedline.engine.run import blocks
 from feedline.ops.choose_from_datasets import Choose
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 
 choose = fl.Dataset.choose_from_datasets
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.ops.nested import AHEAD_ROWS, Nested, enough, made, seeds_in, stand_ins
+from feedline.ops.nested import AHEAD_ROWS, NestedRun, enough, made, seeds_in, stand_ins
 from feedline.plan.function import Function
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF
@@ -30,14 +30,14 @@ class Child:
         self.left -= n
         return Block([np.repeat(self.row[None], n, axis=0)], n, LEAF) if n else None
 
-    def moment(self) -> None:
+    def snapshot(self) -> None:
         """Nobody saves it."""
 
     def close(self) -> None:
         self.closed = True
 
 
-def drained(nested: Nested, want: int, ahead: bool) -> int:
+def drained(nested: NestedRun, want: int, ahead: bool) -> int:
     rows = 0
     while not nested.over:
         nested.fetch(want, ahead)
@@ -48,7 +48,7 @@ def drained(nested: Nested, want: int, ahead: bool) -> int:
 
 def test_reads_ahead_more_and_more() -> None:
     child = Child()
-    assert drained(Nested(child, None), 1, True) == 5000
+    assert drained(NestedRun(child, None), 1, True) == 5000
     assert child.asked[:6] == [1, 4, 16, 64, 256, AHEAD_ROWS]
     assert max(child.asked) == AHEAD_ROWS
     assert child.closed
@@ -56,13 +56,13 @@ def test_reads_ahead_more_and_more() -> None:
 
 def test_reads_what_is_wanted_otherwise() -> None:
     child = Child()
-    assert drained(Nested(child, None), 3, False) == 5000
+    assert drained(NestedRun(child, None), 3, False) == 5000
     assert set(child.asked) == {3}
 
 
 def test_does_not_read_large_rows_far_ahead() -> None:
     child = Child(np.zeros(50_000, np.uint8))
-    nested = Nested(child, None)
+    nested = NestedRun(child, None)
     for _ in range(30):
         nested.fetch(1, True)
         nested.give(1)

@@ -7,7 +7,7 @@ from tests.harness import check
 
 import feedline as fl
 from feedline.ops.pick import Pick
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 
 
 def _letters() -> fl.Dataset:

@@ -8,7 +8,7 @@ from tests.harness import check
 
 import feedline as fl
 from feedline.ops.view import View
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 
 
 @pytest.mark.parametrize(("start", "by", "count"), [(0, 1, 10), (3, 1, 4), (1, 3, 3), (9, 5, 1), (4, 2, 0)])

@@ -112,7 +112,7 @@ def test_a_dataset_is_optimized_once() -> None:
 
 def test_what_was_done_is_told() -> None:
     plan = fl.Dataset.range(9).take(-1).skip(0).shuffle(3, seed=1).repeat(2).batch(2)._plan
-    better, applied = Optimizer(None).told(plan)
+    better, applied = Optimizer(None).applied(plan)
     assert applied == [("noop_elimination", (2, 3)), ("shuffle_and_repeat_fusion", (5,))]
     assert better == optimize(plan)
 

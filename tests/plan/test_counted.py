@@ -99,7 +99,7 @@ def test_nothing_is_counted_for_a_look(ds: Any, looks: list[int]) -> None:
     assert possible.indexable and not plan.indexable and possible.cardinality() > 1
     assert not ds.filter(lambda x: True)._plan.indexable
     repr(ds), ds.explain(), ds._repr_html_(), ds.fingerprint(), ds.cardinality(), ds.global_shuffle(seed=1)
-    assert looks == [] and "_counted" not in plan.__dict__ and not ds._plan.tally()._indexes
+    assert looks == [] and "_counted" not in plan.__dict__ and not ds._plan.row_counter()._indexes
 
 
 def test_counted_once(ds: Any) -> None:

@@ -9,7 +9,7 @@ from feedline.ops.batch import Batch
 from feedline.ops.map_and_batch import MapAndBatch
 from feedline.ops.take import Take
 from feedline.plan.node import Node
-from feedline.plan.rewrite import bottom_up, made_into, standing_for, with_inputs
+from feedline.plan.rewrite import bottom_up, convert_node, replace_node, with_inputs
 
 
 def _without_takes(node: Node) -> Node | None:
@@ -52,7 +52,7 @@ def test_copies_keep_their_number_and_what_is_known_of_them() -> None:
 
 def test_one_class_made_into_another() -> None:
     plan = _plan(fl.Dataset.range(9).batch(2, drop_remainder=True))
-    made = made_into(MapAndBatch, plan)
+    made = convert_node(MapAndBatch, plan)
     assert isinstance(plan, Batch)
     assert (made.input, made.batch_size, made.drop_remainder) == (plan.input, 2, True)
     assert made.position == plan.position
@@ -60,7 +60,7 @@ def test_one_class_made_into_another() -> None:
 
 def test_a_node_stands_for_itself() -> None:
     plan = _plan(fl.Dataset.range(3))
-    assert standing_for(plan, plan) is plan
+    assert replace_node(plan, plan) is plan
 
 
 def test_inputs_in_tuples_and_fields() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.harness import check
 
 import feedline as fl
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.engine.run import blocks
 from feedline.random.element import Epochs, uncounted
 

@@ -69,7 +69,7 @@ def test_a_message_that_is_being_opened_is_whole_for_others(monkeypatch: pytest.
 
     monkeypatch.setattr(wire, "fields", slow)
     opener.start()
-    assert message.sealed is None or begun.wait(PATIENCE_S)  # without a compiler nothing is ever sealed
+    assert message.serialized is None or begun.wait(PATIENCE_S)  # without a compiler nothing is ever sealed
     seen = sorted(message.feature), message.SerializeToString()
     value = message.feature["k3"].int64_list.value
     others_done.set()

@@ -8,7 +8,7 @@ import numpy as np
 
 from feedline.data.iterator import Iterator, NumpyIterator, check_numpy
 from feedline.data.options import Options, engine_settings
-from feedline.engine.crew import Crew, Settings
+from feedline.engine.context import ExecutionContext, Settings
 from feedline.engine.run import Run
 from feedline.errors import OpError
 from feedline.naming import own_methods
@@ -65,8 +65,8 @@ from feedline.optimize import Applied, Optimizer
 from feedline.plan import depth
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.counted import length
+from feedline.plan.dataset_base import DatasetBase, register_dataset
 from feedline.plan.explain import Explanation, explain, summary
-from feedline.plan.face import Face, register_face
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node
 from feedline.plan.picture import picture
@@ -92,7 +92,7 @@ else:
     static = staticmethod
 
 
-class Dataset(Face[T_co]):
+class Dataset(DatasetBase[T_co]):
     """A pipeline of elements: where they come from and what is done to them. Nothing runs before it is iterated.
 
     >>> ds = fl.Dataset.range(10).filter(lambda x: x % 2 == 0).map(lambda x: x * x).batch(3)
@@ -182,7 +182,7 @@ class Dataset(Face[T_co]):
         if n == INFINITE:
             raise TypeError("the dataset is infinite and has no length; take(n) makes it finite")
         if n == UNKNOWN:
-            why = next((f": {p.obstacle}" for p in self._plan.walk() if p.obstacle), "")
+            why = next((f": {p.why_not_indexable}" for p in self._plan.walk() if p.why_not_indexable), "")
             raise TypeError(f"the dataset's length is unknown{why}; count it, or use experimental.assert_cardinality")
         return n
 
@@ -261,7 +261,7 @@ class Dataset(Face[T_co]):
     def _rewritten(self) -> tuple[Node | None, list[Applied], str]:
         """The plan that runs, which rules made it, and why there is none where there is none."""
         try:
-            return *Optimizer(_with_options.merged_options(self._plan)).told(self._plan), ""
+            return *Optimizer(_with_options.merged_options(self._plan)).applied(self._plan), ""
         except OpError as e:
             return None, [], str(e)
 
@@ -275,7 +275,7 @@ class Dataset(Face[T_co]):
 
     def _run(self) -> Run:
         plan, prepare, settings = self._prepared
-        return Run(plan, prepare, crew=Crew(settings))
+        return Run(plan, prepare, context=ExecutionContext(settings))
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_prepared"}
@@ -290,4 +290,4 @@ def _make(plan: Node) -> Dataset[Any]:
 
 own_methods(Dataset, list(vars(Dataset).items()))
 Dataset._made = staticmethod(_make)
-register_face(_make)
+register_dataset(_make)

@@ -13,7 +13,7 @@ from feedline.ops.at import at as at_
 from feedline.ops.sources.counter import counter
 from feedline.ops.sources.load import load as load_
 from feedline.plan.arguments import plan_of
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.structure.optional import Optional
 from feedline.structure.types import int64
 
@@ -130,7 +130,7 @@ def get_structure(dataset_or_iterator: Dataset[Any] | Iterator[Any]) -> Any:
     >>> fl.experimental.get_structure(fl.Dataset.range(3))
     TensorSpec(shape=(), dtype=int64)
     """
-    if not isinstance(dataset_or_iterator, (Face, Iterator)):
+    if not isinstance(dataset_or_iterator, (DatasetBase, Iterator)):
         got = type(dataset_or_iterator).__name__
         raise TypeError(f"get_structure: dataset_or_iterator must be a Dataset or an Iterator, got a {got}")
     return dataset_or_iterator.element_spec

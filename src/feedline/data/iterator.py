@@ -12,17 +12,17 @@ from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
 
 from feedline.early import working
-from feedline.engine import checkpoint, elastic, journal
+from feedline.engine import checkpoint, elastic, rollback
 from feedline.engine import report as reports
-from feedline.engine.crew import Closing, Crew
-from feedline.engine.forms import told_as_damage
-from feedline.engine.input import due
+from feedline.engine.context import Closing, ExecutionContext
+from feedline.engine.input import pending_interrupt
 from feedline.engine.report import Report
 from feedline.engine.run import Cursor, Run
+from feedline.engine.state_validation import damage_on_error
 from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, OutOfRangeError
 from feedline.kernels import interrupts
 from feedline.kernels.threads import most as kernel_threads
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.random.seeds import back_to, current_scope
 from feedline.structure.block import Objects
 from feedline.structure.datasets import Datasets
@@ -53,7 +53,7 @@ class Iterator(Generic[T]):
 
     def __init__(self, run: Run, spec: Callable[[], Any]) -> None:
         self._run = run
-        self._crew = run.crew if run.crew is not None else Crew()
+        self._context = run.context if run.context is not None else ExecutionContext()
         self._spec = spec
         self._lock = threading.RLock()
         self._closed = self._freed = False
@@ -65,7 +65,7 @@ class Iterator(Generic[T]):
             run.start()
         self._cursor = Cursor(run)
         self._rows = self._handed_out()
-        if self._crew.settings.warm:
+        if self._context.settings.warm:
             run.warm()
 
     def __iter__(self) -> Iterator[T]:
@@ -94,15 +94,15 @@ class Iterator(Generic[T]):
         """Sees to it that there are rows to hand out; False at the end. Interrupts come up before or after that, and
         nothing is lost by them: what has failed meanwhile is told when the iterator is asked again.
         """
-        self._crew.check()  # before the lock: in a child process nobody may be there to release it
+        self._context.check()  # before the lock: in a child process nobody may be there to release it
         held, failed, found, scope = interrupts.hold(), None, False, current_scope()
         try:
             if not self._lock.acquire(blocking=False):
                 self._wait_for_lock()
             try:
                 found = self._refill()
-                if due.interrupt is not None:
-                    due.come_up()
+                if pending_interrupt.interrupt is not None:
+                    pending_interrupt.raise_pending()
             finally:
                 self._lock.release()
         except BaseException as e:
@@ -138,7 +138,7 @@ class Iterator(Generic[T]):
         if length_hint(self._cursor.rows):  # another thread has got the next block meanwhile
             return True
         began = perf_counter()
-        limit = self._crew.settings.kernel_threads
+        limit = self._context.settings.kernel_threads
         token = None if limit is None else kernel_threads.set(limit)
         outer, working.ahead = working.ahead, False  # as `in_turn`, but for every element
         try:
@@ -204,7 +204,7 @@ class Iterator(Generic[T]):
 
         `report.freeze(path)` writes the choices to a file, and `options.autotune.frozen = path` takes them from there.
         """
-        return reports.made(self._crew, self._waited)
+        return reports.made(self._context, self._waited)
 
     def save(self) -> bytes:
         """Where the iterator stands, to go on from later with `restore`.
@@ -259,7 +259,7 @@ class Iterator(Generic[T]):
     @contextmanager
     def _held(self) -> Generator[None, None, None]:
         """Within it, no other thread uses the iterator, and interrupts come up where waiting begins, or at its end."""
-        self._crew.check()
+        self._context.check()
         held, scope = interrupts.hold(), current_scope()
         try:
             if not self._lock.acquire(blocking=False):
@@ -324,8 +324,8 @@ class Iterator(Generic[T]):
         """
         with self._held():
             load: Any = elastic.loads if isinstance(state_dict, (list, tuple)) else checkpoint.loads
-            with told_as_damage(), journal.kept(self._run.plan):
-                cursor = load(state_dict, self._run.twin(), strict)
+            with damage_on_error(), rollback.kept(self._run.plan):
+                cursor = load(state_dict, self._run.duplicate(), strict)
             self._run.close()
             self._run, self._cursor = cursor.run, cursor
             self._rows = self._handed_out()
@@ -363,11 +363,11 @@ class Iterator(Generic[T]):
         if self._freed:  # else it may have been interrupted
             return
         self._closed = True
-        if self._crew.lost:
+        if self._context.lost:
             return
-        self._crew.tell_closing()
+        self._context.cancel()
         # A reader in another thread comes out now; one that is in a function of the user's frees all when that returns.
-        if self._lock.acquire(timeout=max(0.0, self._crew.until - monotonic())):
+        if self._lock.acquire(timeout=max(0.0, self._context.until - monotonic())):
             try:
                 self._free()
             finally:
@@ -376,7 +376,7 @@ class Iterator(Generic[T]):
     def _free(self) -> None:
         self._rows = iter(())
         self._run.close()
-        self._crew.close()
+        self._context.close()
         self._freed = True
 
     def _handed_out(self) -> abc.Iterator[T]:
@@ -437,6 +437,6 @@ def _numpy_leaf(leaf: object) -> Any:
         return leaf.numpy()
     if isinstance(leaf, SparseTensor):
         return leaf.to_dense(validate_indices=False)
-    if isinstance(leaf, (Face, Datasets, Optional)):
+    if isinstance(leaf, (DatasetBase, Datasets, Optional)):
         check_numpy(type_spec_from_value(leaf))
     return leaf

@@ -13,7 +13,7 @@ from numbers import Real
 from operator import attrgetter
 from typing import Any, Generic, NoReturn, Self, TypeVar, cast, overload
 
-from feedline.engine.crew import Settings, cores
+from feedline.engine.context import Settings, cores
 from feedline.engine.report import read_choices
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 

@@ -19,7 +19,7 @@ from feedline.ops.sources import sql_dataset as _sql_dataset
 from feedline.ops.sources import tar_dataset as _tar_dataset
 from feedline.ops.sources import text_line_dataset as _text_line_dataset
 from feedline.ops.sources import tfrecord_dataset as _tfrecord_dataset
-from feedline.plan.columnar import register_source as _register_source
+from feedline.plan.vectorize import register_source as _register_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

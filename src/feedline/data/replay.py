@@ -14,11 +14,11 @@ import numpy as np
 from feedline.data.dataset import Dataset
 from feedline.early import working
 from feedline.engine import checkpoint
-from feedline.engine.encoding import Decoder
+from feedline.engine.encoding import StateDecoder
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError, OutOfRangeError
-from feedline.io import places
-from feedline.io.places import Sample
+from feedline.io import record_locations
+from feedline.io.record_locations import Sample
 from feedline.ops.batch import Batch, Grouped
 from feedline.ops.nested import Flattened
 from feedline.ops.pick import Pick
@@ -28,7 +28,7 @@ from feedline.ops.view import View
 from feedline.plan.arguments import integer
 from feedline.plan.explain import functions
 from feedline.plan.node import Node, NoState, Pull, RowWise, node
-from feedline.plan.rewrite import standing_for, with_inputs
+from feedline.plan.rewrite import replace_node, with_inputs
 from feedline.random.element import uncounted
 from feedline.random.seeds import SeedGenerator
 from feedline.structure.block import Array, Block
@@ -70,7 +70,7 @@ def replay(dataset: object, step: int, state: object = None) -> list[Sample]:
     run = Run(traced, prepare)
     try:
         with uncounted, working.in_turn():
-            return places.samples(_numbers(run, number, state))
+            return record_locations.samples(_numbers(run, number, state))
     finally:
         run.close()
 
@@ -81,7 +81,7 @@ def _numbers(run: Run, step: int, state: object) -> Array:
         run.start()
         cursor = Cursor(run)
     else:
-        cursor = checkpoint.loaded(checkpoint.checked(state), run, False, _Places(run))
+        cursor = checkpoint.loaded(checkpoint.checked(state), run, False, _LocationDecoder(run))
     left = step
     while True:
         block = cursor.next_block(min(left + 1, ROWS))
@@ -92,7 +92,7 @@ def _numbers(run: Run, step: int, state: object) -> Array:
         left -= block.n
 
 
-class _Places(Decoder):
+class _LocationDecoder(StateDecoder):
     """Gives the steps that work on numbers numbers, and the others records."""
 
     def __init__(self, run: Run) -> None:
@@ -102,8 +102,8 @@ class _Places(Decoder):
     def rows(self, numbers: Array, node: Node) -> Block:
         return super().rows(numbers, node) if id(node) in self._records else Block([numbers], len(numbers), LEAF)
 
-    def made(self, numbers: Array, makers: list[Any], node: Node) -> Block:
-        return super().made(numbers, makers, node) if id(node) in self._records else self.rows(numbers, node)
+    def made(self, numbers: Array, lineage: list[Any], node: Node) -> Block:
+        return super().made(numbers, lineage, node) if id(node) in self._records else self.rows(numbers, node)
 
     def value(self, value: Any, node: Node, run: Run) -> Any:
         if isinstance(value, dict) and "block" in value and id(node) not in self._records and value["block"][1]:
@@ -131,22 +131,22 @@ def _apart(plan: Node, seen: dict[int, SeedGenerator]) -> Node:
 def _traced(plan: Node) -> Node:
     """The plan with a number in place of each row."""
     if isinstance(plan, RowWise) and plan.one_to_one:
-        return standing_for(plan, Passing(input=_traced(plan.input), written=plan.op))
-    if plan.addressed or isinstance(plan, (Files, Flattened)):
+        return replace_node(plan, Passing(input=_traced(plan.input), written=plan.op))
+    if plan.recomputable or isinstance(plan, (Files, Flattened)):
         return Origins(plan)
     if isinstance(plan, View):
         return with_inputs(plan, (_traced(plan.source),))
     if isinstance(plan, Indexed):
-        return standing_for(plan, RowNumbers(count=plan.cardinality(), written=plan.op))
+        return replace_node(plan, RowNumbers(count=plan.cardinality(), written=plan.op))
     if isinstance(plan, Pick):
-        return standing_for(plan, Picked(source=_traced(plan.source), index=plan.index, written=plan.op))
+        return replace_node(plan, Picked(source=_traced(plan.source), index=plan.index, written=plan.op))
     if isinstance(plan, Grouped):
         below = _traced(plan.input)
         size, drop, name = plan.batch_size, plan.drop_remainder, plan.written or plan.op
-        return standing_for(plan, Grouping(input=below, batch_size=size, drop_remainder=drop, written=name))
+        return replace_node(plan, Grouping(input=below, batch_size=size, drop_remainder=drop, written=name))
     if plan.keeps_rows and len(plan.inputs) == 1 and _needs_rows(plan):
         return Origins(_carried(plan))
-    if plan.keeps_rows or plan.transparent:
+    if plan.keeps_rows or plan.checkpoint_transparent:
         return with_inputs(plan, tuple([_traced(n) for n in plan.inputs]))
     raise _hidden(plan)
 
@@ -157,11 +157,11 @@ def _needs_rows(plan: Node) -> bool:
 
 def _carried(plan: Node) -> Node:
     """The plan with maps that keep where their rows come from."""
-    if plan.addressed or isinstance(plan, (Files, Flattened)):
+    if plan.recomputable or isinstance(plan, (Files, Flattened)):
         return plan
     if isinstance(plan, RowWise) and plan.one_to_one:
-        return standing_for(plan, Carrying(input=_carried(plan.input), made=[plan], written=plan.op))
-    if plan.keeps_rows or plan.transparent:
+        return replace_node(plan, Carrying(input=_carried(plan.input), made=[plan], written=plan.op))
+    if plan.keeps_rows or plan.checkpoint_transparent:
         return with_inputs(plan, tuple([_carried(n) for n in plan.inputs]))
     raise _hidden(plan)
 
@@ -177,7 +177,7 @@ class Origins(Node):
     """The number of each row of `input`."""
 
     op: ClassVar[str] = "origins"
-    transparent: ClassVar[bool] = True
+    checkpoint_transparent: ClassVar[bool] = True
     input: Node
 
     def step(self, state: NoState, pull: Pull, want: int) -> tuple[Block | None, NoState]:
@@ -185,9 +185,9 @@ class Origins(Node):
         block = pull(want)
         if block is None or not block.n:
             return block, state
-        if block.origin is None:
+        if block.provenance is None:
             raise _hidden(self.input)
-        return Block([block.origin.numbers()], block.n, LEAF), state
+        return Block([block.provenance.numbers()], block.n, LEAF), state
 
 
 @node
@@ -242,7 +242,7 @@ class Carrying(RowWise):
     def apply(self, block: Block) -> Block:
         """What the map gives."""
         rows = self.made[0].apply(block)
-        return Block(rows.columns, rows.n, rows.tree, block.origin) if rows.n == block.n else rows
+        return Block(rows.columns, rows.n, rows.tree, block.provenance) if rows.n == block.n else rows
 
 
 @node

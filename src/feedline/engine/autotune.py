@@ -11,7 +11,7 @@ from math import inf
 from time import perf_counter
 from typing import Any
 
-from feedline.engine.crew import forced
+from feedline.engine.context import forced
 from feedline.plan.arguments import AUTOTUNE
 
 CHUNK_SECONDS = 16e-3

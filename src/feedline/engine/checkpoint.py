@@ -22,16 +22,16 @@ import json
 import sys
 from typing import Any
 
-from feedline.engine.encoding import Decoder, count, counters, counts, encode, encode_step, generators, outline
-from feedline.engine.forms import damaged, told_as_damage, well_formed
+from feedline.engine.encoding import StateDecoder, count, counters, counts, encode, encode_step, generators, outline
 from feedline.engine.run import Cursor, Run
-from feedline.engine.sites import name_of, rebuilt, sites, with_room
+from feedline.engine.state_validation import damage_on_error, damaged, well_formed
+from feedline.engine.step_slots import name_of, rebuilt, step_slots, with_buffers
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidTypeError
 from feedline.plan.fingerprint import marks
 from feedline.plan.node import Node
 from feedline.structure.block import Block
 
-__all__ = ["VERSION", "counters", "dumps", "generators", "loaded", "loads", "outline", "saved", "with_room"]
+__all__ = ["VERSION", "counters", "dumps", "generators", "loaded", "loads", "outline", "saved", "with_buffers"]
 
 VERSION = 3
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -50,8 +50,8 @@ def saved(cursor: Cursor) -> dict[str, Any]:
     """Where a cursor stands, as plain values."""
     run = cursor.run
     done = cursor.handed_out()
-    before = None if run.heavy or cursor.block is None or done == cursor.block.n else cursor.before
-    if before is not None and not (run.plan.takes_shared and run.root.has_taken(before, run.copy())):
+    before = None if run.mutable_state or cursor.block is None or done == cursor.block.n else cursor.before
+    if before is not None and not (run.plan.consumes_shared_seeds and run.root.has_drawn_seeds(before, run.copy())):
         return _saved(cursor, before, done, None)
     with run.held() as states:
         return _saved(cursor, states, 0, cursor.rest())
@@ -60,7 +60,7 @@ def saved(cursor: Cursor) -> dict[str, Any]:
 def _saved(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) -> dict[str, Any]:
     run = cursor.run
     steps: list[dict[str, Any]] = []
-    for site in sites(run.nodes):
+    for site in step_slots(run.nodes):
         arguments, functions = marks(run.nodes[site.slot])
         step = encode_step(run.nodes, states, site)
         step["arguments"] = {name: list(mark) for name, mark in arguments.items()}
@@ -121,21 +121,21 @@ def checked(state: object) -> dict[str, Any]:
         raise FailedPreconditionError(
             f"the state has version {version}, made by {what} to read it. This one reads version {VERSION}"
         )
-    with told_as_damage():
+    with damage_on_error():
         if set(plain) != _KEYS or plain["checksum"] != checksum(plain):
             raise damaged("its checksum does not fit what it holds")
     well_formed(plain)
     return dict(plain)
 
 
-def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: Decoder | None = None) -> Cursor:
+def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: StateDecoder | None = None) -> Cursor:
     """A cursor at the place that a state describes, which is known to be whole."""
     changes = compared(plain, run.plan, strict)
-    run = with_room(run, [plain])
-    decoder = decoder or Decoder(strict)
+    run = with_buffers(run, [plain])
+    decoder = decoder or StateDecoder(strict)
     if changes:
         nothing_ready(plain, changes)
-        run.states[:] = settled(plain, as_saved(run, changes), decoder)[0].states
+        run.states[:] = with_skips_applied(plain, as_saved(run, changes), decoder)[0].states
         run.restored = True
         cursor = Cursor(run)
     else:
@@ -148,7 +148,7 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: Decode
     return cursor
 
 
-def _filled(plain: dict[str, Any], run: Run, decoder: Decoder) -> Block | None:
+def _filled(plain: dict[str, Any], run: Run, decoder: StateDecoder) -> Block | None:
     """Puts the states into a run; gives the elements that have been made but not handed out."""
     decoder.enter(run)
     decoder.fill(run, plain["steps"])
@@ -174,12 +174,12 @@ def as_saved(run: Run, changes: dict[int, dict[str, int]]) -> Run:
     return Run(old, run.prepare)
 
 
-def settled(plain: dict[str, Any], run: Run, decoder: Decoder) -> tuple[Run, Block | None]:
+def with_skips_applied(plain: dict[str, Any], run: Run, decoder: StateDecoder) -> tuple[Run, Block | None]:
     """The run at the very place that was saved, without any element to be passed over; and elements that have been made
     but not handed out.
     """
     rest = _filled(plain, run, decoder)
-    run.settle()
+    run.apply_skips()
     left = plain["skip"]
     while left:
         block = run.pull(left)
@@ -217,7 +217,7 @@ def compared(plain: dict[str, Any], plan: Node, strict: bool) -> dict[int, dict[
     """Raises where a state does not fit a plan. Gives the arguments that it had when it was saved and that are others
     now, by step, where that is allowed.
     """
-    nodes = [n for n in plan.walk() if not n.transparent]
+    nodes = [n for n in plan.walk() if not n.checkpoint_transparent]
     was, now = [step["op"] for step in plain["steps"]], [name_of(n) for n in nodes]
     if was != now:
         raise FailedPreconditionError(
@@ -233,7 +233,7 @@ def compared(plain: dict[str, Any], plan: Node, strict: bool) -> dict[int, dict[
             before, after = step["arguments"].get(name), arguments.get(name)
             if before is not None and after is not None and before[1] == after.digest:
                 continue
-            if name in node.adaptable and before is not None:
+            if name in node.resumable_args and before is not None:
                 changes.setdefault(number, {})[name] = int(before[0])
                 continue
             was_, is_ = before[0] if before else "not there", after.text if after else "not there"

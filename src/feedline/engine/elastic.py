@@ -3,7 +3,7 @@
 Each of the N had a shard of the same elements. Every one of the M loads all N states and takes its own part of what is
 left: of the elements that no shard has come to, of those that wait in shuffles and batches, of files that are half
 read. The steps below the shard go on from the state of the one that has come least far; the shard leaves out what
-others have had. Steps above it say by `Node.dealt` how their states are shared out.
+others have had. Steps above it say by `Node.reshard` how their states are shared out.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from feedline.engine import checkpoint
-from feedline.engine.encoding import Decoder, counters
+from feedline.engine.encoding import StateDecoder, counters
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError
-from feedline.plan.dealing import dealt_rows, is_shard, undealt
 from feedline.plan.node import Node
+from feedline.plan.reshard import is_shard, not_reshardable, round_robin_share
 from feedline.plan.rewrite import with_inputs
 
 
@@ -33,30 +33,30 @@ def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
 def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: ExitStack) -> Cursor:
     number, shard = _shard(run.plan)
     _check_order(shard, run)
-    plains.sort(key=lambda plain: shard.division(_arguments(plain, number, shard))[1])
+    plains.sort(key=lambda plain: shard.shard_of(_arguments(plain, number, shard))[1])
     part, parts = _part(shard, [_arguments(plain, number, shard) for plain in plains])
-    run = checkpoint.with_room(run, plains)
+    run = checkpoint.with_buffers(run, plains)
     run.restored = True
     shard_slot = next(slot for slot, node in enumerate(run.nodes) if is_shard(node))
-    decoder = Decoder(strict)
+    decoder = StateDecoder(strict)
     olds: list[Run] = []
     rests, counted = [], []
     for i, plain in enumerate(plains):
-        changes = {number: dict(zip(sorted(shard.shares), _arguments(plain, number, shard), strict=True))}
-        old = Run(_as_part(checkpoint.as_saved(run, changes).plan, i, len(plains)), run.prepare)
+        changes = {number: dict(zip(sorted(shard.shard_args), _arguments(plain, number, shard), strict=True))}
+        old = Run(_for_shard(checkpoint.as_saved(run, changes).plan, i, len(plains)), run.prepare)
         sizes = checkpoint.compared(plain, old.plan, strict)
         if sizes:
             checkpoint.nothing_ready(plain, sizes)
             old = checkpoint.as_saved(old, sizes)
         opened.callback(old.close)
-        old, rest = checkpoint.settled(plain, old, decoder)
+        old, rest = checkpoint.with_skips_applied(plain, old, decoder)
         _prime(old, shard_slot)
         olds.append(old)
         rests.append(rest)
         counted.append([_count(counter) for counter in counters(run.plan)])
     _check_seeds(run.nodes[shard_slot], plains)
     if len({old.states[shard_slot] is None for old in olds}) > 1:
-        raise undealt(run.nodes[shard_slot], len(olds), parts)
+        raise not_reshardable(run.nodes[shard_slot], len(olds), parts)
     first = run.first_below(shard_slot)
     least = min(range(len(olds)), key=lambda i: getattr(olds[i].states[shard_slot], "seen", 0))
     lowest = olds[least]
@@ -65,13 +65,13 @@ def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: Ex
             run.states[slot] = lowest.states[slot]
         else:
             others = [old.nodes[slot] for old in olds]
-            run.states[slot] = node.dealt(others, [old.states[slot] for old in olds], part, parts)
+            run.states[slot] = node.reshard(others, [old.states[slot] for old in olds], part, parts)
     lowest.states[first:shard_slot] = [None] * (shard_slot - first)
     below = {id(counter) for counter in counters(run.nodes[shard_slot])}
     for i, counter in enumerate(counters(run.plan)):  # all must go on alike where they read the same
         _set_count(counter, counted[least if id(counter) in below else part % len(olds)][i])
     cursor = Cursor(run)
-    rows = dealt_rows(rests, part, parts)
+    rows = round_robin_share(rests, part, parts)
     if rows is not None:
         cursor.block, cursor.rows = rows, iter(rows.rows())
     cursor.ended = all(plain["ended"] for plain in plains)
@@ -80,7 +80,7 @@ def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: Ex
 
 def _shard(plan: Node) -> tuple[int, Node]:
     """The step that gives a part of its input, and its number."""
-    found = [(i, n) for i, n in enumerate(n for n in plan.walk() if not n.transparent) if is_shard(n)]
+    found = [(i, n) for i, n in enumerate(n for n in plan.walk() if not n.checkpoint_transparent) if is_shard(n)]
     if len(found) != 1:
         what = "has no shard" if not found else f"has {len(found)} of them"
         raise FailedPreconditionError(
@@ -102,28 +102,28 @@ def _arguments(plain: dict[str, Any], number: int, shard: Node) -> list[int]:
     """What a state says of the part it is of, the arguments in the order of their names."""
     steps = plain["steps"]
     step = steps[number]["arguments"] if number < len(steps) else {}
-    if not shard.shares <= step.keys():
+    if not shard.shard_args <= step.keys():
         raise FailedPreconditionError(
             f"the state belongs to another dataset: where this one has {shard.op} it has "
             f"{steps[number]['op'] if number < len(steps) else 'nothing'}"
         )
-    return [int(step[name][0]) for name in sorted(shard.shares)]
+    return [int(step[name][0]) for name in sorted(shard.shard_args)]
 
 
 def _part(shard: Node, saved: list[list[int]]) -> tuple[int, int]:
     """Which part of how many the iterator is; checks that the states are all parts of one whole."""
     n = len(saved)
-    by, index = shard.division([getattr(shard, name) for name in sorted(shard.shares)])
-    parts = [shard.division(arguments) for arguments in saved]
+    by, index = shard.shard_of([getattr(shard, name) for name in sorted(shard.shard_args)])
+    parts = [shard.shard_of(arguments) for arguments in saved]
     if any(k != n for k, _ in parts) or sorted(i for _, i in parts) != list(range(n)):
         told = ", ".join(f"{i} of {k}" for k, i in parts)
         raise FailedPreconditionError(f"the states of all shards are needed, each once; there are those of {told}")
     return index, by
 
 
-def _as_part(plan: Node, part: int, parts: int) -> Node:
-    made = with_inputs(plan, tuple([_as_part(n, part, parts) for n in plan.inputs]))
-    return made.as_part(part, parts)
+def _for_shard(plan: Node, part: int, parts: int) -> Node:
+    made = with_inputs(plan, tuple([_for_shard(n, part, parts) for n in plan.inputs]))
+    return made.for_shard(part, parts)
 
 
 def _check_order(shard: Node, run: Run) -> None:

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from feedline import errors
-from feedline.engine import journal
-from feedline.engine.forms import check_block, check_counts, check_fields, check_saved, damaged
-from feedline.engine.input import Again, again
-from feedline.engine.reach import Reach
-from feedline.engine.run import Moment, Run
-from feedline.engine.sites import Site, name_of, sites, with_room
+from feedline.engine import rollback
+from feedline.engine.allowed_files import AllowedFiles
+from feedline.engine.input import RecomputableRow, pull_recomputable
+from feedline.engine.run import Run, RunSnapshot
+from feedline.engine.state_validation import check_block, check_counts, check_fields, check_saved, damaged
+from feedline.engine.step_slots import StepSlots, name_of, step_slots, with_buffers
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
-from feedline.io import identity, places
+from feedline.io import identity, record_locations
 from feedline.io.elements import form
-from feedline.plan.face import dataset, from_recipe, in_memory
+from feedline.plan.dataset_base import dataset, from_recipe, in_memory
 from feedline.plan.fingerprint import own_digest
 from feedline.plan.node import Node, RowFailed, RowWise
 from feedline.random.seeds import M, SeedGenerator
@@ -68,8 +68,8 @@ def counts(run: Run, states: list[Any]) -> list[Any]:
     for node, now, then in zip(run.nodes, run.states, states, strict=True):
         if now is None or now is then:
             continue
-        earlier = {} if then is None else {id(g): n for g, n in node.taken(then)}
-        for generator, n in node.taken(now):
+        earlier = {} if then is None else {id(g): n for g, n in node.seeds_drawn(then)}
+        for generator, n in node.seeds_drawn(now):
             seeds = (n - earlier.get(id(generator), 0)) * (2 if generator.reshuffle else 1)
             later[id(generator)] = later.get(id(generator), 0) + seeds
         epochs = getattr(node, "epochs", None)
@@ -102,9 +102,9 @@ def encode(value: object) -> Any:
         return _encode_array(np.asarray(value), isinstance(value, np.generic))
     if isinstance(value, Block):
         return _encode_block(value)
-    if isinstance(value, places.Expected):
+    if isinstance(value, record_locations.Expected):
         return {"file": [base64.b64encode(value.name).decode(), value.mark]}
-    if isinstance(value, Moment):
+    if isinstance(value, RunSnapshot):
         return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states], []]}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         usual = getattr(value, "_field_defaults", {})
@@ -139,10 +139,10 @@ def encode(value: object) -> Any:
     if hasattr(value, "save") and hasattr(type(value), "load"):
         return {"saved": encode(value.save())}
     file = getattr(value, "file", None)
-    if isinstance(file, places.File):
-        return {"file": [base64.b64encode(file.name).decode(), places.mark_of(file)]}
-    if hasattr(value, "told"):  # live, and may know where it is
-        return encode(value.told())
+    if isinstance(file, record_locations.File):
+        return {"file": [base64.b64encode(file.name).decode(), record_locations.mark_of(file)]}
+    if hasattr(value, "saved_position"):  # live, and may know where it is
+        return encode(value.saved_position())
     if hasattr(value, "close"):
         return None  # live: opened again from what the state says beside it
     raise FailedPreconditionError(f"a {type(value).__name__} cannot be part of a saved iterator state")
@@ -158,7 +158,7 @@ def _is(value: object, usual: object) -> bool:
     return value is usual or (type(value) is type(usual) and isinstance(value, (int, str, tuple)) and value == usual)
 
 
-def encode_step(nodes: list[Node], states: list[Any], site: Site) -> dict[str, Any]:
+def encode_step(nodes: list[Node], states: list[Any], site: StepSlots) -> dict[str, Any]:
     """The state of a step, and what waits directly above it."""
     above = [(nodes[i], states[i]) for i in site.above]
     waiting = [[n.op, encode(s)] for n, s in above if s is not None and s != n.State()]
@@ -169,15 +169,15 @@ def _encode_block(block: Block) -> Any:
     """Where the rows come from, if they say so and the files are as they were; or what the row is made from again, if
     that takes less; else the rows.
     """
-    if isinstance(block, Again):
-        steps = [encode_step(block.nodes, block.states, site) for site in sites(block.nodes)]
+    if isinstance(block, RecomputableRow):
+        steps = [encode_step(block.nodes, block.states, site) for site in step_slots(block.nodes)]
         if len(json.dumps(steps)) < max(SMALL, block.nbytes):
             return {"again": steps}
-    if block.origin is not None and block.n:
-        plain = places.packed(block.origin.numbers())
-        if not block.columns or not places.any_changed(plain):
-            makers = [[n.written or n.op, n.position, own_digest(n)] for n in block.origin.makers]
-            return {"made": [plain, makers]} if makers else {"places": plain}
+    if block.provenance is not None and block.n:
+        plain = record_locations.packed(block.provenance.numbers())
+        if not block.columns or not record_locations.any_changed(plain):
+            lineage = [[n.written or n.op, n.position, own_digest(n)] for n in block.provenance.lineage]
+            return {"made": [plain, lineage]} if lineage else {"places": plain}
     return {"block": [_encode_tree(block.tree), block.n, [_encode_column(c) for c in block.columns]]}
 
 
@@ -241,34 +241,34 @@ def _encode_tree(tree: Tree) -> Any:
     return [name, [encode(k) for k in tree.keys], [_encode_tree(c) for c in tree.children], *fixed]
 
 
-class Decoder:
+class StateDecoder:
     """Makes of plain values what `encode` made them from. If `strict`, files must be what they were. Which they may
-    be `reach` knows.
+    be `allowed_files` knows.
     """
 
     def __init__(self, strict: bool = True) -> None:
         self.strict = strict
-        self.makers: list[Node] = []
-        self.reach = Reach()
+        self.lineage_nodes: list[Node] = []
+        self.allowed_files = AllowedFiles()
 
     def enter(self, run: Run) -> None:
         """States of this run are made next."""
         run.restored = True
-        journal.note(run.plan)
-        self.makers += run.nodes
-        self.reach.plans.append(run.plan)
+        rollback.note(run.plan)
+        self.lineage_nodes += run.nodes
+        self.allowed_files.plans.append(run.plan)
 
     def rows(self, numbers: Array, node: Node) -> Block:
         """The rows in a state of `node` that come from these places."""
-        return places.rows_at(numbers)
+        return record_locations.rows_at(numbers)
 
-    def made(self, numbers: Array, makers: list[Any], node: Node) -> Block:
+    def made(self, numbers: Array, lineage: list[Any], node: Node) -> Block:
         """The rows in a state of `node` that were made, by nodes of the plan, of those that come from these places."""
-        rows = places.rows_at(numbers)
-        for maker in makers:
-            found = self._maker(*maker)
+        rows = record_locations.rows_at(numbers)
+        for entry in lineage:
+            found = self._lineage_node(*entry)
             try:
-                rows = found.remade(rows)
+                rows = found.recompute(rows)
             except RowFailed as failed:
                 raise FailedPreconditionError(
                     f"{found.op} (step {found.position}) cannot make the rows again that it had made when the state "
@@ -276,9 +276,9 @@ class Decoder:
                 ) from failed.error
         return rows
 
-    def _maker(self, name: str, position: int, digest: str) -> RowWise:
+    def _lineage_node(self, name: str, position: int, digest: str) -> RowWise:
         """The node that has made rows; where it has changed since, the one in its place."""
-        named = [n for n in self.makers if isinstance(n, RowWise) and (n.written or n.op) == name]
+        named = [n for n in self.lineage_nodes if isinstance(n, RowWise) and (n.written or n.op) == name]
         same = [n for n in named if own_digest(n) == digest] or [n for n in named if n.position == position]
         if not same:
             raise FailedPreconditionError(f"the state holds rows that {name} (step {position}) made, and it is gone")
@@ -286,7 +286,7 @@ class Decoder:
 
     def fill(self, run: Run, steps: list[dict[str, Any]]) -> None:
         """Puts the states of a plan's steps into a run of it, and what results of functions look like into those."""
-        for site, step in zip(sites(run.nodes), steps, strict=True):
+        for site, step in zip(step_slots(run.nodes), steps, strict=True):
             state = run.states[site.slot] = self.state(step["state"], run.nodes[site.slot], run)
             waiting = list(step["waiting"])
             for slot in site.above:
@@ -306,14 +306,14 @@ class Decoder:
         """The row of the input of `node` that is made from these states."""
         plan = node.inputs[0] if len(node.inputs) == 1 else node
         forms = isinstance(steps, list) and all(isinstance(s, dict) and s.keys() == _AGAIN for s in steps)
-        if not forms or [s["op"] for s in steps] != [name_of(n) for n in plan.walk() if not n.transparent]:
+        if not forms or [s["op"] for s in steps] != [name_of(n) for n in plan.walk() if not n.checkpoint_transparent]:
             raise damaged(f"step {node.position}, {node.op}: an element is made by other steps than those of its input")
-        below = with_room(Run(plan, run.prepare), [{"steps": steps}])
+        below = with_buffers(Run(plan, run.prepare), [{"steps": steps}])
         self.fill(below, steps)
         try:
-            row = again(below.root)
+            row = pull_recomputable(below.root)
             while row is not None and not row.n:
-                row = again(below.root)
+                row = pull_recomputable(below.root)
         except Exception as e:
             raise FailedPreconditionError(f"{_cannot(node)}: {e}") from e
         finally:
@@ -333,7 +333,7 @@ class Decoder:
                 )
             state = node.State(**fields)
             check_fields(state, f"step {node.position}, {node.op}")
-            self.reach.check_state(node, state)
+            self.allowed_files.check_state(node, state)
             return node.loaded(state)
         if isinstance(value, dict) and "saved" in value and hasattr(node.State, "load"):
             saved = self.value(value["saved"], node, run)
@@ -367,17 +367,19 @@ class Decoder:
             check_block(block)
             return block
         if kind == "places":
-            return self.rows(places.unpacked(got, self.strict, self.reach.check_file), node)
+            return self.rows(record_locations.unpacked(got, self.strict, self.allowed_files.check_file), node)
         if kind == "made":
-            return self.made(places.unpacked(got[0], self.strict, self.reach.check_file), got[1], node)
+            return self.made(
+                record_locations.unpacked(got[0], self.strict, self.allowed_files.check_file), got[1], node
+            )
         if kind == "again":
             return self._again(got, node, run)
         if kind == "file":
             name = base64.b64decode(got[0])
-            self.reach.check_name(node, name)
+            self.allowed_files.check_name(node, name)
             if self.strict:
                 identity.must_be_same(name, got[1])
-            return places.Expected(name, got[1])
+            return record_locations.Expected(name, got[1])
         if kind == "tuple":
             return tuple(self.value(v, node, run) for v in got)
         if kind == "dict":
@@ -397,7 +399,7 @@ class Decoder:
         if kind == "dataset":
             if "recipe" in got:
                 op, values = got["recipe"][0], self.value(got["recipe"][1], node, run)
-                self.reach.check_folder(values)
+                self.allowed_files.check_folder(values)
                 return dataset(from_recipe(op, values))
             return dataset(in_memory(self.value(got, node, run)))
         if kind == "run":
@@ -407,7 +409,7 @@ class Decoder:
     def _run(self, got: Any, node: Node, run: Run) -> Run:
         key = self.value(got[0], node, run)
         if key is not None:
-            self.reach.check_row(node, key)
+            self.allowed_files.check_row(node, key)
         child = run.nested(node.child(key), key, node)
         if outline(child.plan) != got[1]:
             raise FailedPreconditionError(

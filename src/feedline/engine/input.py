@@ -12,15 +12,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from feedline.early import Early, working
-from feedline.engine.crew import Closing
-from feedline.engine.forms import after_restore, damaged
+from feedline.engine.context import Closing
 from feedline.engine.report import HOLDS, Stage
+from feedline.engine.state_validation import after_restore, damaged
 from feedline.errors import ResourceExhaustedError
 from feedline.kernels.interrupts import check
-from feedline.plan.calls import called_by
-from feedline.plan.laps import laps
+from feedline.plan.link_times import link_times
 from feedline.plan.node import EMPTY, Interrupted, Node
-from feedline.plan.pull import Child, Pull, Shelf
+from feedline.plan.pull import Child, Pull, RecordBuffer
+from feedline.plan.row_calls import called_by
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.datasets import Datasets, Nested
 
@@ -39,25 +39,25 @@ Inputs: TypeAlias = "Input | tuple[Input, ...] | None"
 LARGE_ROW = 512
 """So many bytes of a row are worth being made again from what a checkpoint holds instead."""
 
-MOVING = object()
+CHANGING = object()
 """Stands for a state that something in the background may be changing while the states are copied."""
 
 
-class Due(threading.local):
+class PendingInterrupt(threading.local):
     """What has interrupted a step of this thread that had rows to hand on first: raised when it is asked again, or by
     the iterator when it has got those rows.
     """
 
     interrupt: BaseException | None = None
 
-    def come_up(self) -> None:
+    def raise_pending(self) -> None:
         """Raises it, if there is anything."""
         if self.interrupt is not None:
             interrupt, self.interrupt = self.interrupt, None
             raise interrupt
 
 
-due = Due()
+pending_interrupt = PendingInterrupt()
 
 
 class blocks:
@@ -81,7 +81,7 @@ class blocks:
         blocks.cap = self.outer
 
 
-class Timed:
+class TimedPull:
     """The pull of a node's input, with the time spent in it."""
 
     __slots__ = ("inputs", "seconds")
@@ -97,9 +97,9 @@ class Timed:
         finally:
             self.seconds += perf_counter() - began
 
-    def shelve(self, want: int, shelf: Shelf) -> Array | None:
+    def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
         """As the input."""
-        return self.inputs.shelve(want, shelf)
+        return self.inputs.read_into(want, buffer)
 
     def one(self) -> Block | None:
         """As the input."""
@@ -114,13 +114,13 @@ class Timed:
         return self.inputs.open(plan, key)
 
 
-class Again(Block):
+class RecomputableRow(Block):
     """A row that is large, the nodes that have made it, and the states from which they would make it again."""
 
     __slots__ = ("nodes", "states")
 
     def __init__(self, row: Block, nodes: list[Node], states: list[Any]) -> None:
-        super().__init__(row.columns, row.n, row.tree, row.origin, row.members)
+        super().__init__(row.columns, row.n, row.tree, row.provenance, row.batch_provenance)
         self.nodes, self.states = nodes, states
 
 
@@ -137,7 +137,7 @@ class Input:
 
     def one(self) -> Block | None:
         """As a call for one row. A large one that can be made again says from what."""
-        return again(self)
+        return pull_recomputable(self)
 
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""
@@ -161,7 +161,7 @@ class Input:
             return damaged(f"step {self.node.position}, {self.node.op}: it was not started")
         states[slot] = self.node.after_error(states[slot])
         if isinstance(e, MemoryError):
-            return self._without_memory(e)
+            return self._out_of_memory(e)
         return after_restore(self.node, e) if self.run.restored else None
 
     def _interrupted(self, e: Interrupted) -> Block | None:
@@ -174,28 +174,28 @@ class Input:
             return e.rows if has_rows else EMPTY  # it is made again
         if not has_rows or isinstance(e.error, Closing):
             raise e.error from None
-        due.interrupt, self.step = e.error, self._come_up
+        pending_interrupt.interrupt, self.step = e.error, self._raise_pending
         return e.rows
 
-    def _come_up(self, state: object, pull: object, want: int) -> tuple[Block | None, Any]:
+    def _raise_pending(self, state: object, pull: object, want: int) -> tuple[Block | None, Any]:
         """The step after an interrupt, in its place."""
         self.step = self.node.step
-        due.come_up()
+        pending_interrupt.raise_pending()
         return self.step(state, pull, want)
 
-    def _without_memory(self, e: MemoryError) -> MemoryError:
+    def _out_of_memory(self, e: MemoryError) -> MemoryError:
         """The error of the step that asked for memory, and its name."""
         if isinstance(e, ResourceExhaustedError):
             return e
         text = f"{self.node.op} at step {self.node.position}: there is not enough memory: {e}"
         return ResourceExhaustedError(f"{text}; make its elements smaller or fewer")
 
-    def shelve(self, want: int, shelf: Shelf) -> Array | None:
+    def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
         """As `Pull` says; done by those nodes that have a method for it."""
-        shelved = getattr(self.node, "shelved", None)
-        if shelved is None:
+        read_records_into = getattr(self.node, "read_records_into", None)
+        if read_records_into is None:
             return None
-        got: tuple[Array, Any] | None = shelved(self.states[self.slot], self.inputs, want, shelf)
+        got: tuple[Array, Any] | None = read_records_into(self.states[self.slot], self.inputs, want, buffer)
         if got is None:
             return None
         numbers, self.states[self.slot] = got
@@ -216,15 +216,15 @@ class Input:
         consumer = next(n for n in self.run.nodes[self.slot + 1 :] if any(below is self.node for below in n.inputs))
         return self.run.nested(plan, key, consumer)
 
-    def batched(self, rows: int) -> None:
+    def set_batch_hint(self, rows: int) -> None:
         """The consumer makes batches of so many rows: told to those whom that concerns."""
         if self.node.one_to_one and isinstance(self.inputs, Input):
-            self.inputs.batched(rows)
+            self.inputs.set_batch_hint(rows)
 
-    def settle(self) -> None:
+    def apply_skips(self) -> None:
         """Passes over what the states of this node and all below it say is to be passed over."""
         for pull in self.below():
-            pull.settle()
+            pull.apply_skips()
         state = self.states[self.slot]
         if not getattr(state, "skip", 0):
             return
@@ -250,11 +250,11 @@ class Input:
         states = into[self.first :]
         return None if self.run.has_live(states, self.first, self.slot + 1) else states
 
-    def has_taken(self, before: list[Any] | None, after: list[Any] | None) -> bool:
+    def has_drawn_seeds(self, before: list[Any] | None, after: list[Any] | None) -> bool:
         """True when between two copies of the states something was taken that all iterators share: who goes on from the
         first one takes something else, if others have taken from it meanwhile.
         """
-        if before is None or not self.node.takes_shared:
+        if before is None or not self.node.consumes_shared_seeds:
             return False
         return after is None or self._counts(before) != self._counts(after)
 
@@ -262,29 +262,29 @@ class Input:
         """How often nodes have taken what all iterators share, as their states tell."""
         nodes = self.run.nodes[self.first : self.slot + 1]
         pairs = [(n, s) for n, s in zip(nodes, states, strict=True) if s is not None]
-        return [([count for _, count in n.taken(s)], getattr(s, "draws", None)) for n, s in pairs]
+        return [([count for _, count in n.seeds_drawn(s)], getattr(s, "draws", None)) for n, s in pairs]
 
     def capture_stages(self, into: list[Any]) -> None:
         """The same where the plain states are there already: what runs ahead of its consumer must be corrected, and
-        heavy states that can be copied are.
+        mutable states that can be copied are.
         """
-        if self.slot in self.run.copied and self.states[self.slot] is not None:
-            into[self.slot] = self.node.copied(self.states[self.slot])
+        if self.slot in self.run.snapshot_slots and self.states[self.slot] is not None:
+            into[self.slot] = self.node.snapshot(self.states[self.slot])
         for pull in self.below():
             pull.capture_stages(into)
 
 
-class HoldingInput(Input):
+class BufferingInput(Input):
     """An input that keeps rows back, which count among the bytes that the iterator holds and are told in reports."""
 
-    __slots__ = ("__weakref__", "crew", "held", "most", "rows")
+    __slots__ = ("__weakref__", "context", "held", "most", "rows")
 
     def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         super().__init__(run, node, first, slot, inputs)
         self.held = self.rows = self.most = 0
-        crew: Any = run.crew
-        self.crew = crew
-        self.crew.stages.add(self)
+        context: Any = run.context
+        self.context = context
+        self.context.stages.add(self)
 
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""
@@ -301,16 +301,16 @@ class HoldingInput(Input):
     def _note(self) -> None:
         rows, size = self.node.holds(self.states[self.slot]) or (0, 0)
         if size != self.held:
-            self.crew.budget.add(size - self.held)
+            self.context.budget.add(size - self.held)
             self.held, self.rows = size, rows
             self.most = max(self.most, rows)
 
-    def described(self) -> Stage:
+    def stats(self) -> Stage:
         """For reports."""
         why = f"{self.rows:,} elements, at most {self.most:,}"
         return Stage(f"{self.run.path}{self.node.position} {self.node.op}", HOLDS, None, None, 0.0, 0.0, self.held, why)
 
-    def tell_closing(self) -> None:
+    def cancel(self) -> None:
         """Nobody waits in it."""
 
     def finish(self) -> bool:
@@ -318,7 +318,7 @@ class HoldingInput(Input):
         return True
 
 
-class Work:
+class WorkTime:
     """How long the functions of one step have worked, those of all nested runs together."""
 
     __slots__ = ("name", "seconds")
@@ -327,7 +327,7 @@ class Work:
         self.name, self.seconds = name, 0.0
 
 
-class WorkingInput(Input):
+class MeasuredInput(Input):
     """A row-wise step that calls functions of the user's in its consumer's thread. How long they take is measured: now
     and then where that is little.
     """
@@ -338,18 +338,18 @@ class WorkingInput(Input):
     def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         super().__init__(run, node, first, slot, inputs)
         self._pause = self._seen = 0
-        crew: Any = run.crew
+        context: Any = run.context
         keys = [(position, f"{run.path}{position} {op}", name) for op, position, name in called_by(node)]
-        self._work = {position: crew.work.setdefault(key, Work(name)) for position, key, name in keys}
+        self._work = {position: context.work.setdefault(key, WorkTime(name)) for position, key, name in keys}
 
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""
         if self._pause:
             self._pause -= 1
             return super().__call__(want)
-        timed = Timed(self.inputs)
+        timed = TimedPull(self.inputs)
         states, slot = self.states, self.slot
-        outer, laps.spent = laps.spent, {} if len(self._work) > 1 else None
+        outer, link_times.spent = link_times.spent, {} if len(self._work) > 1 else None
         began = perf_counter()
         try:
             block, states[slot] = self.step(states[slot], timed, want)
@@ -361,7 +361,7 @@ class WorkingInput(Input):
             return self._interrupted(e)
         finally:
             seconds = perf_counter() - began - timed.seconds
-            spent, laps.spent = laps.spent, outer
+            spent, link_times.spent = link_times.spent, outer
             self._note(seconds, spent)
         return block
 
@@ -382,30 +382,32 @@ class CappedInput(Input):
         """Runs the node by one block of a size that the test set."""
         return super().__call__(min(want, blocks.cap or want))
 
-    def shelve(self, want: int, shelf: Shelf) -> Array | None:
-        """The same for rows that go to a shelf."""
-        return super().shelve(min(want, blocks.cap or want), shelf)
+    def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
+        """The same for rows that go to a record buffer."""
+        return super().read_into(min(want, blocks.cap or want), buffer)
 
 
-def again(pull: Input) -> Block | None:
-    """The next row of an input; an `Again` where it is large, and the input gives it again from the same states."""
+def pull_recomputable(pull: Input) -> Block | None:
+    """The next row of an input; an `RecomputableRow` where it is large, and the input gives it again from the same
+    states.
+    """
     if pull.again is None:
-        pull.again = pull.run.is_light(pull)
+        pull.again = pull.run.is_copyable(pull)
     before = pull.copy() if pull.again else None
     row = pull(1)
-    if before is None or row is None or not row.n or row.origin is not None:
+    if before is None or row is None or not row.n or row.provenance is not None:
         return row
     datasets = any(isinstance(c, Objects) and isinstance(c.items[0], (Nested, Datasets)) for c in row.columns)
     if not datasets and row.nbytes < LARGE_ROW:
         return row
-    if pull.has_taken(before, pull.copy()):
+    if pull.has_drawn_seeds(before, pull.copy()):
         return row  # nobody could take the same again
-    return Again(row, pull.run.nodes[pull.first : pull.slot + 1], before)
+    return RecomputableRow(row, pull.run.nodes[pull.first : pull.slot + 1], before)
 
 
 def must_be_startable(plan: Node) -> None:
     """Raises `Early` where starting a plan may take from what all iterators of a dataset share, ahead of its time."""
-    if working.ahead and any(shared.moves for shared in plan.begun_with):
+    if working.ahead and any(shared.moves for shared in plan.shared_at_start):
         raise Early
 
 

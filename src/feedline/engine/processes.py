@@ -1,5 +1,5 @@
 """Workers that are other processes: loky starts them, cloudpickle carries functions, shared memory carries arrays (see
-shipping.py). Names of shared files that nobody received, because a worker died, go when the iterator is closed.
+serialization.py). Names of shared files that nobody received, because a worker died, go when the iterator is closed.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from typing import Any, ClassVar
 
 from loky import ProcessPoolExecutor
 
-from feedline.engine.call import Call
-from feedline.engine.crew import PATIENCE, end_all
-from feedline.engine.landing import Memory
-from feedline.engine.lent import Lender, Unreachable, loan, within
-from feedline.engine.shipping import (
+from feedline.engine.batch_buffer import Allocate
+from feedline.engine.context import PATIENCE, shutdown_all
+from feedline.engine.serialization import (
     CLOCK_SLOTS,
     NUMBER,
+    exit_with_parent,
     own_prefix,
     pack,
     private,
-    received,
-    sent,
-    shipped,
-    tidy,
+    remove_stale_files,
+    run_task,
+    serialize_node,
     unpack,
-    watch,
-    work,
+    with_lineage,
+    without_lineage,
 )
+from feedline.engine.shared_memory import SharedMemoryPool, SharedMemoryUnavailable, restore_slot_columns, share_slot
+from feedline.engine.task import Task
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.node import RowFailed, RowWise
 
@@ -46,34 +46,34 @@ _log = logging.getLogger("feedline")
 
 
 class WorkerDied(Exception):
-    """The process that made a call has ended; `hands` are those it was one of."""
+    """The process that made a call has ended; `process_pool` is the pool it was in."""
 
-    def __init__(self, why: str, hands: Hands) -> None:
+    def __init__(self, why: str, process_pool: ProcessPool) -> None:
         super().__init__(why)
-        self.hands = hands
+        self.process_pool = process_pool
 
 
 # In the process of the iterator.
 
 
-class Hands:
+class ProcessPool:
     """Worker processes. Kept for a moment when an iterator is done with them, for the next one.
 
     Until they end they are held here: an iterator that is garbage hands them on while it is collected, and what is
     collected with it, the pipes of an executor among it, would be closed by then.
     """
 
-    held: ClassVar[set[Hands]] = set()
+    held: ClassVar[set[ProcessPool]] = set()
 
     def __init__(self, size: int) -> None:
         self.size, self.pid, self.begun = size, os.getpid(), False
-        self.executor = ProcessPoolExecutor(max_workers=size, initializer=watch, initargs=(self.pid,))
+        self.executor = ProcessPoolExecutor(max_workers=size, initializer=exit_with_parent, initargs=(self.pid,))
         self.held.add(self)
 
     def submit(self, *arguments: Any) -> Any:
-        """Has `work` done by a process."""
+        """Has `run_task` done by a process."""
         with _forks.lock:
-            future = self.executor.submit(work, *arguments)
+            future = self.executor.submit(run_task, *arguments)
         if not self.begun:
             self.begun = True
             _end_before_loky()
@@ -105,7 +105,7 @@ def _end_before_loky() -> None:
     """
     register = getattr(threading, "_register_atexit", None)
     if register is not None:
-        register(end_all)
+        register(shutdown_all)
 
 
 @functools.cache
@@ -119,33 +119,33 @@ def _end_before_queues(pid: int) -> None:
 
 
 def _end_now() -> None:
-    end_all()
+    shutdown_all()
     _idle.end(at_once=True)
 
 
-class _Idle:
-    """The hands that wait for the next iterator."""
+class _IdlePools:
+    """The pool that waits for the next iterator."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.hands: Hands | None = None
+        self.process_pool: ProcessPool | None = None
         self.timer: threading.Timer | None = None
 
-    def take(self, size: int) -> Hands:
-        """Hands of that size: those that wait, or new ones."""
+    def take(self, size: int) -> ProcessPool:
+        """A pool of that size: the one that waits, or a new one."""
         with self.lock:
-            found, self.hands = self.hands, None
+            found, self.process_pool = self.process_pool, None
             if self.timer is not None:
                 self.timer.cancel()
         if found is not None and (found.size != size or found.pid != os.getpid() or found.broken):
             found.end()
             found = None
-        return found if found is not None else Hands(size)
+        return found if found is not None else ProcessPool(size)
 
-    def leave(self, hands: Hands) -> None:
-        """Keeps hands for a moment."""
+    def leave(self, process_pool: ProcessPool) -> None:
+        """Keeps a pool for a moment."""
         with self.lock:
-            others, self.hands = self.hands, hands
+            others, self.process_pool = self.process_pool, process_pool
             if self.timer is not None:
                 self.timer.cancel()
             self.timer = threading.Timer(IDLE_SECONDS, self.end)
@@ -157,7 +157,7 @@ class _Idle:
     def end(self, at_once: bool = False) -> None:
         """Nobody has come for them."""
         with self.lock:
-            found, self.hands = self.hands, None
+            found, self.process_pool = self.process_pool, None
             if self.timer is not None:
                 self.timer.cancel()
         if found is not None:
@@ -183,12 +183,12 @@ class _Forks:
     def in_child(self) -> None:
         """Nothing of the parent's is used here, and nothing of it is waited for when the child ends."""
         self.lock = threading.RLock()
-        _Idle.__init__(_idle)
-        Hands.held.clear()
+        _IdlePools.__init__(_idle)
+        ProcessPool.held.clear()
         getattr(multiprocessing.process, "_children", set()).clear()
 
 
-_idle, _forks = _Idle(), _Forks()
+_idle, _forks = _IdlePools(), _Forks()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_forks.before, after_in_parent=_forks.in_parent, after_in_child=_forks.in_child)
 
@@ -198,105 +198,109 @@ def _exit_code(why: str) -> str:
     return next(told, why.split(".")[0] or "no reason given")
 
 
-class Processes:
+class ProcessWorkers:
     """Workers that are other processes."""
 
-    afterlife = "its process was ended"
+    after_timeout = "its process was ended"
 
-    def __init__(self, crew: Any, made: RowWise, calls: int) -> None:
-        self.node, self.calls, self.crew = made, min(calls, crew.settings.threads or calls), crew
+    def __init__(self, context: Any, made: RowWise, calls: int) -> None:
+        self.node, self.calls, self.context = made, min(calls, context.settings.threads or calls), context
         self.prefix = own_prefix()
         self.path = f"{self.prefix}-node"
-        payload = shipped(made)
-        crew.must_end()
-        tidy()
+        payload = serialize_node(made)
+        context.end_at_exit()
+        remove_stale_files()
         with open(self.path, "xb", opener=private) as file:
             file.write(payload)
-        self.clock = Clock(f"{self.prefix}-clock") if crew.settings.timeout is not None else None
-        self.lender = Lender() if Lender.possible() else None
-        self.hands: Hands | None = _idle.take(self.calls)
+        self.start_times = StartTimes(f"{self.prefix}-clock") if context.settings.timeout is not None else None
+        self.shared_pool = SharedMemoryPool() if SharedMemoryPool.possible() else None
+        self.process_pool: ProcessPool | None = _idle.take(self.calls)
         self.pending: set[Any] = set()
         self.lock = threading.RLock()
         self.stopped = False
 
     @property
-    def memory(self) -> Memory | None:
+    def memory(self) -> Allocate | None:
         """What gives memory that the processes can write to."""
-        return None if self.lender is None else self.lender.kept
+        return None if self.shared_pool is None else self.shared_pool.acquire
 
-    def submit(self, call: Call) -> None:
+    def submit(self, task: Task) -> None:
         """Has the call made."""
         if self.stopped:
             return
-        if self.hands is None:
-            self.hands = Hands(self.calls)
-        hands = self.hands
+        if self.process_pool is None:
+            self.process_pool = ProcessPool(self.calls)
+        process_pool = self.process_pool
         try:
-            block, call.lent = (call.block, None) if self.lender is None else self.lender.lent(call.block)
-            message = pack((sent(block),), self.prefix)
+            block, task.shared = (task.block, None) if self.shared_pool is None else self.shared_pool.share(task.block)
+            message = pack((without_lineage(block),), self.prefix)
         except Exception as e:
             error = InvalidArgumentError(f'the element cannot be sent to another process ({e}); use workers="thread"')
-            call.failed = RowFailed(0, None, error)
-            call.finish(0.0, 0.0)
+            task.failed = RowFailed(0, None, error)
+            task.finish(0.0, 0.0)
             return
-        call.started = time.perf_counter()
-        clock = self.clock.slot(call) if self.clock is not None else None
-        lent = loan(call.place) if call.place is not None and any(a is not None for a in call.place.arrays) else None
+        task.started = time.perf_counter()
+        clock = self.start_times.slot(task) if self.start_times is not None else None
+        shared_slot = (
+            share_slot(task.batch_slot)
+            if task.batch_slot is not None and any(a is not None for a in task.batch_slot.arrays)
+            else None
+        )
         try:
-            future = hands.submit(self.path, self.prefix, message, call.number, call.draws, clock, lent)
+            future = process_pool.submit(self.path, self.prefix, message, task.number, task.draws, clock, shared_slot)
         except Exception as e:  # the executor has broken meanwhile
-            call.failed = WorkerDied(str(e), hands)
-            call.finish(0.0, 0.0)
+            task.failed = WorkerDied(str(e), process_pool)
+            task.finish(0.0, 0.0)
             return
         with self.lock:
             self.pending.add(future)
-        future.add_done_callback(lambda done: self._done(done, call, hands))
+        future.add_done_callback(lambda done: self._done(done, task, process_pool))
 
-    def _done(self, future: Any, call: Call, hands: Hands) -> None:
+    def _done(self, future: Any, task: Task, process_pool: ProcessPool) -> None:
         with self.lock:
             self.pending.discard(future)
-        call.lent = None
+        task.shared = None
         if future.cancelled() or self.stopped:
             return
         spent = 0.0, 0.0
         try:
-            spent = self._brought(future.result(), call)
-        except Unreachable:
-            self.lender = None
-            self.submit(call)
+            spent = self._brought(future.result(), task)
+        except SharedMemoryUnavailable:
+            self.shared_pool = None
+            self.submit(task)
             return
         except BaseException as e:  # whatever it is, somebody waits for it
             died = type(e).__name__ in ("TerminatedWorkerError", "BrokenProcessPool", "ShutdownExecutorError")
-            call.failed = WorkerDied(str(e), hands) if died else e
-        call.finish(*spent)
+            task.failed = WorkerDied(str(e), process_pool) if died else e
+        task.finish(*spent)
 
-    def _brought(self, outcome: Any, call: Call) -> tuple[float, float]:
-        rows, index, failure, path, link, lands, drew, wall, cpu = unpack(*outcome)
+    def _brought(self, outcome: Any, task: Task) -> tuple[float, float]:
+        rows, index, failure, path, link, in_slot, drew, wall, cpu = unpack(*outcome)
         if rows is not None:
-            rows = received(rows, call.block, self.node)
+            rows = with_lineage(rows, task.block, self.node)
         if drew and self.node.epochs is not None:
             self.node.epochs.used = True
-        if not lands:
-            call.place = None
+        if not in_slot:
+            task.batch_slot = None
         if failure is None:
-            call.used = index
-            call.rows = rows if call.place is None else within(rows, call.place)
+            task.used = index
+            task.rows = rows if task.batch_slot is None else restore_slot_columns(rows, task.batch_slot)
         else:
-            call.failed = failed = RowFailed(index, rows, failure, path)
+            task.failed = failed = RowFailed(index, rows, failure, path)
             failed.link = link
         return wall, cpu
 
     def revive(self, died: WorkerDied) -> None:
         """A worker has died: the others go too, and new ones are hired when the next call is made."""
-        if self.hands is died.hands:
-            self._dismiss(str(died))
+        if self.process_pool is died.process_pool:
+            self._stop_workers(str(died))
 
-    def _dismiss(self, why: str) -> None:
+    def _stop_workers(self, why: str) -> None:
         place = f"{self.node.op} at step {self.node.position}"
         _log.warning("a worker process of %s has died: %s", place, _exit_code(why))
-        hands, self.hands = self.hands, None
-        if hands is not None:
-            hands.end(at_once=True)
+        process_pool, self.process_pool = self.process_pool, None
+        if process_pool is not None:
+            process_pool.end(at_once=True)
 
     def death(self, died: WorkerDied) -> AbortedError:
         """The error for a call that its worker did not survive."""
@@ -305,13 +309,13 @@ class Processes:
             f"using too much memory, or crashed in native code: {_exit_code(str(died))}"
         )
 
-    def age(self, call: Call) -> float:
+    def age(self, task: Task) -> float:
         """How many seconds ago a call was begun; 0 for one that waits, perhaps for processes that are starting."""
-        return 0.0 if self.clock is None else self.clock.age(call)
+        return 0.0 if self.start_times is None else self.start_times.age(task)
 
-    def given_up(self) -> None:
+    def abandoned(self) -> None:
         """A call will not return: its process is ended, and with it, since nobody knows which it is, all."""
-        self._dismiss("a call took too long")
+        self._stop_workers("a call took too long")
 
     def forget(self) -> None:
         """What comes from now on is of no interest."""
@@ -320,24 +324,24 @@ class Processes:
     def close(self) -> None:
         """Lets the processes go, and removes what they left."""
         self.forget()
-        hands, self.hands = self.hands, None
-        if self.crew.lost:
+        process_pool, self.process_pool = self.process_pool, None
+        if self.context.lost:
             return
-        if hands is not None:
+        if process_pool is not None:
             with self.lock:
                 pending = list(self.pending)
             busy = wait(pending, timeout=PATIENCE).not_done
-            if busy or hands.broken:
-                hands.end(at_once=bool(busy))
+            if busy or process_pool.broken:
+                process_pool.end(at_once=bool(busy))
             else:
-                _idle.leave(hands)
+                _idle.leave(process_pool)
         for path in glob(f"{self.prefix}-*"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
 
 
-class Clock:
-    """Says when calls were begun: a file in shared memory, with a number for each call on its way, that workers write.
+class StartTimes:
+    """When tasks were begun: a file in shared memory, with a number for each call on its way, that workers write.
     """
 
     def __init__(self, path: str) -> None:
@@ -346,18 +350,18 @@ class Clock:
         with open(path, "xb", opener=private) as file:
             file.write(bytes(CLOCK_SLOTS * NUMBER.size))
 
-    def slot(self, call: Call) -> tuple[str, int]:
+    def slot(self, task: Task) -> tuple[str, int]:
         """Where the worker that begins the call must write the time."""
         self.given += 1
-        call.slot = self.given % CLOCK_SLOTS
+        task.slot = self.given % CLOCK_SLOTS
         with open(self.path, "r+b", buffering=0) as file:
-            file.seek(call.slot * NUMBER.size)
+            file.seek(task.slot * NUMBER.size)
             file.write(NUMBER.pack(0.0))
-        return self.path, call.slot
+        return self.path, task.slot
 
-    def age(self, call: Call) -> float:
+    def age(self, task: Task) -> float:
         """How many seconds ago a call was begun; 0 for one that was not."""
         with open(self.path, "rb", buffering=0) as file:
-            file.seek(call.slot * NUMBER.size)
+            file.seek(task.slot * NUMBER.size)
             (began,) = NUMBER.unpack(file.read(NUMBER.size))
         return time.monotonic() - began if began else 0.0

@@ -7,7 +7,7 @@ import os
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from feedline.engine.crew import members
+from feedline.engine.context import live_members
 from feedline.errors import InvalidArgumentError, NotFoundError
 from feedline.train.files import on_disk, write
 
@@ -93,12 +93,14 @@ class Report:
         return "\n".join([*lines, self.advice])
 
 
-def made(crew: Any, waited: float) -> Report:
+def made(context: Any, waited: float) -> Report:
     """The report of an iterator whose consumer has waited so many seconds for it."""
-    stages = sorted((stage.described() for stage in members(crew.stages)), key=_order)
-    seconds = perf_counter() - crew.began
-    budget = crew.budget
-    return Report(stages, seconds, budget.held, budget.limit, budget.most, _advice(stages, seconds, waited, crew.work))
+    stages = sorted((stage.stats() for stage in live_members(context.stages)), key=_order)
+    seconds = perf_counter() - context.began
+    budget = context.budget
+    return Report(
+        stages, seconds, budget.held, budget.limit, budget.most, _advice(stages, seconds, waited, context.work)
+    )
 
 
 def _order(stage: Stage) -> Any:
@@ -106,7 +108,7 @@ def _order(stage: Stage) -> Any:
     return [-int(n) for n in (*outer, last)], stage.how == HOLDS  # what a prefetch reads ahead of comes after it
 
 
-class Busy(NamedTuple):
+class StepTime(NamedTuple):
     """How long one step has worked, each of its calls, and what could be done about it."""
 
     seconds: float
@@ -119,8 +121,8 @@ def _advice(stages: list[Stage], seconds: float, waited: float, work: dict[str, 
     told = f"the consumer has waited {share:.0%} of {_time(seconds)}"
     if share < 0.05:
         return f"{told}: the pipeline keeps up with it"
-    found = [Busy(_own(stages[i:], work), _named(s.key, s.name), _remedy(s, seconds)) for i, s in enumerate(stages)]
-    found += [Busy(w.seconds, _named(key, w.name), IN_ORDER) for key, w in work.copy().items()]
+    found = [StepTime(_own(stages[i:], work), _named(s.key, s.name), _remedy(s, seconds)) for i, s in enumerate(stages)]
+    found += [StepTime(w.seconds, _named(key, w.name), IN_ORDER) for key, w in work.copy().items()]
     busy = max(found, default=None)
     if busy is not None and busy.seconds >= 0.3 * waited:
         return f"{told}; step {busy.step} works the most: {busy.remedy}"

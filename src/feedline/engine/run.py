@@ -1,13 +1,13 @@
 """One execution of a plan: the list of its nodes' states, and the calls between them.
 
-    Run    a plan with its states; pulls blocks out of it
-    Input  one node inside a run, as its consumer sees it (engine/input.py); `Ahead` and `Calls` are those that work in
+    Run    a plan with its states; pulls blocks out of it Input  one node inside a run, as its consumer sees it
+    (engine/input.py); `PrefetchStage` and `ParallelMapStage` are those that work in
            the background
     Cursor what stands between a run and a loop: asks for blocks, hands out rows
 
 States are values. Those of light plans are never changed, so a copy of the list taken before a block, and the number of
-rows handed out since, is a checkpoint. Heavy states are reused in place; there the checkpoint is the states as they are
-and the rest of the block. What works in the background corrects the list so that it says what a run without threads
+rows handed out since, is a checkpoint. Mutable states are reused in place; there the checkpoint is the states as they
+are and the rest of the block. What works in the background corrects the list so that it says what a run without threads
 would say at the same element: a checkpoint does not know how the run was made.
 """
 
@@ -21,28 +21,39 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from feedline.early import working
-from feedline.engine.asked import Asked
-from feedline.engine.crew import Closing, Crew, Share, forced
-from feedline.engine.input import MOVING, CappedInput, HoldingInput, Input, WorkingInput, blocks, close_state
-from feedline.engine.parallel import Calls
-from feedline.engine.prefetch import Ahead
+from feedline.engine.background_read import BackgroundRead
+from feedline.engine.context import Closing, ExecutionContext, Reservation, forced
+from feedline.engine.input import CHANGING, BufferingInput, CappedInput, Input, MeasuredInput, blocks, close_state
+from feedline.engine.parallel import ParallelMapStage
+from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.kernels import interrupts
 from feedline.plan.arguments import AUTOTUNE
-from feedline.plan.face import register_sampler
+from feedline.plan.dataset_base import register_sampler
 from feedline.plan.node import Exited, Node, RowWise
 from feedline.plan.pace import SOON
 from feedline.random.element import uncounted
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, is_objects
 
-__all__ = ["BLOCK_BYTES", "BLOCK_ROWS", "Cursor", "Input", "Moment", "Run", "as_is", "blocks", "close_state", "sample"]
+__all__ = [
+    "BLOCK_BYTES",
+    "BLOCK_ROWS",
+    "Cursor",
+    "Input",
+    "Run",
+    "RunSnapshot",
+    "as_is",
+    "blocks",
+    "close_state",
+    "sample",
+]
 
 BLOCK_ROWS = 8192
 BLOCK_BYTES = 1 << 20
 LARGE_STRING = 1 << 15
 """Of strings that are larger four times as many bytes are asked for: several threads may be reading them."""
 SAMPLE_FAILURES = 8
-WORTH_ASKING = 500e-6
+WORTH_READING_AHEAD = 500e-6
 """Seconds per block of a nested run from which on it is read in the background."""
 
 
@@ -52,33 +63,37 @@ def as_is(plan: Node) -> Node:
 
 
 class Run:
-    """A running plan. Calling it gives the next block. Without a crew everything happens in the caller's thread."""
+    """A running plan. Calling it gives the next block. Without an execution context everything happens in the caller's
+    thread.
+    """
 
     def __init__(
         self,
         plan: Node,
         prepare: Any = as_is,
         key: Block | None = None,
-        crew: Crew | None = None,
+        context: ExecutionContext | None = None,
         path: str = "",
     ) -> None:
         self.plan = plan
         self.prepare = prepare
         self.key = key
-        self.crew = crew
+        self.context = context
         self.path = path
         self.level = path.count("/")
         self.seconds = 0.0
         self.restored = False
         self.nodes: list[Node] = []
         self.states: list[Any] = []
-        self.stages: list[Ahead | Calls] = []
+        self.stages: list[PrefetchStage | ParallelMapStage] = []
         self.root = self._input(plan)
         last = self.stages[-1] if self.stages and not path else None
-        if isinstance(last, Ahead):
-            last.slack = crew is not None and crew.settings.slack
-        self.copied = tuple(i for i, n in enumerate(self.nodes) if n.heavy and n.copies)
-        self.heavy = any(n.heavy and not n.copies for n in self.nodes) or any(not s.light for s in self.stages)
+        if isinstance(last, PrefetchStage):
+            last.slack = context is not None and context.settings.slack
+        self.snapshot_slots = tuple(i for i, n in enumerate(self.nodes) if n.mutable_state and n.snapshotable)
+        self.mutable_state = any(n.mutable_state and not n.snapshotable for n in self.nodes) or any(
+            not s.copyable for s in self.stages
+        )
         self.pull = self.root.__call__
 
     def _input(self, node: Node) -> Input:
@@ -90,62 +105,62 @@ class Run:
         pulls = below if node.many else below[0] if below else None
         kind = self._kind(node)
         made = kind(self, node, first, slot, pulls)
-        if isinstance(made, (Ahead, Calls)):
+        if isinstance(made, (PrefetchStage, ParallelMapStage)):
             self.stages.append(made)
-        if node.stacks is not None and isinstance(pulls, Input):
-            pulls.batched(node.stacks)
+        if node.batch_size_hint is not None and isinstance(pulls, Input):
+            pulls.set_batch_hint(node.batch_size_hint)
         return made
 
     def _kind(self, node: Node) -> type[Input]:
         plain = Input if blocks.cap is None else CappedInput
-        if self.crew is None:
+        if self.context is None:
             return plain
         if node.ahead is not None:
-            return Ahead
+            return PrefetchStage
         if isinstance(node, RowWise):
-            timed = self.crew.settings.timeout is not None and node.user_code
+            timed = self.context.settings.timeout is not None and node.user_code
             if node.parallel is not None or timed or (forced.mode and hasattr(node, "num_parallel_calls")):
-                return Calls
+                return ParallelMapStage
             if node.user_code and plain is Input:
-                return WorkingInput
-        return HoldingInput if plain is Input and type(node).holds is not Node.holds else plain
+                return MeasuredInput
+        return BufferingInput if plain is Input and type(node).holds is not Node.holds else plain
 
     def calls(self, wanted: int | None, most: int) -> int:
         """How many nested runs may be read at once in the background."""
-        if self.crew is None or (wanted is None and not forced.mode):
+        if self.context is None or (wanted is None and not forced.mode):
             return 0
-        return min(most, 2 * self.crew.cores if wanted is None or wanted == AUTOTUNE else wanted)
+        return min(most, 2 * self.context.cores if wanted is None or wanted == AUTOTUNE else wanted)
 
     def ordered(self, wanted: bool | None) -> bool:
         """Whether the order of elements must be kept."""
-        return wanted if wanted is not None else self.crew is None or self.crew.settings.ordered
+        return wanted if wanted is not None else self.context is None or self.context.settings.ordered
 
-    def ask(self, want: int, news: SimpleQueue[None] | None = None, size: float | None = None) -> Asked | None:
+    def ask(self, want: int, news: SimpleQueue[None] | None = None, size: float | None = None) -> BackgroundRead | None:
         """The next block, to be read in the background, if the last one took long enough for that to pay, or somebody
         waits for news of it, and there is room for it, which may take so many bytes.
         """
-        if self.crew is None:
+        if self.context is None:
             return None
-        budget = self.crew.budget
+        budget = self.context.budget
         taken = budget.unknown if size is None else int(size)
         if budget.left < taken:
             return None
         always = news is not None or forced.mode is not None
-        if not always and (self.seconds < WORTH_ASKING or not self.crew.asking.pays()):
+        if not always and (self.seconds < WORTH_READING_AHEAD or not self.context.background_reads.pays()):
             return None
-        return Asked(self, self.crew, want, self.moment(), Share(budget, taken), news)
+        return BackgroundRead(self, self.context, want, self.snapshot(), Reservation(budget, taken), news)
 
     def nested(self, plan: Node, key: Block | None, within: Node | None = None) -> Run:
         """A run of a plan that a node of this one has opened."""
-        if self.crew is not None and self.crew.closing:
+        if self.context is not None and self.context.closing:
             raise Closing
-        made = Run(self.prepare(plan), self.prepare, key, self.crew, f"{self.path}{(within or self.plan).position}/")
+        made = Run(self.prepare(plan), self.prepare, key, self.context, f"{self.path}{(within or self.plan).position}/")
         made.restored = self.restored
         return made
 
-    def twin(self, plan: Node | None = None) -> Run:
+    def duplicate(self, plan: Node | None = None) -> Run:
         """Another run of the same plan, or of one like it, not started."""
-        return Run(plan or self.plan, self.prepare, self.key, self.crew, self.path)
+        return Run(plan or self.plan, self.prepare, self.key, self.context, self.path)
 
     def input_at(self, slot: int) -> Input:
         """The node with this slot, as its consumer sees it."""
@@ -159,15 +174,17 @@ class Run:
         """The first slot of what the node with this slot rests on."""
         return self.input_at(slot).first
 
-    def settle(self) -> None:
+    def apply_skips(self) -> None:
         """Passes over the rows that states say are to be passed over, the lowest first."""
-        self.root.settle()
+        self.root.apply_skips()
 
-    def is_light(self, pull: Input) -> bool:
+    def is_copyable(self, pull: Input) -> bool:
         """True when a copy of the states below, and of an input's own, is cheap and stays what it is."""
         stages = (s for s in self.stages if pull.first <= s.slot <= pull.slot)
         nodes = pull.node.walk()
-        return not any((n.heavy or self.seeded(n)) and not n.copies for n in nodes) and all(s.light for s in stages)
+        return not any((n.mutable_state or self.seeded(n)) and not n.snapshotable for n in nodes) and all(
+            s.copyable for s in stages
+        )
 
     @staticmethod
     def has_seeds(plan: Node) -> bool:
@@ -179,15 +196,15 @@ class Run:
         """True when a node takes seeds that all iterators of a dataset share."""
         return bool(getattr(getattr(node, "generator", None), "reshuffle", False))
 
-    def is_free(self, pull: Input) -> bool:
+    def may_read_ahead(self, pull: Input) -> bool:
         """True when asking an input for more than is needed now changes nothing that anyone can see: it has no function
         of the user's in it that does not run ahead anyway.
         """
-        if isinstance(pull, (Ahead, Calls)):
+        if isinstance(pull, (PrefetchStage, ParallelMapStage)):
             return True
-        if pull.node.user_code or pull.node.takes_seeds_ahead:
+        if pull.node.user_code or pull.node.consumes_seeds_early:
             return False
-        return all(self.is_free(p) for p in pull.below())
+        return all(self.may_read_ahead(p) for p in pull.below())
 
     def start(self) -> None:
         """Begins at the first element: takes seeds, in TensorFlow's order."""
@@ -205,7 +222,7 @@ class Run:
             block = self.pull(want)
         finally:
             self.seconds = perf_counter() - began
-        if block is not None and block.origin is not None and block.origin.makers:
+        if block is not None and block.provenance is not None and block.provenance.lineage:
             return Block(block.columns, block.n, block.tree)  # nobody outside knows those who made them
         return block
 
@@ -215,32 +232,32 @@ class Run:
         return None if self.has_live(states, 0, len(states)) else states
 
     def has_live(self, states: list[Any], first: int, end: int) -> bool:
-        """True when a heavy state among these, which are those of the slots from `first` to `end`, is no copy, or one
+        """True when a mutable state among these, which are those of the slots from `first` to `end`, is no copy, or one
         changes just now.
         """
-        if any(state is MOVING for state in states):
+        if any(state is CHANGING for state in states):
             return True
-        heavy = ((states[i - first], self.states[i]) for i in self.copied if first <= i < end)
-        return any(state is not None and state is now for state, now in heavy)
+        snapshots = ((states[i - first], self.states[i]) for i in self.snapshot_slots if first <= i < end)
+        return any(state is not None and state is now for state, now in snapshots)
 
     @cached_property
     def counts(self) -> bool:
         """True when something in it counts how often it is iterated."""
         return any(getattr(n, name, None) is not None for n in self.nodes for name in ("generator", "epochs"))
 
-    def moment(self) -> Moment | None:
+    def snapshot(self) -> RunSnapshot | None:
         """Where the run stands, as a value; None where states cannot be copied, or something counts with others."""
-        if self.heavy or self.counts:
+        if self.mutable_state or self.counts:
             return None
-        states = self.copy() if self.stages or self.copied else self.states.copy()
-        return None if states is None else Moment(self.plan, self.key, states)
+        states = self.copy() if self.stages or self.snapshot_slots else self.states.copy()
+        return None if states is None else RunSnapshot(self.plan, self.key, states)
 
     def captured(self) -> list[Any]:
-        """The states as they stand for the consumer, as a copy. Heavy states in it are the live ones, unless they can
+        """The states as they stand for the consumer, as a copy. Mutable states in it are the live ones, unless they can
         be copied.
         """
         states = self.states.copy()
-        if self.stages or self.copied:
+        if self.stages or self.snapshot_slots:
             self.root.capture_stages(states)
         return states
 
@@ -248,21 +265,21 @@ class Run:
     def held(self) -> Iterator[list[Any]]:
         """The states, while nothing changes them."""
         try:
-            states = self._standing(False)
-            yield self._standing(True) if any(state is MOVING for state in states) else states
+            states = self._paused_states(False)
+            yield self._paused_states(True) if any(state is CHANGING for state in states) else states
         finally:
             for stage in self.stages[::-1]:
                 stage.resume()
 
-    def _standing(self, everything: bool) -> list[Any]:
+    def _paused_states(self, everything: bool) -> list[Any]:
         """The states, as `captured` gives them. A thread whose states are known goes on, unless everything is to stand
         still, and so does what is below it, which is not asked for.
         """
-        going: list[Ahead] = []
+        going: list[PrefetchStage] = []
         for stage in self.stages[::-1]:
             if any(above.first <= stage.slot < above.slot for above in going):
                 continue
-            if not isinstance(stage, Ahead):
+            if not isinstance(stage, PrefetchStage):
                 stage.pause()
             elif stage.pause(everything):
                 going.append(stage)
@@ -271,25 +288,25 @@ class Run:
     def warm(self) -> None:
         """Begins to work ahead before anything is asked for."""
         for stage in self.stages[::-1]:
-            if isinstance(stage, Ahead):
-                stage.launch()
+            if isinstance(stage, PrefetchStage):
+                stage.start_thread()
                 return
 
-    def tell_failed(self) -> None:
+    def notify_error(self) -> None:
         """An error has come to the consumer, who may go on or not: told to states that hold what others need."""
         for state in self.states:
-            tell = getattr(state, "tell_failed", None)
+            tell = getattr(state, "notify_error", None)
             if tell is not None:
                 tell()
 
-    def tell_closing(self) -> None:
+    def cancel(self) -> None:
         """Wakes everything that waits in this run, to its end."""
         for stage in self.stages:
-            stage.tell_closing()
+            stage.cancel()
 
     def close(self) -> None:
         """Frees what the states hold: open files, generators, nested runs; ends what works in the background."""
-        self.tell_closing()
+        self.cancel()
         self.free(0, len(self.states))
 
     def free(self, first: int, end: int) -> None:
@@ -306,7 +323,7 @@ class Run:
                 close_state(state)
 
 
-class Moment(NamedTuple):
+class RunSnapshot(NamedTuple):
     """Where a nested run stood."""
 
     plan: Node
@@ -329,16 +346,16 @@ class Cursor:
         self.before: list[Any] | None = None
         self.ended = False
         self.want = blocks.cap or 1
-        self.largest = blocks.cap or (BLOCK_ROWS if run.is_free(run.root) else 1)
+        self.largest = blocks.cap or (BLOCK_ROWS if run.may_read_ahead(run.root) else 1)
 
     def refill(self) -> bool:
         """Gets the next block that has rows; False at the end."""
         run = self.run
         while not self.ended:
-            if run.crew is not None and run.crew.closing:
+            if run.context is not None and run.context.closing:
                 raise Closing
-            if not run.heavy:
-                plain = not run.stages and not run.copied
+            if not run.mutable_state:
+                plain = not run.stages and not run.snapshot_slots
                 # A block of one row is handed out whole, and what comes after it starts from the states of then.
                 self.before = run.states.copy() if plain else run.copy() if self.want > 1 else None
                 self.block = None
@@ -366,7 +383,7 @@ class Cursor:
         per_row = max(1, block.nbytes // block.n)
         large = per_row >= LARGE_STRING and all(map(is_objects, block.columns))
         most = 4 * BLOCK_BYTES if large else BLOCK_BYTES
-        most = most if self.run.crew is None else min(most, self.run.crew.budget.piece)
+        most = most if self.run.context is None else min(most, self.run.context.budget.piece)
         limit = max(1, min(self.largest, most // per_row))
         self.want = min(limit, self.want * 4)
         if self.want >= limit:
@@ -400,7 +417,7 @@ class Cursor:
         try:
             return self.run.pull(want)
         except Exception as e:
-            self.run.tell_failed()
+            self.run.notify_error()
             if isinstance(e, Exited):
                 raise e.error from None
             raise

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 from feedline.engine.checkpoint import counters
 from feedline.errors import FailedPreconditionError
-from feedline.integrations.shards import Reader, divided, part_of
-from feedline.integrations.uneven import OnUneven, evened, known_length, of_length, on_uneven_argument, spread
+from feedline.integrations.shards import ReaderIndex, divided, part_of
+from feedline.integrations.uneven_shards import OnUneven, evened, known_length, of_length, on_uneven_argument, spread
 from feedline.ops.batch import Batch
 from feedline.ops.prefetch import Prefetch
 from feedline.ops.repeat import Repeat
 from feedline.ops.with_options import WithOptions
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import Node
 from feedline.random.seeds import SeedGenerator
 
@@ -32,14 +32,14 @@ class Batches:
         self.dataset = dataset
         self.on_uneven = on_uneven_argument(on_uneven, self.op)
         self._pid = os.getpid()
-        self._parts: dict[Reader, tuple[Any, list[int]]] = {}
+        self._parts: dict[ReaderIndex, tuple[Any, list[int]]] = {}
         self._iterator: Any = None
-        self._begun: tuple[Reader, int] = (Reader(), 0)
+        self._begun: tuple[ReaderIndex, int] = (ReaderIndex(), 0)
         self._resume: dict[str, Any] | None = None
 
-    def reader(self) -> Reader:
+    def reader(self) -> ReaderIndex:
         """Which of how many readers this is, here and now."""
-        return Reader()
+        return ReaderIndex()
 
     def alone(self) -> bool:
         """True when other readers have made the dataset by themselves, in processes of their own."""
@@ -53,17 +53,17 @@ class Batches:
         """An iterator over a part of the dataset, as the framework takes it."""
         raise TypeError(f"{type(self).__name__} makes no iterators")
 
-    def process(self) -> Reader:
+    def process(self) -> ReaderIndex:
         """Which of how many processes this is; a process may have several readers."""
-        return Reader()
+        return ReaderIndex()
 
-    def part(self, reader: Reader) -> Any:
+    def part(self, reader: ReaderIndex) -> Any:
         """The dataset that a reader iterates: its part, and as many elements as `on_uneven` says."""
         process, alone = self.process(), self.alone()
         readers = reader.readers // process.readers
 
         def lengths(number: int) -> list[int | None]:
-            within = [Reader(readers, i).within(Reader(process.readers, number)) for i in range(readers)]
+            within = [ReaderIndex(readers, i).within(ReaderIndex(process.readers, number)) for i in range(readers)]
             parts = [divided(self.dataset, each, alone, process, number, self.op) for each in within]
             return [known_length(part._plan, self.on_uneven is not None) for part in parts]
 
@@ -74,7 +74,7 @@ class Batches:
         have, mine = [n or 0 for n in lengths(process.number)], reader.number // process.readers
         return of_length(part, have[mine], spread(have, total)[mine])
 
-    def _part(self, reader: Reader) -> tuple[Any, list[int]]:
+    def _part(self, reader: ReaderIndex) -> tuple[Any, list[int]]:
         if reader not in self._parts:  # it stays the same, so that what it caches is found again
             made = self.part(reader)
             made = dataset(lending(made._plan)) if self.copies() else made
@@ -124,8 +124,8 @@ class Batches:
             raise FailedPreconditionError(f"{self.op}: the state has version {got}, this feedline reads {VERSION}")
         self._resume = state
 
-    def _check(self, state: dict[str, Any], reader: Reader) -> None:
-        saved = Reader(*state["reader"])
+    def _check(self, state: dict[str, Any], reader: ReaderIndex) -> None:
+        saved = ReaderIndex(*state["reader"])
         if saved != reader:
             raise FailedPreconditionError(
                 f"{self.op}: the state is that of reader {saved.number} of {saved.readers}, and this is reader "

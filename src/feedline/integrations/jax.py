@@ -14,18 +14,18 @@ import numpy as np
 
 from feedline.data.iterator import Iterator
 from feedline.errors import InvalidArgumentError, InvalidTypeError
-from feedline.integrations.alike import Alike, let_go
 from feedline.integrations.batches import Batches
-from feedline.integrations.leaves import Dtypes, apart, check, is_string, needed, refused
-from feedline.integrations.locked import Driver, locked
-from feedline.integrations.shards import Reader
-from feedline.integrations.staged import Staged
-from feedline.integrations.uneven import OnUneven
+from feedline.integrations.device_prefetch import DevicePrefetcher
+from feedline.integrations.dtypes import Dtypes, apart, check, is_string, needed, refused
+from feedline.integrations.jax_fastpath import FastDevicePut, let_go
+from feedline.integrations.pinned_memory import Driver, locked
+from feedline.integrations.shards import ReaderIndex
+from feedline.integrations.uneven_shards import OnUneven
 from feedline.kernels.memory import aligned
 from feedline.plan.arguments import integer
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.structure.block import Block
-from feedline.structure.memory import LARGE, copied
+from feedline.structure.buffer_pool import LARGE, copy_array
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import as_dtype
@@ -55,17 +55,17 @@ class JaxBatches(Batches):
         super().__init__(dataset, on_uneven)
         self.jax = needed("jax", "jax", OP)
         self.sharding, self.prefetch = sharding, prefetch
-        self._put, self._dtypes = Put(self.jax, sharding), Dtypes(dtypes, OP)
-        self._alike: Alike | None = None
+        self._put, self._dtypes = DevicePut(self.jax, sharding), Dtypes(dtypes, OP)
+        self._fast_put: FastDevicePut | None = None
 
-    def reader(self) -> Reader:
+    def reader(self) -> ReaderIndex:
         """By process of a job on several machines."""
         return self.here(self.jax)
 
     @staticmethod
-    def here(jax: Any) -> Reader:
+    def here(jax: Any) -> ReaderIndex:
         """Which of how many processes this is."""
-        return Reader(jax.process_count(), jax.process_index())
+        return ReaderIndex(jax.process_count(), jax.process_index())
 
     def alone(self) -> bool:
         """Processes make their datasets each for itself."""
@@ -80,9 +80,11 @@ class JaxBatches(Batches):
     def iterator(self, part: object) -> Any:
         """Arrays on their way to the devices; or arrays in the memory of the batches, which are there already."""
         if self.sharding is None and self.jax.default_backend() == "cpu":
-            self._alike = self._alike or Alike(self.jax)  # the next epoch's batches are like those of this one
-            return Arrays(part, self.jax, self._dtypes, self._put, self._alike)
-        return Staged(Leaves(part, self.jax, self._dtypes), self._put, self.prefetch)
+            self._fast_put = self._fast_put or FastDevicePut(
+                self.jax
+            )  # the next epoch's batches are like those of this one
+            return Arrays(part, self.jax, self._dtypes, self._put, self._fast_put)
+        return DevicePrefetcher(Leaves(part, self.jax, self._dtypes), self._put, self.prefetch)
 
 
 class Leaves(Iterator[Any]):
@@ -91,7 +93,7 @@ class Leaves(Iterator[Any]):
     def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes) -> None:
         self.jax, self.dtypes = jax, dtypes
         self._tree: Tree | None = None
-        self._form: Form | None = None
+        self._form: ElementLayout | None = None
         super().__init__(dataset._run(), lambda: dataset.element_spec)
 
     def _handed_out(self) -> Any:
@@ -105,7 +107,7 @@ class Leaves(Iterator[Any]):
                 self.dtypes.check(block.tree)
                 self._tree = block.tree
             make, lasts = self._made(block.tree, block.columns, self._looks(block))
-            self._form = form = Form(block, make, self.jax.config, lasts)
+            self._form = form = ElementLayout(block, make, self.jax.config, lasts)
         return map(form.make, cursor.rows)
 
     def _looks(self, block: Block) -> list[Callable[[Any], Any] | None]:
@@ -142,7 +144,7 @@ def looked_at(tree: Tree, looks: list[Any]) -> Callable[[Any], Any]:
     return lambda row: (tree, [v if f is None else f(v) for f, v in zip(looks, take(row), strict=True)])
 
 
-class Form:
+class ElementLayout:
     """What makes the elements of a block, and of those that have its structure, shapes and dtypes."""
 
     __slots__ = ("_columns", "_config", "_tree", "_wide", "make")
@@ -173,8 +175,8 @@ class Arrays(Leaves):
     where it is used as soon as it is made: nothing is gained by making it ahead.
     """
 
-    def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes, put: Put, alike: Alike) -> None:
-        self._let_go, self._put, self._alike = let_go(jax), put, alike
+    def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes, put: DevicePut, alike: FastDevicePut) -> None:
+        self._let_go, self._put, self._fast_put = let_go(jax), put, alike
         self._ahead: Any = iter([])
         with aligned():  # in the threads as well, which see what is set where the iterator is made
             super().__init__(dataset, jax, dtypes)
@@ -186,8 +188,8 @@ class Arrays(Leaves):
 
     def _made(self, tree: Tree, columns: list[Any], looks: list[Any]) -> tuple[Callable[[Any], Any], bool]:
         if not any(looks):
-            return self._alike.elements(tree, columns)
-        leaves, put = looked_at(tree, looks), self._alike
+            return self._fast_put.elements(tree, columns)
+        leaves, put = looked_at(tree, looks), self._fast_put
 
         def make(row: object) -> Any:
             with aligned():
@@ -203,7 +205,7 @@ class Arrays(Leaves):
         return {"iterator": state, "ahead": [taken_back(element) for element in ahead]} if ahead else state
 
     def restore(self, state: object) -> None:
-        """Takes what `Staged` saves as well: elements that were ahead come first."""
+        """Takes what `DevicePrefetcher` saves as well: elements that were ahead come first."""
         state, ahead = (state["iterator"], state["ahead"]) if isinstance(state, dict) else (state, [])
         with self._lock:
             super().restore(state)
@@ -212,7 +214,7 @@ class Arrays(Leaves):
 
 
 def taken_back(element: object) -> Any:
-    """An element of JAX arrays as `Put` takes it."""
+    """An element of JAX arrays as `DevicePut` takes it."""
     leaves, tree = flatten(element)
     return tree, [leaf if leaf is None else np.array(leaf) for leaf in leaves]
 
@@ -225,7 +227,7 @@ def taken_as_it_is(column: object, wide: bool) -> bool:
     return dtype.kind in "biufc" and (wide or dtype not in WIDE)
 
 
-class Put:
+class DevicePut:
     """Puts elements on devices. JAX only starts the copy here, and does it while others compute."""
 
     def __init__(self, jax: Any, sharding: Any) -> None:
@@ -252,7 +254,7 @@ class Put:
             return leaf
         if leaf.flags.c_contiguous and locked.holds(leaf, self.driver):
             return leaf
-        mine = copied(leaf)
+        mine = copy_array(leaf)
         locked.holds(mine, self.driver)
         return mine
 
@@ -357,7 +359,7 @@ def rounded(path: str, name: str) -> InvalidTypeError:
 
 
 def to_jax(
-    self: Face[Any],
+    self: DatasetBase[Any],
     sharding: object = None,
     prefetch: int = 2,
     dtypes: object = None,

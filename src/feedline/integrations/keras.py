@@ -11,13 +11,13 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, UnimplementedError
 from feedline.integrations.batches import Batches
+from feedline.integrations.dtypes import check, is_string, needed, refused
 from feedline.integrations.jax import JaxBatches
-from feedline.integrations.leaves import check, is_string, needed, refused
-from feedline.integrations.shards import Reader
+from feedline.integrations.shards import ReaderIndex
 from feedline.integrations.torch import TorchBatches
-from feedline.integrations.uneven import OnUneven
+from feedline.integrations.uneven_shards import OnUneven
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec
 
@@ -41,7 +41,7 @@ class KerasBatches(Batches):
 
     def __init__(self, dataset: Any, on_uneven: OnUneven | None = None) -> None:
         super().__init__(dataset, on_uneven)
-        self._look: Again | None = None
+        self._look: RestartableIterator | None = None
 
     @property
     def num_batches(self) -> int | None:
@@ -50,13 +50,13 @@ class KerasBatches(Batches):
         n = int(part.cardinality())
         return n if n >= 0 else None
 
-    def reader(self) -> Reader:
+    def reader(self) -> ReaderIndex:
         """By process, where the backend runs in several."""
         keras = sys.modules.get("keras")
         backend = None if keras is None else keras.backend.backend()
         if backend == "jax":
             return JaxBatches.here(needed("jax", "jax", OP))
-        return TorchBatches.here(needed("torch", "torch", OP)) if backend == "torch" else Reader()
+        return TorchBatches.here(needed("torch", "torch", OP)) if backend == "torch" else ReaderIndex()
 
     process = reader
 
@@ -106,15 +106,15 @@ class KerasBatches(Batches):
             "out the only one"
         )
 
-    def _batches(self) -> Again:
+    def _batches(self) -> RestartableIterator:
         self._check_call()
         # Before it trains, Keras takes one batch to see its shape, and then begins anew; at the end of an epoch
         # it makes an iterator it does not use. For that a shuffle would fill its buffer and go on to its next order.
         if self._look is None:
-            self._look = Again(self)
+            self._look = RestartableIterator(self)
             return self._look
-        look, self._look = self._look, Again(())
-        return look.again() if look.begun_only and self.num_batches != 1 else Again(self)
+        look, self._look = self._look, RestartableIterator(())
+        return look.again() if look.begun_only and self.num_batches != 1 else RestartableIterator(self)
 
     def _check_call(self) -> None:
         """What Keras' own adapters check from arguments that it does not hand to others."""
@@ -146,7 +146,7 @@ class KerasBatches(Batches):
                 )
 
 
-class Again:
+class RestartableIterator:
     """An iterator that is made when its first element is asked for, and can begin anew as long as it has given no more
     than that one.
     """
@@ -157,7 +157,7 @@ class Again:
         self._first: list[Any] = []
         self._given = 0
 
-    def __iter__(self) -> Again:
+    def __iter__(self) -> RestartableIterator:
         return self
 
     def __next__(self) -> Any:
@@ -182,9 +182,9 @@ class Again:
         """True when only the first element was taken."""
         return self._given == 1 and len(self._first) == 1
 
-    def again(self) -> Again:
+    def again(self) -> RestartableIterator:
         """The same elements from the first on; this one must not be used any more."""
-        made = Again(self._elements)
+        made = RestartableIterator(self._elements)
         made._source, made._first = self._source, self._first
         return made
 
@@ -224,7 +224,7 @@ def data_adapter() -> type[KerasBatches]:
     return type("KerasBatches", (KerasBatches, DataAdapter), {"__module__": __name__, "__doc__": KerasBatches.__doc__})
 
 
-def to_keras(self: Face[Any], on_uneven: OnUneven | None = None) -> KerasBatches:
+def to_keras(self: DatasetBase[Any], on_uneven: OnUneven | None = None) -> KerasBatches:
     """The dataset for `fit`, `evaluate` and `predict` of a Keras 3 model, with the PyTorch and JAX backends.
 
     >>> import os

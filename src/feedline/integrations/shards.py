@@ -15,7 +15,7 @@ from feedline.data.options import AutoShardPolicy, Options
 from feedline.engine.checkpoint import counters, generators
 from feedline.errors import InvalidArgumentError
 from feedline.ops.batch import Grouped
-from feedline.ops.cache import Cache, Memory
+from feedline.ops.cache import Cache, CacheMemory
 from feedline.ops.filter import Filter
 from feedline.ops.ignore_errors import IgnoreErrors
 from feedline.ops.nested import Flattened
@@ -29,10 +29,10 @@ from feedline.ops.unbatch import Unbatch
 from feedline.ops.view import View
 from feedline.ops.with_options import WithOptions, merged_options
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.dealing import is_shard
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import EMPTY, Node, Pull, RowWise, node
-from feedline.plan.rewrite import standing_for, with_inputs
+from feedline.plan.reshard import is_shard
+from feedline.plan.rewrite import replace_node, with_inputs
 from feedline.random.element import Epochs
 from feedline.random.seeds import M
 from feedline.structure.block import Array, Block, concat
@@ -43,31 +43,31 @@ numbers of 4096 readers stay below 2**32, up to which they seed NumPy's generato
 """
 
 
-class Reader(NamedTuple):
+class ReaderIndex(NamedTuple):
     """Which of how many readers."""
 
     readers: int = 1
     number: int = 0
 
-    def within(self, outer: Reader) -> Reader:
+    def within(self, outer: ReaderIndex) -> ReaderIndex:
         """This one of those that share what `outer` reads. All of them in turn give what `outer` would."""
-        return Reader(self.readers * outer.readers, outer.number + outer.readers * self.number)
+        return ReaderIndex(self.readers * outer.readers, outer.number + outer.readers * self.number)
 
 
-ALONE = Reader()
+ALONE = ReaderIndex()
 
 
-class At(NamedTuple):
+class ShardState(NamedTuple):
     """How many rows of the input have been passed."""
 
     at: int = 0
 
 
 @node
-class Groups(Node):
-    """Every so-manieth group of `size` rows: what makes every so-manieth batch."""
+class ShardGroups(Node):
+    """Every n-th group of `size` rows: what makes every n-th batch."""
 
-    State: ClassVar[Any] = At
+    State: ClassVar[Any] = ShardState
     op: ClassVar[str] = "shard"
     input: Node
     num_shards: int
@@ -79,7 +79,7 @@ class Groups(Node):
         n = self.input.cardinality()
         return n if n < 0 else _rows_of(self, n)
 
-    def step(self, state: At, pull: Pull, want: int) -> tuple[Block | None, At]:
+    def step(self, state: ShardState, pull: Pull, want: int) -> tuple[Block | None, ShardState]:
         """Rows of a group that is its own, or passes over those of others."""
         at = state.at
         first, place = self.index * self.size, at % (self.num_shards * self.size)
@@ -88,11 +88,11 @@ class Groups(Node):
         block = pull(min(want, end - place) if own else end - place)
         if block is None:
             return None, state
-        return (block if own else EMPTY), At(at + block.n)
+        return (block if own else EMPTY), ShardState(at + block.n)
 
 
 @node
-class Part(Indexed):
+class ShardRows(Indexed):
     """The same of a source that knows where each row is: the rows of others are not read."""
 
     op: ClassVar[str] = "shard"
@@ -130,12 +130,12 @@ class Part(Indexed):
         return self.source.rows(index + self.index * self.size + group * (self.num_shards - 1) * self.size)
 
 
-def _rows_of(part: Groups | Part, n: int) -> int:
+def _rows_of(part: ShardGroups | ShardRows, n: int) -> int:
     rounds, rest = divmod(n, part.num_shards * part.size)
     return rounds * part.size + min(max(rest - part.index * part.size, 0), part.size)
 
 
-def part_of(whole: object, reader: Reader, alone: bool = False, process: Reader = ALONE, op: str = "") -> Any:
+def part_of(whole: object, reader: ReaderIndex, alone: bool = False, process: ReaderIndex = ALONE, op: str = "") -> Any:
     """The dataset that one reader iterates, as the option `auto_shard_policy` says. With `alone` the readers have made
     their datasets each for itself, so that a shuffle without a seed has another order in each. `process` says which of
     the readers are in one process: a `shard` that divides the dataset among processes is taken for what it is.
@@ -148,7 +148,7 @@ def part_of(whole: object, reader: Reader, alone: bool = False, process: Reader 
     return made
 
 
-def divided(whole: Any, reader: Reader, alone: bool, process: Reader, number: int, op: str) -> Any:
+def divided(whole: Any, reader: ReaderIndex, alone: bool, process: ReaderIndex, number: int, op: str) -> Any:
     """The part of a reader in process `number`, as this process, which is `process`, would make it."""
     if reader.readers == 1:
         return whole
@@ -160,12 +160,12 @@ def divided(whole: Any, reader: Reader, alone: bool, process: Reader, number: in
         return dataset(_hinted(whole._plan, reader))
     plan = whole._plan
     if process.readers > 1 and _by_hand(plan, process, policy, op):
-        reader, alone = Reader(reader.readers // process.readers, reader.number // process.readers), False
+        reader, alone = ReaderIndex(reader.readers // process.readers, reader.number // process.readers), False
         if number != process.number:
             plan = _as_process(plan, number)
         if reader.readers == 1:
             return whole if plan is whole._plan else dataset(plan)
-    cut = Cut(reader, alone)
+    cut = PlanDivider(reader, alone)
     plan = cut.here(plan, 1) if policy == AutoShardPolicy.DATA else cut.below(plan, 1)
     if policy == AutoShardPolicy.FILE and not cut.by_files:
         raise InvalidArgumentError(
@@ -175,7 +175,7 @@ def divided(whole: Any, reader: Reader, alone: bool, process: Reader, number: in
     return dataset(plan)
 
 
-def _by_hand(plan: Node, process: Reader, policy: AutoShardPolicy, op: str) -> bool:
+def _by_hand(plan: Node, process: ReaderIndex, policy: AutoShardPolicy, op: str) -> bool:
     """True where a `shard` of the user's gives this process its part. Any other one is refused, since what it leaves
     would be divided once more, unless the policy says that it should be.
     """
@@ -195,8 +195,8 @@ def _by_hand(plan: Node, process: Reader, policy: AutoShardPolicy, op: str) -> b
     return False
 
 
-def _division(n: Node) -> Reader:
-    return Reader(*n.division([getattr(n, name) for name in sorted(n.shares)]))
+def _division(n: Node) -> ReaderIndex:
+    return ReaderIndex(*n.shard_of([getattr(n, name) for name in sorted(n.shard_args)]))
 
 
 def _as_process(plan: Node, number: int) -> Node:
@@ -210,10 +210,10 @@ def _as_process(plan: Node, number: int) -> Node:
     return made
 
 
-class Cut:
+class PlanDivider:
     """Puts the division into a plan."""
 
-    def __init__(self, reader: Reader, alone: bool) -> None:
+    def __init__(self, reader: ReaderIndex, alone: bool) -> None:
         self.reader, self.alone = reader, alone
         self.by_files = False
 
@@ -226,7 +226,7 @@ class Cut:
         if isinstance(plan, Shuffle):
             return self._under(plan, size)
         if isinstance(plan, Cache) and plan.memory.rows is None:
-            return self._under(plan, size, memory=Memory())
+            return self._under(plan, size, memory=CacheMemory())
         if isinstance(plan, Unbatch):
             return self._under(plan, 1)
         if isinstance(plan, (Files, Flattened)):
@@ -238,7 +238,7 @@ class Cut:
 
     def _under(self, plan: Node, size: int, **changes: Any) -> Node:
         made: Node = plan.replace(input=self.below(plan.inputs[0], size), **changes)
-        return standing_for(plan, made)
+        return replace_node(plan, made)
 
     def here(self, plan: Node, size: int) -> Node:
         """The plan's rows divided, which means that all readers run all of it."""
@@ -248,17 +248,17 @@ class Cut:
                 f"{steps} has no seed, so each of the {self.reader.readers} processes would divide another order and "
                 "some elements would be read twice, others never; give it a seed, or call fl.random.set_seed"
             )
-        kind: Callable[..., Node] = Part if isinstance(plan, Indexed) else Groups
+        kind: Callable[..., Node] = ShardRows if isinstance(plan, Indexed) else ShardGroups
         # What a plain shard divides can go on in any number of readers.
         made = kind(plan, *self.reader, size) if size > 1 else Shard(plan, *self.reader)
-        return standing_for(plan, made)
+        return replace_node(plan, made)
 
 
 def _seedless(plan: Node) -> bool:
     return getattr(getattr(plan, "generator", None), "seed", 0) > M
 
 
-def _hinted(plan: Node, reader: Reader) -> Node:
+def _hinted(plan: Node, reader: ReaderIndex) -> Node:
     inputs = [_hinted(n, reader) for n in plan.inputs]
     if isinstance(plan, Shard) and plan.num_shards == SHARD_HINT:
         made: Node = plan.replace(input=inputs[0], num_shards=reader.readers, index=reader.number)

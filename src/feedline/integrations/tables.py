@@ -10,10 +10,10 @@ import numpy as np
 
 from feedline.engine.run import Cursor
 from feedline.errors import InvalidArgumentError
-from feedline.integrations.leaves import needed, refused
+from feedline.integrations.dtypes import needed, refused
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.structure.block import Array, Block, Bytes, Objects, concat, object_array
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.optional import Optional
@@ -26,7 +26,7 @@ ROWS = 8192
 """So many rows are asked for at once."""
 
 
-def to_pandas(self: Face[Any], limit: int | None = None) -> Any:
+def to_pandas(self: DatasetBase[Any], limit: int | None = None) -> Any:
     """The elements, at most `limit` of them, as a pandas `DataFrame` with a column per leaf.
 
     >>> fl.Dataset.from_tensor_slices({"x": [1, 2, 3], "name": ["a", "b", "c"]}).to_pandas(limit=2)
@@ -43,7 +43,7 @@ def to_pandas(self: Face[Any], limit: int | None = None) -> Any:
     return pandas.DataFrame(made, index=range(n))
 
 
-def to_arrow(self: Face[Any], limit: int | None = None) -> Any:
+def to_arrow(self: DatasetBase[Any], limit: int | None = None) -> Any:
     """The elements, at most `limit` of them, as a pyarrow `Table` with a column per leaf.
 
     >>> table = fl.Dataset.from_tensor_slices({"x": [[1, 2], [3, 4]], "name": ["a", "b"]}).to_arrow()
@@ -118,7 +118,7 @@ def _for_arrow(arrow: Any, name: str, column: Any) -> Any:
     if isinstance(column, np.ndarray):
         return _nested(arrow, name, column)
     for item in column.items:
-        if isinstance(item, (Face, Optional)):
+        if isinstance(item, (DatasetBase, Optional)):
             raise refused("to_arrow", name, item)
     if not column.items:
         return arrow.array([], _lists(arrow, name, column.spec) or arrow.null())

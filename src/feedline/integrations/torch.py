@@ -13,15 +13,15 @@ import numpy as np
 from feedline.data.iterator import Iterator
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
 from feedline.integrations.batches import Batches
-from feedline.integrations.leaves import Dtypes, check, converter, is_string, needed, refused
-from feedline.integrations.locked import Copies, Driver, locked, readable
-from feedline.integrations.sent import marked
-from feedline.integrations.shards import ALONE, Reader
-from feedline.integrations.staged import Staged
-from feedline.integrations.uneven import OnUneven
-from feedline.plan.face import Face
+from feedline.integrations.device_prefetch import DevicePrefetcher
+from feedline.integrations.dtypes import Dtypes, check, converter, is_string, needed, refused
+from feedline.integrations.pinned_memory import Driver, PendingCopies, locked, readable
+from feedline.integrations.shards import ALONE, ReaderIndex
+from feedline.integrations.torch_shared_memory import is_marked
+from feedline.integrations.uneven_shards import OnUneven
+from feedline.plan.dataset_base import DatasetBase
 from feedline.structure.block import Block
-from feedline.structure.memory import LARGE, address
+from feedline.structure.buffer_pool import LARGE, address
 from feedline.structure.nest import Tree, flatten
 
 MOST_WORKERS = 1024
@@ -58,19 +58,19 @@ class TorchBatches(Batches):
         super().__init__(dataset, on_uneven)
         self.torch = needed("torch", "torch", OP)
         self.device, self.pin_memory, self.dtypes = device, pin_memory, dtypes
-        self._convert = Tensors(self.torch, Dtypes(dtypes, OP), lent=self.copies())
+        self._convert = TensorConverter(self.torch, Dtypes(dtypes, OP), zero_copy=self.copies())
         # How many epochs each worker has begun. Workers that live for one epoch see it through shared memory.
         shared = self.torch.zeros(MOST_WORKERS, dtype=self.torch.int32) if epochs is None else epochs
         self._epochs = shared.share_memory_()
-        self._rank = Reader()
+        self._rank = ReaderIndex()
 
-    def reader(self) -> Reader:
+    def reader(self) -> ReaderIndex:
         """By worker of a `DataLoader`, and by rank of `torch.distributed`."""
         self._rank = self.here(self.torch, self._rank)
         info = self.torch.utils.data.get_worker_info()
-        return self._rank if info is None else Reader(info.num_workers, info.id).within(self._rank)
+        return self._rank if info is None else ReaderIndex(info.num_workers, info.id).within(self._rank)
 
-    def process(self) -> Reader:
+    def process(self) -> ReaderIndex:
         """The rank."""
         return self._rank
 
@@ -79,13 +79,13 @@ class TorchBatches(Batches):
         return self._rank.readers > 1
 
     @staticmethod
-    def here(torch: Any, otherwise: Reader = ALONE) -> Reader:
+    def here(torch: Any, otherwise: ReaderIndex = ALONE) -> ReaderIndex:
         """Which of how many ranks this is. A worker that was not forked has no process group; it knows `otherwise` from
         the process that started it.
         """
         distributed = torch.distributed
         if distributed.is_available() and distributed.is_initialized():
-            return Reader(distributed.get_world_size(), distributed.get_rank())
+            return ReaderIndex(distributed.get_world_size(), distributed.get_rank())
         return otherwise
 
     def epoch(self) -> int:
@@ -107,14 +107,14 @@ class TorchBatches(Batches):
         """Tensors that share memory with the arrays, or copies of them on their way to a device."""
         worker = self.torch.utils.data.get_worker_info() is not None
         if self.device is None and not self.pin_memory:
-            convert = Tensors(self.torch, Dtypes(self.dtypes, OP), sent=True) if worker else self._convert
+            convert = TensorConverter(self.torch, Dtypes(self.dtypes, OP), sent=True) if worker else self._convert
             return TorchIterator(part, convert)
         if worker:
             raise FailedPreconditionError(
                 f"{OP}: device={str(self.device)!r} and pin_memory do not go with workers of a DataLoader, which have "
                 "no access to the device; leave both out, give DataLoader pin_memory=True, and move its batches"
             )
-        return Moved(iter(part), self._convert, self.torch, self.device, self.pin_memory)
+        return TorchDevicePrefetcher(iter(part), self._convert, self.torch, self.device, self.pin_memory)
 
     def __reduce__(self) -> Any:
         import cloudpickle
@@ -125,7 +125,7 @@ class TorchBatches(Batches):
         return _revived, (plan, arguments, self._rank, self._resume)
 
 
-def _revived(plan: bytes, arguments: tuple[Any, ...], rank: Reader, resume: Any) -> Any:
+def _revived(plan: bytes, arguments: tuple[Any, ...], rank: ReaderIndex, resume: Any) -> Any:
     import pickle
 
     made = iterable_dataset()(pickle.loads(plan), *arguments)
@@ -141,13 +141,13 @@ def iterable_dataset() -> type[TorchBatches]:
     return type("TorchBatches", bases, {"__module__": __name__, "__doc__": TorchBatches.__doc__})
 
 
-class Tensors:
-    """Makes elements of arrays into elements of tensors; `lent` are tensors that nobody will write to, `sent` those
-    that go to another process.
+class TensorConverter:
+    """Makes elements of arrays into elements of tensors; `zero_copy` are tensors that nobody will write to, `sent`
+    those that go to another process.
     """
 
-    def __init__(self, torch: Any, dtypes: Dtypes, lent: bool = False, sent: bool = False) -> None:
-        self.torch, self.dtypes, self.lent, self.sent = torch, dtypes, lent, sent
+    def __init__(self, torch: Any, dtypes: Dtypes, zero_copy: bool = False, sent: bool = False) -> None:
+        self.torch, self.dtypes, self.zero_copy, self.sent = torch, dtypes, zero_copy, sent
         self._tree: Tree | None = None
         self._leaves: list[Callable[[Any], Any]] = []
         self._shared: Callable[[Any], Any] = _never
@@ -185,12 +185,12 @@ class Tensors:
             made = self._tensor(path, value)
             name = self.dtypes.wanted(path, value.dtype) if made is not None and self.dtypes.given else None
             made = made if name is None else made.to(getattr(self.torch, name))
-            return marked(self.torch, made) if self.sent else made
+            return is_marked(self.torch, made) if self.sent else made
 
         return leaf
 
     def _sent(self, array: Any) -> Any:
-        return marked(self.torch, self.torch.from_numpy(array))
+        return is_marked(self.torch, self.torch.from_numpy(array))
 
     def _tensor(self, path: str, value: Any) -> Any:
         if value is None:
@@ -198,7 +198,7 @@ class Tensors:
         if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
             raise refused(OP, path, value)
         # PyTorch knows no memory that must not be written to and no negative strides, and scalars have none to share.
-        array = readable(value) if self.lent and isinstance(value, np.ndarray) else value
+        array = readable(value) if self.zero_copy and isinstance(value, np.ndarray) else value
         if not isinstance(array, np.ndarray) or not array.flags.writeable or min(array.strides, default=0) < 0:
             array = np.array(value, order="C")
         if array.dtype.kind == "V" and array.dtype.name == "bfloat16":  # goes by its bits: from_numpy does not know it
@@ -216,7 +216,7 @@ def _never(element: object) -> Any:
 class TorchIterator(Iterator[Any]):
     """An `Iterator` whose elements are tensors that share memory with the arrays."""
 
-    def __init__(self, dataset: Any, convert: Tensors) -> None:
+    def __init__(self, dataset: Any, convert: TensorConverter) -> None:
         self._convert = convert
         super().__init__(dataset._run(), lambda: dataset.element_spec)
 
@@ -225,19 +225,19 @@ class TorchIterator(Iterator[Any]):
         return rows if block is None else map(self._convert.of(block), rows)
 
 
-class Moved(Staged):
+class TorchDevicePrefetcher(DevicePrefetcher):
     """Elements on a device. They are copied on a stream of their own, so that copying goes on while the device works on
     the element before, from memory whose pages are locked: that of the batch itself where it is used again and again,
     else pinned memory of PyTorch's.
     """
 
-    def __init__(self, source: Iterator[Any], convert: Tensors, torch: Any, device: Any, pin: bool) -> None:
+    def __init__(self, source: Iterator[Any], convert: TensorConverter, torch: Any, device: Any, pin: bool) -> None:
         self.torch, self.convert, self.pin = torch, convert, pin
         self.device = None if device is None else torch.device(device)
         self.streamed = self.device is not None and self.device.type == "cuda"
         self.stream = torch.cuda.Stream(self.device) if self.streamed else None
         self.driver = driver(torch) if self.streamed and pin else None
-        self.copies = Copies()
+        self.copies = PendingCopies()
         weakref.finalize(self, self.copies.wait, 0)  # what is under way outlives an iterator that is dropped
         super().__init__(source, self._moved, AHEAD if self.device is not None else 1)
 
@@ -300,7 +300,7 @@ def driver(torch: Any) -> Driver:
 
 
 def to_torch(
-    self: Face[Any],
+    self: DatasetBase[Any],
     device: object = None,
     pin_memory: bool | None = None,
     dtypes: object = None,

@@ -7,8 +7,8 @@ from typing import Any
 
 from feedline.errors import DataLossError, UnimplementedError
 from feedline.io.files import as_op_error, shown, system_path
-from feedline.io.places import File
-from feedline.io.reader import END, CountedReader, Place, Read, strings
+from feedline.io.reader import END, CountedReader, FilePosition, Read, strings
+from feedline.io.record_locations import File
 from feedline.io.stream import LocalFile
 from feedline.structure.block import Array, Block
 
@@ -49,7 +49,7 @@ class ArrayRecordReader(CountedReader):
         """From the end of the file."""
         return self._count
 
-    def read(self, place: Place, want: int) -> Read:
+    def read(self, place: FilePosition, want: int) -> Read:
         """The records that follow."""
         start = place.number
         stop = min(start + want, self._count)
@@ -61,8 +61,8 @@ class ArrayRecordReader(CountedReader):
             except RuntimeError as e:  # one of them is damaged: those before it come out first, one by one
                 error = self._damaged(start, e)
             else:
-                return Read(strings(found), Place(end, end))
-        return Read(None, Place(start + 1, start + 1), error)
+                return Read(strings(found), FilePosition(end, end))
+        return Read(None, FilePosition(start + 1, start + 1), error)
 
     def take(self, index: Array) -> Block:
         """The records with these numbers."""

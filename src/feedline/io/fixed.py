@@ -8,7 +8,7 @@ import numpy as np
 
 from feedline.errors import DataLossError, InternalError, InvalidArgumentError
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read, Reader
+from feedline.io.reader import END, FilePosition, Read, RecordReader
 from feedline.structure.block import Block, Bytes
 from feedline.structure.dense import strings_of
 from feedline.structure.nest import LEAF
@@ -17,7 +17,7 @@ from feedline.structure.types import as_dtype
 Array = np.ndarray[Any, Any]
 
 
-class FixedLengthReader(Reader):
+class FixedLengthReader(RecordReader):
     """An open file of records of `record_bytes` each, between a header and a footer."""
 
     kind = "fixed"
@@ -43,7 +43,7 @@ class FixedLengthReader(Reader):
         """The three lengths."""
         return self._record, self._header, self._footer
 
-    def read(self, place: Place, want: int) -> Read:
+    def read(self, place: FilePosition, want: int) -> Read:
         """The records that follow, as far as they have been read ahead."""
         size = self._stream.size()
         if place.number == 0:
@@ -62,8 +62,8 @@ class FixedLengthReader(Reader):
         if count > 0:
             data = np.frombuffer(view[: count * self._record], np.uint8)
             offsets = np.arange(count + 1, dtype=np.int64) * self._record
-            after = Place(offset + count * self._record, place.number + count)
-            return Read(Block([Bytes(data, offsets)], count, LEAF, self.origin(offset, offsets[:count])), after)
+            after = FilePosition(offset + count * self._record, place.number + count)
+            return Read(Block([Bytes(data, offsets)], count, LEAF, self.provenance(offset, offsets[:count])), after)
         if self._stream.failure is not None:
             return Read(None, None, self._stream.failure)
         if size is None and len(view) != self._footer:

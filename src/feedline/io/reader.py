@@ -13,10 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.io import places
-from feedline.io.places import Place as Place
+from feedline.io import record_locations
+from feedline.io.record_locations import FilePosition as FilePosition
 from feedline.io.stream import Plain, Stream
-from feedline.structure.block import Array, Block, Bytes, Origin
+from feedline.structure.block import Array, Block, Bytes, Provenance
 from feedline.structure.nest import LEAF
 
 
@@ -33,7 +33,7 @@ class Read(NamedTuple):
     """
 
     rows: Block | None
-    place: Place | None = None
+    place: FilePosition | None = None
     error: Exception | None = None
     lost: int | None = None
 
@@ -47,7 +47,7 @@ def strings(parts: Sequence[bytes | memoryview]) -> Block:
     return Block([Bytes(np.frombuffer(b"".join(parts), np.uint8), offsets)], len(parts), LEAF)
 
 
-class Reader:
+class RecordReader:
     """An open file of records. Subclasses say what a record is."""
 
     kind: ClassVar[str] = ""
@@ -55,17 +55,17 @@ class Reader:
 
     def __init_subclass__(cls) -> None:
         if "kind" in vars(cls):
-            places.register_reader(cls.kind, cls)
+            record_locations.register_reader(cls.kind, cls)
 
     def __init__(
         self, name: bytes, compression: str = "", buffer_size: int | None = None, plain: Plain | None = None
     ) -> None:
         self._stream = Stream(name, compression, buffer_size, plain)
         known, recipe = self._stream.identity, self.recipe()
-        self.file = None if known is None else places.File(recipe or (), name, *known)
+        self.file = None if known is None else record_locations.File(recipe or (), name, *known)
         # Rows of files that are elsewhere are kept themselves: to read them again would take a request for each.
-        addressed = recipe is not None and self._stream.here
-        self.base = places.base_of(self.file) if addressed and self.file is not None else None
+        recomputable = recipe is not None and self._stream.here
+        self.base = record_locations.base_of(self.file) if recomputable and self.file is not None else None
 
     def arguments(self) -> tuple[Any, ...]:
         """What `of_recipe` is given to make such a reader: values of the plain kinds that JSON has."""
@@ -78,16 +78,16 @@ class Reader:
         return (self.kind, *self.arguments(), self._stream.compression) if self.kind else None
 
     @classmethod
-    def of_recipe(cls, name: bytes, arguments: Sequence[Any], buffer_size: int | None) -> Reader:
+    def of_recipe(cls, name: bytes, arguments: Sequence[Any], buffer_size: int | None) -> RecordReader:
         """A reader with these arguments, the compression the last of them."""
-        make: Callable[..., Reader] = cls
+        make: Callable[..., RecordReader] = cls
         return make(name, *arguments, buffer_size=buffer_size)
 
-    def origin(self, offset: int, offsets: Array) -> Origin | None:
+    def provenance(self, offset: int, offsets: Array) -> Provenance | None:
         """That of rows which begin at `offset + offsets[i]` of this file."""
-        return None if self.base is None else Origin(self.base + offset, offsets)
+        return None if self.base is None else Provenance(self.base + offset, offsets)
 
-    def read(self, place: Place, want: int) -> Read:
+    def read(self, place: FilePosition, want: int) -> Read:
         """At most `want` rows from `place` on, at least one unless the file ends there or the record is bad."""
         raise TypeError(f"{type(self).__name__} reads nothing")
 
@@ -111,7 +111,7 @@ class Reader:
         self._stream.close()
 
 
-class CountedReader(Reader):
+class CountedReader(RecordReader):
     """An open file whose rows can be had by number."""
 
     @property

@@ -11,9 +11,9 @@ from typing import Any
 
 from feedline import kernels
 from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError, OpError, ResourceExhaustedError
-from feedline.io.ahead import EARLY_DEPTH, Ahead
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.read_ahead import EARLY_DEPTH, ReadAheadStream
 from feedline.io.remote import Identity, RemoteFile
 from feedline.kernels.threads import allowed, spare_processors
 from feedline.structure.block import Array
@@ -70,7 +70,7 @@ class Stream:
         self._chunk = min(buffer_size or 0, 64 * CHUNK)
         self._raw: LocalFile | RemoteFile | None = None
         self._file: Any = None
-        self._pieces: Ahead | None = None
+        self._pieces: ReadAheadStream | None = None
         self._restart(plain)
 
     def _restart(self, plain: Plain | None = None) -> None:
@@ -93,11 +93,11 @@ class Stream:
             decoder = DECODERS[self.compression](self._raw)
             # A pipe may give nothing for long, and a file at a URL is read ahead already.
             whole = isinstance(self._raw, LocalFile) and self._raw.seekable
-            self._file = Ahead(decoder) if whole else decoder
+            self._file = ReadAheadStream(decoder) if whole else decoder
 
     def begin(self) -> None:
         """Begins to decompress the file, of which nothing is wanted yet."""
-        if isinstance(self._file, Ahead):
+        if isinstance(self._file, ReadAheadStream):
             self._file.begin()
 
     def window(self, at: int, need: int) -> tuple[bytes, int]:
@@ -107,7 +107,7 @@ class Stream:
         if at < self._base:
             self._restart()
         if self.end - at < need and not self.ended:
-            if isinstance(self._file, Ahead) and self._file.forked:
+            if isinstance(self._file, ReadAheadStream) and self._file.forked:
                 self._restart()
             try:
                 self._extend(at, need)
@@ -205,7 +205,7 @@ class Stream:
             if self._steady < STEADY or self._chunk or not self.on_disk or len(_open) > FILES or spare_processors() < 1:
                 return False
             assert isinstance(self._raw, LocalFile)
-            self._pieces = Ahead(_Pieces(self._raw.twin(), self.end - OVERLAP))
+            self._pieces = ReadAheadStream(_Pieces(self._raw.twin(), self.end - OVERLAP))
         start = self.end - OVERLAP
         try:
             piece = self._pieces.read(CHUNK) if start <= at and not self._pieces.forked else b""
@@ -280,7 +280,7 @@ class Stream:
 
     def close(self) -> None:
         """Closes the file."""
-        stopped = self._file.stop() if isinstance(self._file, Ahead) else True
+        stopped = self._file.stop() if isinstance(self._file, ReadAheadStream) else True
         self._stop_ahead()
         if self._raw is not None and stopped:
             self._raw.close()

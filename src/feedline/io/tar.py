@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read, Reader, strings
+from feedline.io.reader import END, FilePosition, Read, RecordReader, strings
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF, Tree
 
@@ -29,7 +29,7 @@ _EXTENDED, _EXTENDED_FOR_ALL = (b"x", b"X"), b"g"
 _ABOUT_NEXT = (_LONG_NAME, *_EXTENDED)
 
 
-class Form(NamedTuple):
+class SampleSchema(NamedTuple):
     """The files of a sample: their extensions; whether others may be there too; what stands for one that is missing."""
 
     extensions: tuple[str, ...]
@@ -50,7 +50,7 @@ class Member(NamedTuple):
     stop: int
 
 
-class Sample(NamedTuple):
+class TarSample(NamedTuple):
     """A key, its files by extension, the place after it, and what is wrong with it."""
 
     key: bytes
@@ -71,16 +71,16 @@ class Damage(ValueError):
     """What is wrong with a tar file."""
 
 
-class TarReader(Reader):
+class TarReader(RecordReader):
     """An open tar file. A place is where the first file of a sample begins."""
 
     def __init__(
-        self, name: bytes, form: Form | None = None, compression: str = "", buffer_size: int | None = None
+        self, name: bytes, form: SampleSchema | None = None, compression: str = "", buffer_size: int | None = None
     ) -> None:
         super().__init__(name, compression, buffer_size)
         self._form = form
 
-    def read(self, place: Place, want: int) -> Read:
+    def read(self, place: FilePosition, want: int) -> Read:
         """The samples that follow, as far as they have been read ahead, up to one that is not as it should be."""
         assert self._form is not None
         rows: list[list[bytes | memoryview]] = []
@@ -98,13 +98,13 @@ class TarReader(Reader):
                 if rows:
                     break
                 where = f"{shown(self._stream.name)}, sample {shown(found.key)!r} (byte {at})"
-                return Read(None, Place(found.after, place.number + 1), InvalidArgumentError(f"{where}: {row}"))
+                return Read(None, FilePosition(found.after, place.number + 1), InvalidArgumentError(f"{where}: {row}"))
             rows.append(row)
             at = found.after
         if not rows:
             return END
         columns = [strings(column).columns[0] for column in zip(*rows, strict=True)]
-        return Read(Block(columns, len(rows), self._form.tree), Place(at, place.number + len(rows)))
+        return Read(Block(columns, len(rows), self._form.tree), FilePosition(at, place.number + len(rows)))
 
     def first(self) -> tuple[str, ...]:
         """The extensions of the first sample; none where there is no sample."""
@@ -113,7 +113,7 @@ class TarReader(Reader):
             raise found
         return () if found is None else tuple(found.files)
 
-    def _row(self, sample: Sample, data: bytes) -> list[bytes | memoryview] | str:
+    def _row(self, sample: TarSample, data: bytes) -> list[bytes | memoryview] | str:
         """The files of a sample, or what is wrong with it."""
         assert self._form is not None
         if sample.problem:
@@ -129,7 +129,7 @@ class TarReader(Reader):
         files = (sample.files.get(e) for e in extensions)
         return [sample.key, *(missing or b"" if f is None else view[f.start : f.stop] for f in files)]
 
-    def _sample(self, at: int, more: bool) -> tuple[Sample | OpError | None, bytes]:
+    def _sample(self, at: int, more: bool) -> tuple[TarSample | OpError | None, bytes]:
         """The sample at a place, None at the end of the file, or an error; and what it is part of. Without `more`,
         None also where the sample has not been read ahead.
         """
@@ -155,7 +155,7 @@ class TarReader(Reader):
         return DataLossError(f"{where}: what begins there is no part of a tar file, or cut, or damaged: {why}")
 
 
-def _scan(data: bytes, at: int) -> Sample | None:
+def _scan(data: bytes, at: int) -> TarSample | None:
     """The sample at `at`, None at the end; `More` where the data end too early to tell."""
     key: bytes | None = None
     files: dict[str, Member] = {}
@@ -164,12 +164,12 @@ def _scan(data: bytes, at: int) -> Sample | None:
         here = at
         member, at = _member(data, at)
         if member is None:
-            return None if key is None else Sample(key, files, here, problem)
+            return None if key is None else TarSample(key, files, here, problem)
         parts = _PARTS.fullmatch(member.name)
         if parts is None:
             continue
         if key is not None and parts[1] != key:
-            return Sample(key, files, here, problem)
+            return TarSample(key, files, here, problem)
         key = parts[1]
         extension = parts[2].decode(errors="replace").lower()
         if extension in files:

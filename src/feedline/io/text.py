@@ -9,7 +9,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import ResourceExhaustedError
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read, Reader, strings
+from feedline.io.reader import END, FilePosition, Read, RecordReader, strings
 from feedline.io.stream import MOST_LINE
 from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
@@ -18,7 +18,7 @@ AHEAD = 256
 """How many lines are looked for at once, where fewer are wanted."""
 
 
-class TextLineReader(Reader):
+class TextLineReader(RecordReader):
     """An open text file. Lines end at `\\n`; every `\\r` is dropped, as TensorFlow does, wherever it stands."""
 
     kind = "text"
@@ -28,9 +28,9 @@ class TextLineReader(Reader):
         # What has been found: the data that were looked at, where lines begin in them, and the place of the first.
         self._data = b""
         self._offsets: Any = np.zeros(1, np.int64)
-        self._first = Place()
+        self._first = FilePosition()
 
-    def read(self, place: Place, want: int) -> Read:
+    def read(self, place: FilePosition, want: int) -> Read:
         """The lines that follow, as far as they have been read ahead."""
         i = place.number - self._first.number
         if not (0 <= i < len(self._offsets) - 1 and self._shift(i) == place.offset):
@@ -42,9 +42,9 @@ class TextLineReader(Reader):
                 return self._tail(place, data[start:])
             self._data, self._first, i = data, place, 0
         offsets = self._offsets[i : i + want + 1]
-        after = Place(self._shift(i + len(offsets) - 1), place.number + len(offsets) - 1)
+        after = FilePosition(self._shift(i + len(offsets) - 1), place.number + len(offsets) - 1)
         lines = _lines(self._data, offsets)
-        lines.origin = self.origin(self._first.offset - int(self._offsets[0]), offsets[:-1])
+        lines.provenance = self.provenance(self._first.offset - int(self._offsets[0]), offsets[:-1])
         return Read(lines, after)
 
     def _shift(self, i: int) -> int:
@@ -61,13 +61,13 @@ class TextLineReader(Reader):
                 return data, start
             need, searched = min(2 * have, MOST_LINE) + 1, have
 
-    def _too_long(self, place: Place) -> ResourceExhaustedError:
+    def _too_long(self, place: FilePosition) -> ResourceExhaustedError:
         return ResourceExhaustedError(
             f"{shown(self._stream.name)}, line {place.number} (byte {place.offset}): it has more than {MOST_LINE} "
             "bytes; is this a file of lines?"
         )
 
-    def _tail(self, place: Place, data: bytes) -> Read:
+    def _tail(self, place: FilePosition, data: bytes) -> Read:
         """What is after the last line end: a line of its own unless there is nothing but `\\r`."""
         if self._stream.failure is not None:
             return Read(None, None, self._stream.failure)
@@ -75,8 +75,8 @@ class TextLineReader(Reader):
         if not line:
             return END
         rows = strings([line])
-        rows.origin = self.origin(place.offset, np.zeros(1, np.int64))
-        return Read(rows, Place(place.offset + len(data), place.number + 1))
+        rows.provenance = self.provenance(place.offset, np.zeros(1, np.int64))
+        return Read(rows, FilePosition(place.offset + len(data), place.number + 1))
 
 
 def _lines(data: bytes, offsets: Any) -> Block:

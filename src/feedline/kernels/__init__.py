@@ -33,7 +33,7 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_example import framed_examples, parse_sequences
     from feedline.kernels.reference_image import gif_pixels, lanczos, png_rows, resize_bilinear, weighted_sums
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
-    from feedline.kernels.reference_strings import strings_from_rows, strings_in_turns, strings_to_rows
+    from feedline.kernels.reference_strings import strings_from_rows, strings_round_robin, strings_to_rows
     from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large, tfrecord_to_rows
 else:
     from feedline.kernels._native import (
@@ -57,7 +57,7 @@ else:
         resize_bilinear,
         ring_draw,
         strings_from_rows,
-        strings_in_turns,
+        strings_round_robin,
         strings_to_rows,
         tfrecord_framed,
         tfrecord_frames,
@@ -100,7 +100,7 @@ __all__ = [
     "resize_bilinear",
     "ring_draw",
     "strings_from_rows",
-    "strings_in_turns",
+    "strings_round_robin",
     "strings_to_rows",
     "tfrecord_framed",
     "tfrecord_frames",

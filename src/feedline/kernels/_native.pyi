@@ -23,7 +23,7 @@ def crc32c(data: bytes | bytearray | memoryview | NDArray[Any], crc: int = 0) ->
 def bytes_rows(
     data: bytes | bytearray | memoryview | NDArray[Any], offsets: NDArray[np.int64], gap: int = 0
 ) -> NDArray[Any]: ...
-def strings_in_turns(
+def strings_round_robin(
     columns: list[tuple[NDArray[Any], NDArray[np.int64], int]], turn: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...
 def strings_to_rows(

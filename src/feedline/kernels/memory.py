@@ -30,16 +30,16 @@ if TYPE_CHECKING or not NATIVE:
 
         def __exit__(self, *_: object) -> None: ...
 
-    class Rows:
+    class SlotAllocator:
         """Rows of a batch that a function makes, each where it belongs: `arrays` are the columns of the batch, None for
         those whose rows are made elsewhere. Within it, in this thread, an array that NumPy makes lies in the row, if
-        the function has returned that one before: `habits` says for each column which of the arrays of its size that
-        is, -1 where it is not known, and learns. After it, the batch is kept only by arrays that lie in it. Without a
-        compiler all arrays are made elsewhere.
+        the function has returned that one before: `alloc_pattern` says for each column which of the arrays of its size
+        that is, -1 where it is not known, and learns. After it, the batch is kept only by arrays that lie in it.
+        Without a compiler all arrays are made elsewhere.
 
-        >>> from feedline.kernels.memory import Rows
-        >>> batch, habits = np.zeros((2, 1000)), np.array([0])
-        >>> with Rows([batch], habits) as rows:
+        >>> from feedline.kernels.memory import SlotAllocator
+        >>> batch, alloc_pattern = np.zeros((2, 1000)), np.array([0])
+        >>> with SlotAllocator([batch], alloc_pattern) as rows:
         ...     rows.begin(1)
         ...     result = np.arange(1000.0)
         ...     rows.end()
@@ -52,9 +52,9 @@ if TYPE_CHECKING or not NATIVE:
 
         __slots__ = ()
 
-        def __init__(self, arrays: Sequence[Array | None], habits: Array) -> None: ...
+        def __init__(self, arrays: Sequence[Array | None], alloc_pattern: Array) -> None: ...
 
-        def __enter__(self) -> Rows:
+        def __enter__(self) -> SlotAllocator:
             return self
 
         def __exit__(self, *_: object) -> None: ...
@@ -75,6 +75,6 @@ if TYPE_CHECKING or not NATIVE:
             """True where nobody holds an array in the row of a column."""
             return True
 else:
-    from feedline.kernels._native import Rows, aligned
+    from feedline.kernels._native import SlotAllocator, aligned
 
-__all__ = ["Rows", "aligned"]
+__all__ = ["SlotAllocator", "aligned"]

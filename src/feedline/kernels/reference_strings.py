@@ -42,12 +42,12 @@ def strings_to_rows(data: Buffer, offsets: Int64, gap: int, rows: UInt8, lengths
     return longest
 
 
-def strings_in_turns(columns: list[tuple[Buffer, Int64, int]], turn: int) -> tuple[UInt8, Int64]:
+def strings_round_robin(columns: list[tuple[Buffer, Int64, int]], turn: int) -> tuple[UInt8, Int64]:
     """Strings of several columns, `turn` of the first, then of the next and so on, round by round: data and offsets as
     in `bytes_rows`. A column is (data, offsets, gap), and all hold equally many whole turns.
 
     >>> one, two = (b"abc", np.array([0, 1, 3]), 0), (b"d-ef-", np.array([0, 2, 5]), 1)
-    >>> data, offsets = fl.kernels.strings_in_turns([one, two], 1)
+    >>> data, offsets = fl.kernels.strings_round_robin([one, two], 1)
     >>> data.tobytes(), offsets
     (b'adbcef', array([0, 1, 2, 4, 6]))
     """

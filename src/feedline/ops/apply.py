@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
@@ -26,6 +26,6 @@ def apply(self: Dataset[T], transformation_func: Callable[[Dataset[T]], D]) -> D
         got = f"{transformation_func!r} of type {type(transformation_func).__name__}"
         raise TypeError(f"apply: transformation_func must be a function from a Dataset to a Dataset, got {got}")
     made = transformation_func(self)
-    if not isinstance(made, Face):
+    if not isinstance(made, DatasetBase):
         raise TypeError(f"apply: transformation_func must return a Dataset, got {made!r} of type {type(made).__name__}")
     return made

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import Integer, T
 
 
-class Counted(NamedTuple):
+class CountState(NamedTuple):
     """How many elements have come, and an error that is due next."""
 
     seen: int = 0
@@ -28,7 +28,7 @@ class Counted(NamedTuple):
 class AssertCardinality(Node):
     """The input's rows, which must be exactly `expected`."""
 
-    State: ClassVar[Any] = Counted
+    State: ClassVar[Any] = CountState
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "assert_cardinality"
     input: Node
@@ -38,7 +38,7 @@ class AssertCardinality(Node):
         """As the user says."""
         return self.expected
 
-    def step(self, state: Counted, pull: Pull, want: int) -> tuple[Block | None, Counted]:
+    def step(self, state: CountState, pull: Pull, want: int) -> tuple[Block | None, CountState]:
         """Passes rows on and counts them; each one too many is an error, and an end that comes too early or late."""
         count, error = state
         if error is not None:
@@ -52,8 +52,8 @@ class AssertCardinality(Node):
             raise self._wrong(f"it has {'only ' if endless or count < self.expected else ''}{count}")
         count += block.n
         if block.n and not endless and count > self.expected:
-            return EMPTY, Counted(count, self._wrong(f"it has at least {count}"))
-        return block, Counted(count)
+            return EMPTY, CountState(count, self._wrong(f"it has at least {count}"))
+        return block, CountState(count)
 
     def _wrong(self, what: str) -> FailedPreconditionError:
         expected = "without end" if self.expected == INFINITE else f"of {self.expected} elements"
@@ -61,9 +61,9 @@ class AssertCardinality(Node):
             f"assert_cardinality at step {self.position}: the dataset was said to be {expected}, but {what}"
         )
 
-    def after_error(self, state: Counted) -> Counted:
+    def after_error(self, state: CountState) -> CountState:
         """The error has been raised; the next element may be asked for."""
-        return Counted(state.seen)
+        return CountState(state.seen)
 
     @property
     def indexable(self) -> bool:

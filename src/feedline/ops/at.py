@@ -85,8 +85,8 @@ def _by_number(plan: Node, i: int) -> Node:
         raise UnimplementedError(
             f"at: the dataset gives no random access because of {odd.op} (step {odd.position})"
             + (
-                f": {odd.obstacle}"
-                if odd.obstacle
+                f": {odd.why_not_indexable}"
+                if odd.why_not_indexable
                 else "; iterate it, or put its elements into arrays and use from_tensor_slices"
             )
         )

@@ -11,9 +11,9 @@ import numpy as np
 from feedline.errors import InvalidTypeError, OpError
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
-from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
-from feedline.structure.block import Array, Block, Members, Ungroupable, concat, group
+from feedline.plan.reshard import begun_of, round_robin_share
+from feedline.structure.block import Array, BatchProvenance, Block, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
 from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
 
@@ -41,7 +41,7 @@ class Grouped(Node):
     """
 
     State: ClassVar[Any] = Partial
-    adaptable: ClassVar[frozenset[str]] = frozenset({"batch_size"})
+    resumable_args: ClassVar[frozenset[str]] = frozenset({"batch_size"})
     input: Node
     batch_size: int
     drop_remainder: bool = False
@@ -86,12 +86,12 @@ class Grouped(Node):
         left = rows.slice(full, have) if full < have else None
         return self._stacked(rows.slice(0, full), size, Partial(left, ended))
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows of batches that are not full are dealt out."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows of batches that are not full are redistributed."""
         begun = begun_of(self, states)
         if not begun:
             return None
-        return self.State(dealt_rows([s.rest for s in begun], part, parts))
+        return self.State(round_robin_share([s.rest for s in begun], part, parts))
 
     def _stacked(self, rows: Block, size: int, state: Partial) -> tuple[Block, Partial]:
         done, error, after = self.groups(rows, size)
@@ -128,7 +128,7 @@ class Batch(Grouped):
         return map_structure(lambda s: batched_spec(s, self.size), self.input.element_spec)
 
     @property
-    def stacks(self) -> int | None:
+    def batch_size_hint(self) -> int | None:
         """Groups of arrays of one shape."""
         return self.batch_size
 
@@ -172,7 +172,7 @@ class Batch(Grouped):
             batches = self.stack(rows, size)
         except Ungroupable as e:
             raise e.error from None
-        batches.members = Members.in_groups(rows.origin, rows.n, size)
+        batches.batch_provenance = BatchProvenance.in_groups(rows.provenance, rows.n, size)
         return batches
 
 
@@ -193,7 +193,7 @@ def in_groups(stack: Stack, rows: Block, size: int) -> tuple[Block, OpError | No
         except Ungroupable as e:  # a component looked at later may fail in an earlier group
             error, stop = e.error, e.at * size
     if stop:
-        done.members = Members.in_groups(rows.origin, stop, size)
+        done.batch_provenance = BatchProvenance.in_groups(rows.provenance, stop, size)
     after = stop + size if error is not None else stop
     return done, error, rows.slice(after, rows.n) if after < rows.n else None
 

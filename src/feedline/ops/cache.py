@@ -14,13 +14,13 @@ from feedline.io.elements.draft import Draft, WrittenElsewhere
 from feedline.io.elements.form import form_text, has_classes
 from feedline.io.elements.reader import ElementsReader
 from feedline.io.files import exists
+from feedline.ops.materialize import Materialize
 from feedline.ops.sources.load import Load
-from feedline.ops.written import Written
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.dealing import undealt
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node, Pull, node
+from feedline.plan.reshard import not_reshardable
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block, concat
 
@@ -34,7 +34,7 @@ CHUNK_BYTES = 1 << 20
 SUFFIX = ".elements"
 
 
-class Rows:
+class CachedRows:
     """Read-only rows in chunks. Small blocks are put together, so that reading is as quick as from an array; large ones
     stay as they are, so that nothing is ever copied as a whole.
     """
@@ -131,7 +131,7 @@ class Reached:
             return Block.of_elements([self._elements[i] for i in index.tolist()])
 
 
-class Memory:
+class CacheMemory:
     """Where the iterators of one dataset find the rows of its first complete pass, and random access those that it has
     had made. A copy of the plan starts empty.
     """
@@ -139,26 +139,26 @@ class Memory:
     __slots__ = ("reached", "rows")
 
     def __init__(self) -> None:
-        self.rows: Rows | None = None
+        self.rows: CachedRows | None = None
         self.reached = Reached()
 
-    def offer(self, rows: Rows) -> None:
+    def offer(self, rows: CachedRows) -> None:
         """Takes the rows of a complete pass, unless another one was earlier."""
         if self.rows is None:
             self.rows = rows
 
     def __reduce__(self) -> Any:
-        return Memory, ()
+        return CacheMemory, ()
 
 
-class Pass:
+class CacheState:
     """One pass over a cache: the rows, the number of the next one to read (None while they are being collected), and
     whether they are all there.
     """
 
     __slots__ = ("at", "complete", "rows", "size")
 
-    def __init__(self, rows: Rows, at: int | None, complete: bool) -> None:
+    def __init__(self, rows: CachedRows, at: int | None, complete: bool) -> None:
         self.rows, self.at, self.complete = rows, at, complete
         self.size: int | None = None  # of the input, once it is asked for
 
@@ -175,28 +175,28 @@ class Pass:
         return {"rows": self.rows.chunks, "at": self.at, "complete": self.complete}
 
     @classmethod
-    def load(cls, saved: dict[str, Any]) -> Pass:
+    def load(cls, saved: dict[str, Any]) -> CacheState:
         """The state that `save` described."""
-        rows = Rows(saved["rows"])
+        rows = CachedRows(saved["rows"])
         rows.join()
         if saved["at"] is not None and not 0 <= saved["at"] <= sum(block.n for block in saved["rows"]):
             raise ValueError(f"a cache stands at row {saved['at']}, and has fewer")
         return cls(rows, saved["at"], saved["complete"])
 
 
-class Passes:
+class CacheStates:
     """Loads the states of one cache. A complete pass fills it, since the next one may begin without another look at
     that state.
     """
 
-    Saved = Pass.Saved
+    Saved = CacheState.Saved
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: CacheMemory) -> None:
         self.memory = memory
 
-    def load(self, saved: dict[str, Any]) -> Pass:
-        """The state that `Pass.save` described."""
-        loaded = Pass.load(saved)
+    def load(self, saved: dict[str, Any]) -> CacheState:
+        """The state that `CacheState.save` described."""
+        loaded = CacheState.load(saved)
         if loaded.complete:
             self.memory.offer(loaded.rows)
         return loaded
@@ -206,24 +206,24 @@ class Passes:
 class Cache(Node):
     """The input's rows, kept in memory."""
 
-    heavy: ClassVar[bool] = True
+    mutable_state: ClassVar[bool] = True
     op: ClassVar[str] = "cache"
     input: Node
-    memory: Memory = dataclasses.field(default_factory=Memory, compare=False, repr=False)
+    memory: CacheMemory = dataclasses.field(default_factory=CacheMemory, compare=False, repr=False)
 
     @property
-    def State(self) -> Passes:
+    def State(self) -> CacheStates:
         """What loads its states: they belong to this cache's memory."""
-        return Passes(self.memory)
+        return CacheStates(self.memory)
 
-    def begin(self, pull: Pull) -> Pass:
+    def begin(self, pull: Pull) -> CacheState:
         """The input is started only where its rows are still needed."""
         if self.memory.rows is not None:
-            return Pass(self.memory.rows, 0, True)
+            return CacheState(self.memory.rows, 0, True)
         pull.start()
-        return Pass(Rows(), None, False)
+        return CacheState(CachedRows(), None, False)
 
-    def step(self, state: Pass, pull: Pull, want: int) -> tuple[Block | None, Pass]:
+    def step(self, state: CacheState, pull: Pull, want: int) -> tuple[Block | None, CacheState]:
         """Reads what is kept, or keeps what is read. The first pass to have it all serves all that begin after it."""
         if state.at is not None:
             block = state.rows.span(state.at, want)
@@ -245,16 +245,16 @@ class Cache(Node):
             self.memory.offer(state.rows)
         return block, state
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Only where none has kept anything: what is kept is one part of the input, and the next one is another."""
         if all(s is None or (s.at is None and not s.complete and not s.rows) for s in states):
-            return None if all(s is None for s in states) else Pass(Rows(), None, False)
-        raise undealt(self, len(states), parts)
+            return None if all(s is None for s in states) else CacheState(CachedRows(), None, False)
+        raise not_reshardable(self, len(states), parts)
 
     @property
-    def quiet(self) -> bool:
+    def side_effect_free(self) -> bool:
         """Once the rows are in memory, whatever made them."""
-        return self.memory.rows is not None or self.input.quiet
+        return self.memory.rows is not None or self.input.side_effect_free
 
     def sampled(self) -> Node:
         """A look at the first elements must not be taken for a pass."""
@@ -278,7 +278,7 @@ class Cache(Node):
         return i >= 0 and (self.memory.reached.upto(i, self.input) if self._whole is None else i < self._whole.count)
 
     @property
-    def _whole(self) -> Rows | None:
+    def _whole(self) -> CachedRows | None:
         """The rows of a complete pass, unless random access has begun one of its own."""
         return None if self.memory.reached.begun else self.memory.rows
 
@@ -290,15 +290,15 @@ class Cache(Node):
         if not self.input.in_order:
             reached.upto(int(index.max(initial=-1)), self.input)
             return reached.take(index)
-        return self.input.rows(index) if self.input.quiet else reached.take(index, self.input)
+        return self.input.rows(index) if self.input.side_effect_free else reached.take(index, self.input)
 
 
 @node
-class FileCache(Written):
+class FileCache(Materialize):
     """The input's rows, kept in a file that tells by a fingerprint what made it."""
 
     op: ClassVar[str] = "cache"
-    manner: ClassVar[frozenset[str]] = frozenset({"filename", "maker"})
+    execution_args: ClassVar[frozenset[str]] = frozenset({"filename", "maker"})
     filename: str
     maker: str = dataclasses.field(default="", compare=False, repr=False)
 
@@ -329,9 +329,9 @@ class FileCache(Written):
             return None
 
     @property
-    def quiet(self) -> bool:
+    def side_effect_free(self) -> bool:
         """Once the file is there, whatever made it."""
-        return self.input.quiet or exists(os.fsencode(self.path))
+        return self.input.side_effect_free or exists(os.fsencode(self.path))
 
     @property
     def indexable(self) -> bool:

@@ -10,13 +10,13 @@ import numpy as np
 
 from feedline.ops.map import Map
 from feedline.ops.predicate import answer
-from feedline.plan.calls import Called
+from feedline.plan.aliasing import frozen_leaf
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
-from feedline.plan.keeping import frozen_leaf
-from feedline.plan.laps import laps
+from feedline.plan.link_times import link_times
 from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, node
 from feedline.plan.pace import late
+from feedline.plan.row_calls import Called
 from feedline.random.element import Epochs
 from feedline.structure.block import Block
 from feedline.structure.nest import map_structure
@@ -68,9 +68,9 @@ class Chain(RowWise):
         return True
 
     @property
-    def settled(self) -> bool:
+    def output_spec_known(self) -> bool:
         """Once all maps have given something."""
-        return all(link.function.settled for link in self.links if link.op == "map")
+        return all(link.function.output_spec_known for link in self.links if link.op == "map")
 
     @property
     def epochs(self) -> Epochs:
@@ -115,7 +115,7 @@ class Chain(RowWise):
         return done, used
 
     def _through(self, row: object, index: int) -> tuple[bool, Any]:
-        spent = laps.spent
+        spent = link_times.spent
         for link in self.links:
             began = 0.0 if spent is None else perf_counter()
             try:

@@ -12,7 +12,7 @@ from feedline.ops.nested import apart, enough, seeds_in
 from feedline.ops.sources.random import Random
 from feedline.plan.arguments import boolean, plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.sharing import cached_property
@@ -88,7 +88,7 @@ class Choose(Node):
         return state
 
     @property
-    def takes_seeds_ahead(self) -> bool:
+    def consumes_seeds_early(self) -> bool:
         """Where an input draws new seeds on its way: rows are gathered from all, over the ends of their epochs."""
         drawn = (getattr(n, "generator", None) for below in self.datasets for n in below.walk())
         return any(g is not None and g.reshuffle for g in drawn)
@@ -104,12 +104,14 @@ class Choose(Node):
         the start.
         """
         at_start = isinstance(self.selector, Random) or not seeds_in(self.selector)
-        return self._apart and self.selector.quiet and at_start and not any(map(seeds_in, self.selector.inputs))
+        return (
+            self._apart and self.selector.side_effect_free and at_start and not any(map(seeds_in, self.selector.inputs))
+        )
 
     @cached_property
     def _in_bulk(self) -> bool:
         """True when each input may be read as far as the choices at hand need it before another one is."""
-        return self._apart and all(n.quiet for n in self.datasets)
+        return self._apart and all(n.side_effect_free for n in self.datasets)
 
     def step(self, state: Chosen, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Chosen]:
         """Follows choices until there are enough rows, or one fails."""
@@ -143,7 +145,7 @@ class Choose(Node):
         """
         if s.late is not None:
             return s._replace(error=s.late, late=None)
-        need = max(want, s.reach) if self._foreseen else want if self._apart and self.selector.quiet else 1
+        need = max(want, s.reach) if self._foreseen else want if self._apart and self.selector.side_effect_free else 1
         parts: list[Array] = []
         have = 0
         failed: Exception | None = None

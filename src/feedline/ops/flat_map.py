@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 from feedline.early import working
-from feedline.ops.nested import Flattened, Nested, enough, key_or_opened
+from feedline.ops.nested import Flattened, NestedRun, enough, key_or_opened
 from feedline.plan import arguments
-from feedline.plan.dealing import begun_of
 from feedline.plan.function import Function
 from feedline.plan.node import Child, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once
+from feedline.plan.reshard import begun_of
 from feedline.structure.block import Block, concat
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class Flattening:
     __slots__ = ("begun", "ended", "error", "key", "nested", "opened", "taken")
 
     def __init__(self) -> None:
-        self.nested: Nested | None = None
-        self.begun: list[Nested] = []
+        self.nested: NestedRun | None = None
+        self.begun: list[NestedRun] = []
         self.taken = 0
         self.ended = False  # the input has; not saved, since it says so again
         self.key: Block | None = None
@@ -42,11 +42,11 @@ class Flattening:
             if nested is not None:
                 nested.close()
 
-    def tell_failed(self) -> None:
+    def notify_error(self) -> None:
         """An error has come to the consumer."""
         for nested in (self.nested, *self.begun):
             if nested is not None:
-                nested.tell_failed()
+                nested.notify_error()
 
     class Saved(TypedDict):
         """What `save` gives."""
@@ -62,9 +62,9 @@ class Flattening:
         begun = [nested.save() for nested in self.begun]
         return self._plain(self.nested and self.nested.save(), begun, self.opened or self.key)
 
-    def moment(self) -> dict[str, Any] | None:
+    def snapshot(self) -> dict[str, Any] | None:
         """What `save` would give now; None where that cannot be had without waiting."""
-        nested = self.nested and self.nested.moment()
+        nested = self.nested and self.nested.snapshot()
         lost = (nested is None and self.nested is not None) or self.begun or self.opened is not None
         return None if lost else self._plain(nested, [], self.key)
 
@@ -75,8 +75,8 @@ class Flattening:
     def load(cls, saved: dict[str, Any]) -> Flattening:
         """The state that `save` described."""
         self = cls()
-        self.nested = Nested.load(saved["nested"]) if saved["nested"] is not None else None
-        self.begun = [Nested.load(nested) for nested in saved["begun"]]
+        self.nested = NestedRun.load(saved["nested"]) if saved["nested"] is not None else None
+        self.begun = [NestedRun.load(nested) for nested in saved["begun"]]
         self.taken, self.error = saved["taken"], saved["error"]
         self.key, self.opened = key_or_opened(saved["key"])
         return self
@@ -116,7 +116,7 @@ class FlatMap(Flattened):
                 if not self._open_next(s, pull):
                     break
                 continue
-            nested.fetch(want - have, nested.quiet and not nested.seeds)
+            nested.fetch(want - have, nested.side_effect_free and not nested.seeds)
             if nested.rest is not None:
                 parts.append(nested.give(want - have))
                 working.ahead = True
@@ -138,18 +138,18 @@ class FlatMap(Flattened):
             s.ended = not self.at_hand(s, pull)
             if s.opened is not None:
                 s.opened.start()
-                s.nested, s.opened, s.taken = Nested(s.opened, s.opened.plan), None, s.taken + 1
+                s.nested, s.opened, s.taken = NestedRun(s.opened, s.opened.plan), None, s.taken + 1
         except Exception as e:
             self.passed_over(s)
             s.error = e
         return not s.ended
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The datasets that run are dealt out."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The datasets that run are redistributed."""
         started = begun_of(self, states)
         if not started:
             return None
-        held: list[list[Nested | None]] = [[s.nested, *s.begun] for s in started]
+        held: list[list[NestedRun | None]] = [[s.nested, *s.begun] for s in started]
         held[0] += self.unstarted(started, parts)
         made = Flattening()
         made.taken, made.begun = max(s.taken for s in started), self.left(held, part, parts)

@@ -10,7 +10,7 @@ from feedline.errors import FailedPreconditionError, InvalidArgumentError
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.counted import assumed, counted, fresh
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.rewrite import standing_for, with_inputs
+from feedline.plan.rewrite import replace_node, with_inputs
 from feedline.random.index_shuffle import permute
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Array, Block, concat
@@ -23,7 +23,7 @@ ROUNDS = 8
 Key = tuple[int, int, int]
 
 
-class Place(NamedTuple):
+class GlobalShuffleState(NamedTuple):
     """How many elements have come out; the key of the order; the keys of global shuffles below; an error due next; of
     how many elements; what gives them, None until it is needed, and in a checkpoint the marks of its files; and for how
     many iterations seeds were taken.
@@ -38,7 +38,7 @@ class Place(NamedTuple):
     taken: int = 1
 
 
-class Held:
+class IndexedPlan:
     """A plan that gives rows by number, for as long as an iteration lasts: the numbers must go on meaning the same."""
 
     __slots__ = ("plan",)
@@ -46,7 +46,7 @@ class Held:
     def __init__(self, plan: Node) -> None:
         self.plan = plan
 
-    def told(self) -> list[int]:
+    def saved_position(self) -> list[int]:
         """The marks of the files that it reads."""
         return [n.mark for n in self.plan.walk() if hasattr(n, "mark")]
 
@@ -58,28 +58,30 @@ class Held:
 class GlobalShuffle(Node):
     """The input's rows, read in the order of a pseudo-random permutation."""
 
-    State: ClassVar[Any] = Place
+    State: ClassVar[Any] = GlobalShuffleState
     op: ClassVar[str] = "global_shuffle"
     input: Node
     generator: SeedGenerator
 
-    def begin(self, pull: Pull) -> Place:
+    def begin(self, pull: Pull) -> GlobalShuffleState:
         """Takes the seeds of this iteration, for itself and for others like it below. The input is read by row numbers
         and need not be started.
         """
         key = self._draw()
-        return Place(key=key, below=tuple(n._draw() for n in self.input.walk() if isinstance(n, GlobalShuffle)))
+        return GlobalShuffleState(
+            key=key, below=tuple(n._draw() for n in self.input.walk() if isinstance(n, GlobalShuffle))
+        )
 
-    def again(self, before: Place, state: Place) -> Place:
+    def again(self, before: GlobalShuffleState, state: GlobalShuffleState) -> GlobalShuffleState:
         """Counts the seeds on."""
         return state._replace(taken=state.taken + before.taken)
 
-    def taken(self, state: Place) -> list[tuple[Any, int]]:
+    def seeds_drawn(self, state: GlobalShuffleState) -> list[tuple[Any, int]]:
         """Two pairs per iteration, from the generators of those below too."""
         below = [n.generator for n in self.input.walk() if isinstance(n, GlobalShuffle)]
         return [(generator, 2 * state.taken) for generator in (self.generator, *below)]
 
-    def loaded(self, state: Place) -> Place:
+    def loaded(self, state: GlobalShuffleState) -> GlobalShuffleState:
         """What gives the elements must still have as many, and its files be the same."""
         if state.total == -1:
             return state
@@ -92,7 +94,7 @@ class GlobalShuffle(Node):
         first, second = self.generator.next()
         return first, second, self.generator.next()[0]
 
-    def step(self, state: Place, pull: Pull, want: int) -> tuple[Block | None, Place]:
+    def step(self, state: GlobalShuffleState, pull: Pull, want: int) -> tuple[Block | None, GlobalShuffleState]:
         """The rows of the next places."""
         at, key, below, error, n, held, _ = state
         if error is not None:
@@ -103,8 +105,8 @@ class GlobalShuffle(Node):
         if at >= stop:
             return None, state
         index = permute(np.arange(at, stop), key, n - 1, ROUNDS)
-        source = _settled(held.plan, list(below)) if below else held.plan
-        if source.quiet:
+        source = _permuted(held.plan, list(below)) if below else held.plan
+        if source.side_effect_free:
             try:
                 return source.rows(index), state._replace(at=stop)
             except Exception:  # told below, at the row it belongs to
@@ -115,7 +117,7 @@ class GlobalShuffle(Node):
             raise error
         return rows, state._replace(at=at + rows.n, error=error)
 
-    def _begun(self, state: Place) -> Place:
+    def _begun(self, state: GlobalShuffleState) -> GlobalShuffleState:
         fresh(self.input)
         source = counted(self.input)
         n = source.cardinality()
@@ -124,15 +126,15 @@ class GlobalShuffle(Node):
                 f"global_shuffle at step {self.position}: the dataset has {n} elements, but had {state.total} when "
                 "the iteration began; begin anew"
             )
-        held = Held(source)
-        if isinstance(state.source, list) and state.source != held.told():
+        held = IndexedPlan(source)
+        if isinstance(state.source, list) and state.source != held.saved_position():
             raise FailedPreconditionError(
                 f"global_shuffle at step {self.position}: the files of the dataset have changed since the state was "
                 "saved: their sizes or bytes are others; put the files back, or begin anew"
             )
         return state._replace(total=n, source=held)
 
-    def after_error(self, state: Place) -> Place:
+    def after_error(self, state: GlobalShuffleState) -> GlobalShuffleState:
         """The element that failed has had its turn."""
         return state._replace(at=state.at + 1, error=None)
 
@@ -159,10 +161,10 @@ class Permuted(Node):
         return self.input.rows(permute(index, self.key, self.input.cardinality() - 1, ROUNDS))
 
 
-def _settled(plan: Node, keys: list[Key]) -> Node:
+def _permuted(plan: Node, keys: list[Key]) -> Node:
     """The plan with the orders of its global shuffles settled; takes their keys, which stand in the order of `walk`."""
-    new = with_inputs(plan, tuple([_settled(n, keys) for n in plan.inputs]))
-    return standing_for(plan, Permuted(new.inputs[0], keys.pop(0))) if isinstance(plan, GlobalShuffle) else new
+    new = with_inputs(plan, tuple([_permuted(n, keys) for n in plan.inputs]))
+    return replace_node(plan, Permuted(new.inputs[0], keys.pop(0))) if isinstance(plan, GlobalShuffle) else new
 
 
 def _one_by_one(source: Node, index: Array) -> tuple[Block | None, Exception | None]:
@@ -198,13 +200,17 @@ def global_shuffle(
     """
     plan = self._plan
     possible = assumed(plan)
-    settled = _settled(possible, [(0, 0, 0) for p in plan.walk() if isinstance(p, GlobalShuffle)])
-    if not settled.shufflable:
-        odd = next(p for p in settled.walk() if not p.shufflable)
+    permuted = _permuted(possible, [(0, 0, 0) for p in plan.walk() if isinstance(p, GlobalShuffle)])
+    if not permuted.shufflable:
+        odd = next(p for p in permuted.walk() if not p.shufflable)
         why = "batch without drop_remainder" if odd.op == "batch" else odd.op
         raise FailedPreconditionError(
             f"global_shuffle: needs random access, which {why} (step {odd.position}) does not give"
-            + (f": {odd.obstacle}" if odd.obstacle else "; put global_shuffle before it, or use shuffle")
+            + (
+                f": {odd.why_not_indexable}"
+                if odd.why_not_indexable
+                else "; put global_shuffle before it, or use shuffle"
+            )
         )
     n = possible.cardinality()
     if n <= 0:

@@ -12,10 +12,10 @@ from feedline.ops.carry import Carry, packed
 from feedline.ops.group_by_window import int64_of
 from feedline.ops.nested import first_elements, stand_ins
 from feedline.plan import arguments
+from feedline.plan.aliasing import frozen_leaf
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
-from feedline.plan.keeping import frozen_leaf
 from feedline.plan.node import Node, Pull, RowFailed, node
 from feedline.structure.block import Block
 from feedline.structure.nest import map_structure
@@ -123,7 +123,7 @@ class GroupByReducer(Node):
     """One row for each key, by ascending key, once the input has ended."""
 
     State: ClassVar[Any] = Folded
-    heavy: ClassVar[bool] = True
+    mutable_state: ClassVar[bool] = True
     opaque: ClassVar[bool] = True
     op: ClassVar[str] = "group_by_reducer"
     input: Node
@@ -163,7 +163,7 @@ class GroupByReducer(Node):
         if not s.read:
             arguments.finite(self.input, self.op)
         while not s.ended:
-            block = s.rest if s.rest is not None else pull(PULL_ROWS if self.input.quiet else 1)
+            block = s.rest if s.rest is not None else pull(PULL_ROWS if self.input.side_effect_free else 1)
             if block is None:
                 s.end()
                 break

@@ -11,7 +11,7 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.nested import dataset_of, first_blocks, made, must_be_endable, seeds_in, stand_ins
 from feedline.plan import arguments
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.face import dataset, in_memory
+from feedline.plan.dataset_base import dataset, in_memory
 from feedline.plan.function import Function
 from feedline.plan.inference import infer_unseen
 from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
@@ -31,7 +31,7 @@ AHEAD_BYTES = 1 << 18
 INT = 1 << 63
 
 
-class Groups:
+class WindowGroups:
     """The state: rows by key that wait for their window to be full, the window sizes seen, and the window that is
     running.
 
@@ -85,7 +85,7 @@ class Groups:
         return {"rows": rows, "sizes": self.sizes, "child": self.child or self.opened, "rest": self.rest, "at": at}
 
     @classmethod
-    def load(cls, saved: dict[str, Any]) -> Groups:
+    def load(cls, saved: dict[str, Any]) -> WindowGroups:
         """The state that `save` described."""
         self = cls()
         for key, block in saved["rows"].items():
@@ -105,8 +105,8 @@ class Groups:
 class GroupByWindow(Node):
     """The rows of the datasets that `reduce_func` makes from windows of rows with equal keys."""
 
-    State: ClassVar[Any] = Groups
-    heavy: ClassVar[bool] = True
+    State: ClassVar[Any] = WindowGroups
+    mutable_state: ClassVar[bool] = True
     opaque: ClassVar[bool] = True
     op: ClassVar[str] = "group_by_window"
     input: Node
@@ -147,7 +147,7 @@ class GroupByWindow(Node):
             window._plan.__dict__["element_spec"] = self.input.element_spec
         return made(self.reduce_func, (number, window))
 
-    def step(self, state: Groups, pull: Pull, want: int) -> tuple[Block | None, Groups]:
+    def step(self, state: WindowGroups, pull: Pull, want: int) -> tuple[Block | None, WindowGroups]:
         """Gives the rows of the window that is running; else reads until the next one is full. What is left at the end
         comes out by ascending key.
         """
@@ -189,15 +189,15 @@ class GroupByWindow(Node):
     @cached_property
     def _foreseen(self) -> bool:
         """True when the input may be read ahead, since it has no effects and takes no seeds."""
-        return self.input.quiet and not seeds_in(self.input)
+        return self.input.side_effect_free and not seeds_in(self.input)
 
-    def _missing(self, s: Groups) -> int:
+    def _missing(self, s: WindowGroups) -> int:
         """How many rows must be read at least before a window can be full. Among many keys that is soon one."""
         if self.smallest == 1 or len(s.counts) > FEW_KEYS:
             return 1
         return min([self.smallest, *(s.sizes[key] - n for key, n in s.counts.items() if s.sizes[key] > n)])
 
-    def _start_full(self, s: Groups, key: int, pull: Pull) -> None:
+    def _start_full(self, s: WindowGroups, key: int, pull: Pull) -> None:
         try:
             self._start(s, key, concat(s.rows[key]), pull)
         except Exception:
@@ -206,7 +206,7 @@ class GroupByWindow(Node):
         s.full = None
         s.remove(key)
 
-    def _sort_in(self, s: Groups, rows: Block) -> None:
+    def _sort_in(self, s: WindowGroups, rows: Block) -> None:
         """Puts rows under their keys, up to one that fails or fills a window; the rows after it wait."""
         if self._foreseen and s.reach < AHEAD_ROWS and rows.nbytes < AHEAD_BYTES // 4:
             s.reach *= 4
@@ -239,7 +239,7 @@ class GroupByWindow(Node):
             raise error
         s.full = full
 
-    def _keys(self, s: Groups, rows: Block) -> tuple[list[int], Exception | None]:
+    def _keys(self, s: WindowGroups, rows: Block) -> tuple[list[int], Exception | None]:
         """The keys of all rows where that has no effects, else of those before the next window can be full."""
         columns = self.key_func.on_columns(rows)
         if isinstance(columns, np.ndarray) and columns.shape == (rows.n,) and columns.dtype == np.int64:
@@ -263,7 +263,7 @@ class GroupByWindow(Node):
             raise InvalidArgumentError(f"the window size must be greater than zero, it is {size} for key {key}")
         return size
 
-    def _start(self, s: Groups, key: int, rows: Block, pull: Pull) -> None:
+    def _start(self, s: WindowGroups, key: int, rows: Block, pull: Pull) -> None:
         """Runs a window. Where the function fails before the end, TensorFlow keeps the rows: it is never full again."""
         if s.opened is None:
             window = Objects([dataset(in_memory(rows))], DatasetSpec(None))

@@ -62,7 +62,7 @@ class IgnoreErrors(Node):
             return EMPTY, Ignored(text, times)
         return block, state if not state.times or block is None or not block.n else Ignored()
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Errors are counted anew."""
         return None if all(s is None for s in states) else Ignored()
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 from feedline.early import working
 from feedline.errors import InvalidArgumentError
-from feedline.ops.nested import Flattened, Nested, enough, key_or_opened
+from feedline.ops.nested import Flattened, NestedRun, enough, key_or_opened
 from feedline.plan import arguments
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.dealing import begun_of
 from feedline.plan.function import Function
 from feedline.plan.node import Child, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
+from feedline.plan.reshard import begun_of
 from feedline.structure.block import Block, concat
-from feedline.structure.turns import in_turns
+from feedline.structure.round_robin import round_robin
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
@@ -41,7 +41,7 @@ class Cycle:
         "taken",
     )
 
-    def __init__(self, slots: list[Nested | None]) -> None:
+    def __init__(self, slots: list[NestedRun | None]) -> None:
         self.slots = slots
         self.at = 0
         self.given = 0
@@ -81,16 +81,16 @@ class Cycle:
             self.slots[self.at] = None
             self.advance()
 
-    def enter(self, slot: Nested) -> None:
+    def enter(self, slot: NestedRun) -> None:
         """A nested dataset takes the place whose turn it is."""
         for other in self.slots:
             if other is not None and not other.over and other.seeds and slot.seeds:
                 self.mixed = bool(self.mixed) or bool(other.seeds & slot.seeds)
         self.slots[self.at] = slot
 
-    def ahead(self, slot: Nested) -> bool:
+    def ahead(self, slot: NestedRun) -> bool:
         """True when the slot may read more than it gives now."""
-        return slot.quiet and (not slot.seeds or self.mixed is False)
+        return slot.side_effect_free and (not slot.seeds or self.mixed is False)
 
     def close(self) -> None:
         """Ends all runs."""
@@ -98,11 +98,11 @@ class Cycle:
             if slot is not None:
                 slot.close()
 
-    def tell_failed(self) -> None:
+    def notify_error(self) -> None:
         """An error has come to the consumer."""
         for slot in self.slots:
             if slot is not None:
-                slot.tell_failed()
+                slot.notify_error()
 
     class Saved(TypedDict):
         """What `save` gives."""
@@ -117,7 +117,7 @@ class Cycle:
         """As plain values."""
         return self._plain([slot and slot.save() for slot in self.slots], self.opened or self.key)
 
-    def moment(self) -> dict[str, Any] | None:
+    def snapshot(self) -> dict[str, Any] | None:
         """What `save` would give now; None where that cannot be had without waiting, or the same rows would not come in
         the same order again.
         """
@@ -125,7 +125,7 @@ class Cycle:
             return None
         slots: list[Any] = []
         for slot in self.slots:
-            slots.append(None if slot is None else slot.moment())
+            slots.append(None if slot is None else slot.snapshot())
             if slots[-1] is None and slot is not None:
                 return None
         return self._plain(slots, self.key)
@@ -137,7 +137,7 @@ class Cycle:
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Cycle:
         """The state that `save` described."""
-        self = cls([None if slot is None else Nested.load(slot) for slot in saved["slots"]])
+        self = cls([None if slot is None else NestedRun.load(slot) for slot in saved["slots"]])
         self.at, self.given, self.taken = saved["numbers"]
         if not 0 <= self.at < max(1, len(self.slots)) or self.given < 0 or self.taken < 0:
             raise ValueError(f"an interleave of {len(self.slots)} datasets stands at {saved['numbers']}")
@@ -253,7 +253,7 @@ class Interleave(Flattened):
             self._leave(s, pull)
         return None
 
-    def _pass_over(self, s: Cycle, slot: Nested) -> None:
+    def _pass_over(self, s: Cycle, slot: NestedRun) -> None:
         """It is the turn of the next slot that has something ready, or can be filled; waits until there is one."""
         asked = next((other.asked for other in s.slots if other is not None and other.asked is not None), None)
         if asked is not None and not any(self._has_something(s, other) for other in s.slots):
@@ -261,10 +261,10 @@ class Interleave(Flattened):
         s.advance()
 
     @staticmethod
-    def _has_something(s: Cycle, slot: Nested | None) -> bool:
+    def _has_something(s: Cycle, slot: NestedRun | None) -> bool:
         return not s.ended if slot is None else slot.at_hand and not slot.unread
 
-    def _reads_ahead(self, s: Cycle, slot: Nested) -> bool:
+    def _reads_ahead(self, s: Cycle, slot: NestedRun) -> bool:
         """True when a slot may read more than it gives now. Calls that run in parallel do, whatever they are."""
         return s.ahead(slot) or (s.calls > 0 and not slot.seeds)
 
@@ -294,7 +294,7 @@ class Interleave(Flattened):
         n = min(want // (turn * k), min(rows.n // turn for rows in held))
         if n < 2:
             return None
-        return in_turns([slot.give(n * turn) for slot in order], turn)
+        return round_robin([slot.give(n * turn) for slot in order], turn)
 
     def _fill(self, s: Cycle, pull: Pull) -> None:
         """Puts the next nested dataset into the slot whose turn it is."""
@@ -307,19 +307,19 @@ class Interleave(Flattened):
                 s.opened, s.taken = None, s.taken + 1
                 s.calls = child.calls(self.num_parallel_calls, self.cycle_length)
                 s.sloppy = s.calls > 0 and not child.ordered(self.deterministic)
-                s.enter(Nested(child, child.plan))
+                s.enter(NestedRun(child, child.plan))
         except Exception as e:
             self.passed_over(s)
             if self._errors_count:
-                s.enter(Nested(None, None, e))
+                s.enter(NestedRun(None, None, e))
             else:
                 s.error = e
 
     def _leave(self, s: Cycle, pull: Pull) -> None:
         s.leave()
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The datasets that run are dealt out. There may be more of them than slots: then there are more slots."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The datasets that run are redistributed. There may be more of them than slots: then there are more slots."""
         begun = begun_of(self, states)
         if not begun:
             return None

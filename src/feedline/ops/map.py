@@ -6,13 +6,13 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
-from feedline.ops import columnar  # noqa: F401  what functions may call when they run for many rows
+from feedline.ops import vectorized  # noqa: F401  what functions may call when they run for many rows
 from feedline.ops.nested import first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
-from feedline.plan.calls import applied_at
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import Parallel, RowFailed, RowWise, node
+from feedline.plan.row_calls import applied_at
 from feedline.random.element import Epochs
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
@@ -42,14 +42,14 @@ class Map(RowWise):
         """As the caller said; what runs once for many rows is done sooner than it is handed over in pieces, and the
         parser has threads of its own for as much as is worth them.
         """
-        if self.num_parallel_calls is None or self.function.elementwise or self.function.only_parses:
+        if self.num_parallel_calls is None or self.function.elementwise or self.function.is_parse_call:
             return None
         return Parallel(self.num_parallel_calls, self.deterministic, self.workers)
 
     @property
-    def settled(self) -> bool:
+    def output_spec_known(self) -> bool:
         """Once the function has given something."""
-        return self.function.settled
+        return self.function.output_spec_known
 
     def accepted(self, made: Block) -> Block:
         """As the function's results so far."""
@@ -100,7 +100,7 @@ class Map(RowWise):
         n = block.n
         if n == 0:
             return block, n
-        if self.function.only_parses:
+        if self.function.is_parse_call:
             return self._parsed(block), n
         columns = self.function.on_columns(block)
         if columns is not None:

@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 from feedline.early import Early, working
 from feedline.errors import InvalidTypeError
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.columnar import makes_quiet_datasets
-from feedline.plan.dealing import error_waits, undealt
-from feedline.plan.face import Face, dataset, in_memory, sample
+from feedline.plan.dataset_base import DatasetBase, dataset, in_memory, sample
+from feedline.plan.file_access import OpensPlans
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import EMPTY, Node, RowFailed, node
 from feedline.plan.pace import AT_ONCE, SOON, late
 from feedline.plan.pull import Child, Pending, Pull
-from feedline.plan.reach import OpensPlans
+from feedline.plan.reshard import error_waits, not_reshardable
+from feedline.plan.vectorize import makes_side_effect_free_datasets
 from feedline.structure.block import Block, concat, pack
 from feedline.structure.datasets import Datasets
 from feedline.structure.nest import flatten, map_structure
@@ -38,7 +38,7 @@ MOST_PASSED = 1 << 16
 class Flattened(Node, OpensPlans):
     """The rows of the datasets that a function of the user's makes from the input's rows."""
 
-    heavy: ClassVar[bool] = True
+    mutable_state: ClassVar[bool] = True
     opaque: ClassVar[bool] = True
     input: Node
     function: Function
@@ -69,27 +69,27 @@ class Flattened(Node, OpensPlans):
     @property
     def user_code(self) -> bool:
         """Unless the function only makes datasets without functions."""
-        return not makes_quiet_datasets(self.function.seen)
+        return not makes_side_effect_free_datasets(self.function.seen)
 
     @property
-    def perhaps_addressed(self) -> bool:
+    def maybe_recomputable(self) -> bool:
         """Its datasets say whether it is."""
         return True
 
     @property
-    def copies(self) -> bool:
+    def snapshotable(self) -> bool:
         """Where its datasets say where they stand."""
         return True
 
-    def copied(self, state: Any) -> Any:
+    def snapshot(self, state: Any) -> Any:
         """What would be saved now."""
-        plain = state.moment()
-        return state if plain is None else Standing(plain)
+        plain = state.snapshot()
+        return state if plain is None else NestedSnapshot(plain)
 
-    def left(self, slots: Iterable[list[Nested | None]], part: int, parts: int) -> list[Nested]:
+    def left(self, slots: Iterable[list[NestedRun | None]], part: int, parts: int) -> list[NestedRun]:
         """The share of one of `parts` in the datasets that run, which are taken out of their slots."""
         running = [(held, i) for held in slots for i, nested in enumerate(held) if nested is not None]
-        found: list[Nested] = []
+        found: list[NestedRun] = []
         for held, i in running[part::parts]:
             nested, held[i] = held[i], None
             assert nested is not None
@@ -119,14 +119,14 @@ class Flattened(Node, OpensPlans):
             s.opened.close()
         s.key = s.opened = None
 
-    def unstarted(self, states: Sequence[Any], parts: int) -> list[Nested | None]:
+    def unstarted(self, states: Sequence[Any], parts: int) -> list[NestedRun | None]:
         """The datasets that could not be started yet, taken out of the states."""
-        found: list[Nested | None] = []
+        found: list[NestedRun | None] = []
         for s in states:
             if s.key is not None:
-                raise undealt(self, len(states), parts)
+                raise not_reshardable(self, len(states), parts)
             if s.opened is not None:
-                found.append(Nested(s.opened, s.opened.plan))
+                found.append(NestedRun(s.opened, s.opened.plan))
                 s.opened = None
         return found
 
@@ -142,19 +142,19 @@ class Flattened(Node, OpensPlans):
             raise self.function.blame(self.op, self.position, number, RowFailed(0, None, e)) from e
 
 
-class Nested:
+class NestedRun:
     """A nested dataset that runs: rows of it that have been read but not given yet, and an error that follows them.
 
     Rows are read ahead only where nobody can tell: where no function of the user's runs in the dataset, and it draws
     from no seed generator that another one draws from too. `seeds` are the generators it draws from. `asked` is what is
-    being read in the background. `stood` is where the dataset stands, or stood before that, if it has been noted. Rows
-    that have been read ahead need not be saved where it is known from where they were read, `before`, and how many of
-    those have been given, `passed`: on restore so many are passed over.
+    being read in the background. `snapshot_before` is where the dataset stands, or stood before that, if it has been
+    noted. Rows that have been read ahead need not be saved where it is known from where they were read, `before`, and
+    how many of those have been given, `passed`: on restore so many are passed over.
     """
 
     __slots__ = (
-        "_ahead", "_ended", "asked", "before", "child", "error", "failed", "passed", "quiet", "rest", "row_bytes",
-        "seeds", "skip", "stood",
+        "_ahead", "_ended", "asked", "before", "child", "error", "failed", "passed", "rest", "row_bytes", "seeds",
+        "side_effect_free", "skip", "snapshot_before",
     )
 
     def __init__(
@@ -166,10 +166,10 @@ class Nested:
         skip: int = 0,
     ) -> None:
         self.child, self.error, self.rest = child, error, rest
-        self.quiet = plan is not None and plan.quiet
+        self.side_effect_free = plan is not None and plan.side_effect_free
         self.seeds = seeds_in(plan) if plan is not None else frozenset()
         self.asked: Pending | None = None
-        self.stood: Any = None
+        self.snapshot_before: Any = None
         self.before: Any = None
         self.passed, self.skip = 0, skip
         self.failed = False  # whether it could not be read ahead of its turn
@@ -192,7 +192,7 @@ class Nested:
         block = None
         if not self._ended:
             block = self._read(child, rows) if self.asked is None else self._received(self.asked)
-        self.stood = None
+        self.snapshot_before = None
         if self.error is None and block is None:
             self._ended = True
             must_be_endable(child)
@@ -234,18 +234,18 @@ class Nested:
             return
         self.asked = child.ask(want, news, want * self.row_bytes or None)
         if self.asked is not None:
-            self.stood = self.asked.stood
+            self.snapshot_before = self.asked.snapshot_before
             self.asked.begin(calls)
 
     def _stands(self, child: Child) -> Any:
         """Where the dataset stands before the rows that come next, as a value, if that can be had."""
-        if self.stood is None and self.asked is None and not self.skip:
-            self.stood = child.moment()
-        return self.stood
+        if self.snapshot_before is None and self.asked is None and not self.skip:
+            self.snapshot_before = child.snapshot()
+        return self.snapshot_before
 
     def _read(self, child: Child, want: int) -> Block | None:
         try:
-            if not child.started:  # it was dealt out before that
+            if not child.started:  # it was redistributed before that
                 child.start()
             while self.skip:
                 passed = child(self.skip)
@@ -306,37 +306,37 @@ class Nested:
         else:
             child.close()
 
-    def tell_failed(self) -> None:
+    def notify_error(self) -> None:
         """An error has come to the consumer."""
         if self.child is not None:
-            self.child.tell_failed()
+            self.child.notify_error()
 
-    def moment(self) -> list[Any] | None:
+    def snapshot(self) -> list[Any] | None:
         """What `save` would give now, as a value, and without waiting for anything; None where it cannot be had."""
         if self.child is None:
             return [None, self.rest, self.error, 0]
         if self._reads_again():
             return [self.before, None, None, self.passed]
-        if self.stood is None and self.asked is None:
-            self.stood = self.child.moment()
-        return None if self.stood is None else [self.stood, self.rest, self.error, self.skip]
+        if self.snapshot_before is None and self.asked is None:
+            self.snapshot_before = self.child.snapshot()
+        return None if self.snapshot_before is None else [self.snapshot_before, self.rest, self.error, self.skip]
 
     def _reads_again(self) -> bool:
         """True when what is at hand is read again on restore, which takes less to save."""
         if self.before is None or self.rest is None or self.error is not None or self.passed > MOST_PASSED:
             return False
-        return self.rest.origin is None and self.rest.nbytes > SMALL_REST
+        return self.rest.provenance is None and self.rest.nbytes > SMALL_REST
 
     def save(self) -> list[Any]:
         """As plain values. Whether rows may be read ahead is found out again."""
         if self.asked is not None:
             if self.rest is None:
-                self.before, self.passed = self.stood, 0
+                self.before, self.passed = self.snapshot_before, 0
             try:
                 block = self._received(self.asked, again=False)
             except Early:
                 block = EMPTY
-            self.stood = None
+            self.snapshot_before = None
             if block is not None and block.n:
                 self.rest = block if self.rest is None else concat([self.rest, block])
             elif block is None and self.error is None:
@@ -346,7 +346,7 @@ class Nested:
         return [self.child, self.rest, self.error, self.skip]
 
     @classmethod
-    def load(cls, saved: list[Any]) -> Nested:
+    def load(cls, saved: list[Any]) -> NestedRun:
         """What `save` described."""
         child, rest, error, *more = saved
         skip = more[0] if more else 0
@@ -363,7 +363,7 @@ def must_be_endable(child: Child) -> None:
     """A dataset has ended. Raises `Early` where that is ahead of its time, and with it would go how much it has taken
     of what others share.
     """
-    if working.ahead and any(shared.moves for shared in child.plan.begun_with):
+    if working.ahead and any(shared.moves for shared in child.plan.shared_at_start):
         raise Early
 
 
@@ -372,7 +372,7 @@ def key_or_opened(saved: Block | Child | None) -> tuple[Block | None, Child | No
     return (None, saved) if isinstance(saved, Child) else (saved, None)
 
 
-class Standing:
+class NestedSnapshot:
     """A state with nested datasets at one moment."""
 
     __slots__ = ("_plain",)
@@ -385,7 +385,7 @@ class Standing:
         return self._plain
 
     @classmethod
-    def load(cls, saved: dict[str, Any]) -> Standing:
+    def load(cls, saved: dict[str, Any]) -> NestedSnapshot:
         """What `save` described."""
         return cls(saved)
 
@@ -393,7 +393,7 @@ class Standing:
 def made(function: Function, element: object) -> Node:
     """The plan of the dataset that `function` makes from an element."""
     result = function.on_row(element)
-    if not isinstance(result, Face):
+    if not isinstance(result, DatasetBase):
         raise InvalidTypeError(
             f"the function must return a Dataset, it returned a {type(result).__name__}; "
             "wrap the value, for instance in Dataset.from_tensors"
@@ -422,7 +422,7 @@ def first_elements(plan: Node) -> tuple[list[Any], Exception | None]:
 
 
 def _said(value: Any, spec: Any) -> Any:
-    if not isinstance(value, Face) or not isinstance(spec, DatasetSpec):
+    if not isinstance(value, DatasetBase) or not isinstance(spec, DatasetSpec):
         return value
     plan = value._plan.replace()
     plan.__dict__["element_spec"] = spec.element_spec
@@ -478,7 +478,7 @@ def apart(plans: Iterable[Node]) -> bool:
 
 
 def _shared_in(plan: Node) -> frozenset[int]:
-    if not plan.takes_shared:
+    if not plan.consumes_shared_seeds:
         return frozenset()
     found = (v for n in plan.walk() for v in (getattr(n, "generator", None), getattr(n, "epochs", None)))
     return frozenset(id(v) for v in found if v is not None)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import Integer
 
 
-class Padding(NamedTuple):
+class PadState(NamedTuple):
     """The first row, whether the input has ended, how many rows were added since, and what makes padding impossible."""
 
     like: Block | None = None
@@ -36,7 +36,7 @@ class Padding(NamedTuple):
 class PadToCardinality(Node):
     """The input's mappings with one more entry, which is True; then zeros for which it is False."""
 
-    State: ClassVar[Any] = Padding
+    State: ClassVar[Any] = PadState
     op: ClassVar[str] = "pad_to_cardinality"
     input: Node
     to: int
@@ -54,17 +54,17 @@ class PadToCardinality(Node):
         """The number padded to."""
         return self.to
 
-    def step(self, state: Padding, pull: Pull, want: int) -> tuple[Block | None, Padding]:
+    def step(self, state: PadState, pull: Pull, want: int) -> tuple[Block | None, PadState]:
         """Marks the input's rows; after the last one, adds what is missing."""
         like, ended, added, error = state
         if error is not None:
             raise error
         if ended:
             n = min(want, self.to - self.input.cardinality() - added)
-            return (self._zeros(like, n), Padding(like, True, added + n)) if n > 0 else (None, state)
+            return (self._zeros(like, n), PadState(like, True, added + n)) if n > 0 else (None, state)
         block = pull(want)
         if block is None:
-            return EMPTY, Padding(like, True)
+            return EMPTY, PadState(like, True)
         if not block.n:
             return block, state
         if like is None:
@@ -72,8 +72,8 @@ class PadToCardinality(Node):
             try:
                 _must_be_mapping(like.spec())
             except InvalidArgumentError as e:
-                return EMPTY, Padding(error=e)
-        return self._marked(block, True), Padding(like)
+                return EMPTY, PadState(error=e)
+        return self._marked(block, True), PadState(like)
 
     @property
     def indexable(self) -> bool:

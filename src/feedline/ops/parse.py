@@ -14,9 +14,9 @@ from feedline.ops.nested import Flattened
 from feedline.ops.parse_example_dataset import blamed, parsed
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan import arguments
-from feedline.plan.calls import applied_at
-from feedline.plan.face import sample
+from feedline.plan.dataset_base import sample
 from feedline.plan.node import Node, RowFailed, RowWise, node
+from feedline.plan.row_calls import applied_at
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
@@ -31,7 +31,7 @@ MOST_NESTED = 16
 RECORDS = TensorSpec([], string), TensorSpec([None], string)
 
 
-class Asked:
+class FeatureSource:
     """What to read: features that were given, or those of the files that a plan reads, found when they are needed."""
 
     __slots__ = ("_found", "_lock", "given", "plan")
@@ -50,7 +50,7 @@ class Asked:
             return self._found
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Asked) and self.given == other.given
+        return isinstance(other, FeatureSource) and self.given == other.given
 
     def __hash__(self) -> int:
         return hash(self.given is None)
@@ -59,7 +59,7 @@ class Asked:
         return "inferred" if self.given is None else repr(self.given)
 
     def __reduce__(self) -> Any:
-        return Asked, (self.given, self.plan)
+        return FeatureSource, (self.given, self.plan)
 
 
 @node
@@ -67,7 +67,7 @@ class Parse(RowWise):
     """Each row, a record or a batch of records, as its features."""
 
     op: ClassVar[str] = "parse"
-    features: Asked
+    features: FeatureSource
 
     def spec(self) -> Any:
         """What the features are; batches of records have their dimension in front."""
@@ -175,4 +175,4 @@ def parse(
     if batch_size is not None:
         size = arguments.positive(batch_size, "batch_size", "parse")
         plan = batch(self, size, drop_remainder)._plan
-    return self._derive(Parse(plan, Asked(given, plan)))
+    return self._derive(Parse(plan, FeatureSource(given, plan)))

@@ -9,8 +9,8 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.parsing.example import ExampleParser
 from feedline.io.parsing.sequence import SequenceParser
 from feedline.plan.arguments import integer, plan_of
-from feedline.plan.calls import applied_at
 from feedline.plan.node import Node, RowFailed, RowWise, node
+from feedline.plan.row_calls import applied_at
 from feedline.structure.block import Array, Block, concat, slice_column
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec

@@ -12,17 +12,17 @@ from feedline.structure.block import Array
 
 
 class Left(NamedTuple):
-    """What one has still to take of a sequence: single numbers, and after those every so-manieth from `resume` on."""
+    """What one has still to take of a sequence: single numbers, and after those every n-th one from `resume` on."""
 
     picks: Array
     resume: int
 
 
-def dealt(lefts: Sequence[Left], part: int, parts: int) -> Left:
+def redistribute(lefts: Sequence[Left], part: int, parts: int) -> Left:
     """The share of `part` among `parts` in what several have left, each of whom takes every len(lefts)-th number.
 
-    The numbers that are left are dealt one after another in rising order. From some number on all are left, and the
-    share goes on regularly.
+    The numbers that are left are redistributed one after another in rising order. From some number on all are left, and
+    the share goes on regularly.
     """
     n = len(lefts)
     if len({left.resume % n for left in lefts}) != n:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE, integer
-from feedline.plan.dealing import dealt_rows, error_waits
-from feedline.plan.face import register_holding
+from feedline.plan.dataset_base import register_with_buffer
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.rewrite import standing_for
+from feedline.plan.reshard import error_waits, round_robin_share
+from feedline.plan.rewrite import replace_node
 from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Prefetch(Node):
 
     State: ClassVar[Any] = Ready
     keeps_rows: ClassVar[bool] = True
-    transparent: ClassVar[bool] = True
+    checkpoint_transparent: ClassVar[bool] = True
     op: ClassVar[str] = "prefetch"
     input: Node
     buffer_size: int
@@ -59,15 +59,15 @@ class Prefetch(Node):
         """The error has been raised."""
         return Ready(state.waiting[1:], state.skip)
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Rows that are ready are dealt out."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows that are ready are redistributed."""
         begun = [s for s in states if s is not None]
         if not begun:
             return None
         waiting = [w for s in begun for w in s.waiting]
         if any(isinstance(w, Exception) for w in waiting):
             raise error_waits(self)
-        rows = dealt_rows([w for w in waiting if isinstance(w, Block)], part, parts)
+        rows = round_robin_share([w for w in waiting if isinstance(w, Block)], part, parts)
         return Ready() if rows is None else Ready((rows,))
 
     @property
@@ -80,10 +80,10 @@ class Prefetch(Node):
         return self.input.rows(index)
 
 
-@register_holding
-def _holding(plan: Node) -> Node:
+@register_with_buffer
+def _with_buffer(plan: Node) -> Node:
     """Rows wait in it, but none is made ahead."""
-    return standing_for(plan, Prefetch(plan, 0))
+    return replace_node(plan, Prefetch(plan, 0))
 
 
 def prefetch(self: Dataset[T], buffer_size: Integer | None, name: str | None = None) -> Dataset[T]:

@@ -14,7 +14,7 @@ from feedline.ops.chain import is_map
 from feedline.ops.map_and_batch import MapAndBatch
 from feedline.plan import arguments
 from feedline.plan.node import Node, node
-from feedline.plan.stated import stated_spec
+from feedline.plan.spec_only import stated_spec
 from feedline.sharing import cached_property
 from feedline.structure import ragged
 from feedline.structure.block import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import Integer
 
 
-class Written:
+class PlanAsWritten:
     """The plan below as it was written: what is ragged must not depend on what the optimizer made of it."""
 
     def __init__(self, plan: Node) -> None:
@@ -62,7 +62,7 @@ class RaggedBatch(MapAndBatch):
 
     op: ClassVar[str] = "ragged_batch"
     row_splits_dtype: DType = int64
-    below: Written | None = dataclasses.field(default=None, compare=False, repr=False)
+    below: PlanAsWritten | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def spec(self) -> Any:
         """A ragged spec where a dimension is unknown, with one ragged dimension for all up to the last unknown one."""
@@ -173,5 +173,5 @@ def ragged_batch(
     splits = as_dtype(row_splits_dtype)
     if splits not in (int32, int64):
         raise InvalidArgumentError(f"ragged_batch: row_splits_dtype must be int32 or int64, got {splits.name}")
-    plan = RaggedBatch(self._plan, size, drop, row_splits_dtype=splits, below=Written(self._plan))
+    plan = RaggedBatch(self._plan, size, drop, row_splits_dtype=splits, below=PlanAsWritten(self._plan))
     return self._derive(plan)

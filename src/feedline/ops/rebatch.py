@@ -13,8 +13,8 @@ from feedline.ops.batch import batched_spec, in_groups, stacked
 from feedline.ops.unbatch import check_batches, elements_for, leading, shape_of, taken_apart, unbatched_spec
 from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
+from feedline.plan.reshard import begun_of, round_robin_share
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, concat
 from feedline.structure.nest import flatten
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import T
 
 
-class Filling(NamedTuple):
+class RebatchState(NamedTuple):
     """Rows of batches to come, and which size is next; an error that is due now, and one that is due when the rows do
     not suffice; elements to take apart; whether the input has ended; how many rows an element had last; and a block of
     no rows that says what rows are like.
@@ -48,7 +48,7 @@ class Filling(NamedTuple):
 class Rebatch(Node):
     """The rows of the input's elements in groups, whose sizes go round in `batch_sizes`."""
 
-    State: ClassVar[Any] = Filling
+    State: ClassVar[Any] = RebatchState
     op: ClassVar[str] = "rebatch"
     input: Node
     batch_sizes: tuple[int, ...]
@@ -78,7 +78,7 @@ class Rebatch(Node):
     def _leading(self) -> int | None:
         return leading(self.input)
 
-    def step(self, state: Filling, pull: Pull, want: int) -> tuple[Block | None, Filling]:
+    def step(self, state: RebatchState, pull: Pull, want: int) -> tuple[Block | None, RebatchState]:
         """Collects rows for at least one batch. An error from the input loses the batch that is being filled."""
         if state.error is not None:
             raise state.error
@@ -93,7 +93,7 @@ class Rebatch(Node):
             return self._fill(state, pull, max(need, 1), want)
         return self._emit(state, have, want)
 
-    def _fill(self, s: Filling, pull: Pull, need: int, want: int) -> tuple[Block | None, Filling]:
+    def _fill(self, s: RebatchState, pull: Pull, need: int, want: int) -> tuple[Block | None, RebatchState]:
         """Takes elements apart until there are rows for a batch. The last batch, where the input ends."""
         parts = [] if s.rest is None else [s.rest]
         have = 0 if s.rest is None else s.rest.n
@@ -126,7 +126,7 @@ class Rebatch(Node):
         like = rest.slice(0, 0) if rest is not None else s.like
         return EMPTY, s._replace(rest=rest, failed=failed, waiting=waiting, size=size, like=like)
 
-    def _last(self, parts: list[Block], s: Filling) -> tuple[Block | None, Filling]:
+    def _last(self, parts: list[Block], s: RebatchState) -> tuple[Block | None, RebatchState]:
         ended = s._replace(rest=None, ended=True)
         if not parts or self.drop_remainder:
             return None, ended
@@ -134,7 +134,7 @@ class Rebatch(Node):
         done, error, _ = in_groups(stacked, rows, rows.n)
         return done, ended._replace(error=_told(error))
 
-    def _emit(self, s: Filling, have: int, want: int) -> tuple[Block, Filling]:
+    def _emit(self, s: RebatchState, have: int, want: int) -> tuple[Block, RebatchState]:
         """As many batches as the rows at hand make."""
         sizes: list[int] = []
         used = 0
@@ -163,7 +163,7 @@ class Rebatch(Node):
         after = s._replace(rest=rest, at=(s.at + count) % len(self.batch_sizes), error=_told(error))
         return concat(made) if made else EMPTY, after
 
-    def _no_rows(self, s: Filling) -> Block:
+    def _no_rows(self, s: RebatchState) -> Block:
         """A batch of size 0."""
         if s.like is not None:
             tree, specs = s.like.tree, [batched_spec(spec, 0) for spec in s.like.leaf_specs()]
@@ -171,18 +171,18 @@ class Rebatch(Node):
             specs, tree = flatten(self.input.element_spec)
         return Block.of_elements([tree.unflatten([_nothing(spec) for spec in specs])])
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Rows and elements that wait are dealt out."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows and elements that wait are redistributed."""
         begun = begun_of(self, states)
         if not begun:
             return None
-        rest = dealt_rows([s.rest for s in begun], part, parts)
-        waiting = dealt_rows([s.waiting for s in begun], part, parts)
+        rest = round_robin_share([s.rest for s in begun], part, parts)
+        waiting = round_robin_share([s.waiting for s in begun], part, parts)
         like = next((s.like for s in begun if s.like is not None), None)
         at, size = begun[part % len(begun)].at, max(s.size for s in begun)
-        return Filling(rest, at, waiting=waiting, size=size, like=like)
+        return RebatchState(rest, at, waiting=waiting, size=size, like=like)
 
-    def after_error(self, state: Filling) -> Filling:
+    def after_error(self, state: RebatchState) -> RebatchState:
         """An error of our own concerned rows that are gone; any other takes the rows collected so far along."""
         if state.error is not None:
             return state._replace(error=None)

@@ -17,11 +17,11 @@ import numpy as np
 
 from feedline.errors import FailedPreconditionError, OpError
 from feedline.io.tfrecord.records import RecordFiles, changed_since
-from feedline.ops.parts import Left, dealt
+from feedline.ops.parts import Left, redistribute
 from feedline.ops.sources.tfrecord_dataset import TFRecords
-from feedline.plan.dealing import begun_of, dealt_rows, error_waits, is_shard
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.pull import Shelf
+from feedline.plan.pull import RecordBuffer
+from feedline.plan.reshard import begun_of, error_waits, is_shard, round_robin_share
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 
@@ -67,7 +67,7 @@ class RecordNumbers(Node):
     """
 
     State: ClassVar[Any] = Numbering
-    transparent: ClassVar[bool] = True
+    checkpoint_transparent: ClassVar[bool] = True
     op: ClassVar[str] = "record_numbers"
     input: Node
     start: int = 0
@@ -76,9 +76,9 @@ class RecordNumbers(Node):
     held: int | None = None
 
     @property
-    def addressed(self) -> bool:
+    def recomputable(self) -> bool:
         """Where the records are: numbers take no room in a checkpoint, and stand for records."""
-        return self.input.addressed
+        return self.input.recomputable
 
     def begin(self, pull: Pull) -> Numbering:
         """Decides. What is wrong with a file is told when its turn comes, as without an index."""
@@ -128,9 +128,11 @@ class RecordNumbers(Node):
             files.expect(int(numbers[0]), int(numbers[-1]) + 1)
         return Block([numbers], len(numbers), LEAF), state._replace(at=at + len(numbers))
 
-    def shelved(self, state: Numbering, pull: Pull, want: int, shelf: Shelf) -> tuple[Array, Numbering] | None:
+    def read_records_into(
+        self, state: Numbering, pull: Pull, want: int, buffer: RecordBuffer
+    ) -> tuple[Array, Numbering] | None:
         """Records as they come."""
-        numbers = pull.shelve(want, shelf) if state.at == RECORDS and state.error is None else None
+        numbers = pull.read_into(want, buffer) if state.at == RECORDS and state.error is None else None
         return None if numbers is None else (numbers, state)
 
     def _next(self, state: Numbering, count: int, want: int) -> Array:
@@ -145,15 +147,15 @@ class RecordNumbers(Node):
         stop = min(at + want, total if most is None else min(total, most))
         return np.arange(first + at * self.by, first + stop * self.by, self.by, dtype=np.int64)
 
-    def as_part(self, part: int, parts: int) -> Node:
+    def for_shard(self, part: int, parts: int) -> Node:
         """The numbers of another shard, where it is part of the plan below."""
         if not any(is_shard(n) for n in self.input.walk()):
             return self
         made: Node = self.replace(start=part, by=parts)
         return made
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The numbers that are left are dealt out."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The numbers that are left are redistributed."""
         begun = [s for s in states if s is not None]
         if all(s.at == RECORDS for s in begun):
             return Numbering() if begun else None
@@ -175,7 +177,7 @@ class RecordNumbers(Node):
             picks = np.empty(0, np.int64) if s.picks is None else s.picks
             first = other.start if s.picks is None else s.resume
             lefts.append(Left(picks[s.at :], first + other.by * max(0, s.at - len(picks))))
-        left = dealt(lefts, part, parts)
+        left = redistribute(lefts, part, parts)
         return Numbering(0, states[0].early, states[0].mark, None, None, *left)
 
     def after_error(self, state: Numbering) -> Numbering:
@@ -203,15 +205,15 @@ class FetchRecords(Node):
     """The records whose numbers come in. What comes in as a record goes out as it is."""
 
     State: ClassVar[Any] = Fetching
-    transparent: ClassVar[bool] = True
+    checkpoint_transparent: ClassVar[bool] = True
     op: ClassVar[str] = "fetch_records"
     note: ClassVar[str] = "records by number where the files have an index, so that none has to be held"
     input: Node
 
     @property
-    def addressed(self) -> bool:
+    def recomputable(self) -> bool:
         """Where the records are."""
-        return self.input.addressed
+        return self.input.recomputable
 
     def loaded(self, state: Fetching) -> Fetching:
         """Numbers mean something only for files that are what they were."""
@@ -235,12 +237,12 @@ class FetchRecords(Node):
             rest = concat(left) if left else None
         return rows, Fetching(files.mark, rest, error, files)
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Numbers whose records are still to be fetched are dealt out."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Numbers whose records are still to be fetched are redistributed."""
         begun = begun_of(self, states)
         if not begun:
             return None
-        return Fetching(max(s.mark for s in begun), dealt_rows([s.rest for s in begun], part, parts))
+        return Fetching(max(s.mark for s in begun), round_robin_share([s.rest for s in begun], part, parts))
 
     def after_error(self, state: Fetching) -> Fetching:
         """The record that could not be read has had its turn."""

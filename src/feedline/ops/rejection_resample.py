@@ -79,7 +79,7 @@ def _side_by_side(classes: Block, rows: Block) -> Block:
     return Block([*classes.columns, *rows.columns], rows.n, Tree(tuple, (0, 1), (classes.tree, rows.tree)))
 
 
-class Counted(NamedTuple):
+class ClassCounts(NamedTuple):
     """How often each class has been seen, rows of the estimate that are still to come, and classes that are not counted
     yet.
     """
@@ -95,7 +95,7 @@ class Estimate(Node):
     brought up to date and given 32 times. Each class counts as seen ten times before.
     """
 
-    State: ClassVar[Any] = Counted
+    State: ClassVar[Any] = ClassCounts
     op: ClassVar[str] = "estimate"
     input: Node
     classes: int
@@ -108,7 +108,7 @@ class Estimate(Node):
         """Not asked for."""
         return UNKNOWN
 
-    def step(self, state: Counted, pull: Pull, want: int) -> tuple[Block | None, Counted]:
+    def step(self, state: ClassCounts, pull: Pull, want: int) -> tuple[Block | None, ClassCounts]:
         """Counts the next classes."""
         seen, rest, _ = state
         if rest is None:
@@ -130,7 +130,7 @@ class Estimate(Node):
             seen = before + np.bincount(inside, minlength=self.classes)
             shares = (seen / seen.sum()).astype(np.float32)
             rest = Block([np.tile(shares, (ESTIMATED_AFTER, 1))], ESTIMATED_AFTER, LEAF)
-        return rest.slice(0, want), Counted(seen, rest.slice(want, rest.n) if want < rest.n else None)
+        return rest.slice(0, want), ClassCounts(seen, rest.slice(want, rest.n) if want < rest.n else None)
 
 
 @node

@@ -76,7 +76,7 @@ class Repeat(Node):
         # Nothing yet: should the next epoch begin with an error, it is known by then that this one is over.
         return EMPTY, Epoch(done + 1, False, True)
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """All must be in one epoch."""
         begun = [s for s in states if s is not None]
         begun = [s for s in begun if not s.over] or begun  # one whose part is empty has ended for good

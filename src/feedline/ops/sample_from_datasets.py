@@ -12,7 +12,7 @@ from feedline.ops.choose_from_datasets import chosen, plans_of
 from feedline.ops.sources.random import Drawn, Random
 from feedline.ops.take import Take
 from feedline.plan.arguments import boolean
-from feedline.plan.face import Face, dataset
+from feedline.plan.dataset_base import DatasetBase, dataset
 from feedline.plan.node import Node, Pull, node
 from feedline.random.philox import words
 from feedline.random.sampling import log_weights, pick
@@ -112,7 +112,7 @@ def sample_from_datasets(
     plans = plans_of(datasets, OP)
     stop = boolean(stop_on_empty_dataset, "stop_on_empty_dataset", OP)
     rerandomize = boolean(rerandomize_each_iteration or False, "rerandomize_each_iteration", OP)
-    if isinstance(weights, Face):
+    if isinstance(weights, DatasetBase):
         generator = SeedGenerator(*get_seed(seed), rerandomize)
         return chosen(WeightedDraws(generator, weights._plan), plans, stop)
     logits = np.ones(len(plans))

@@ -71,7 +71,7 @@ class Save(Node):
     """Writes the input's rows to files and gives, after every so many of them, how many have been written."""
 
     State: ClassVar[Any] = Saving
-    heavy: ClassVar[bool] = True
+    mutable_state: ClassVar[bool] = True
     op: ClassVar[str] = "save"
     input: Node
     path: str

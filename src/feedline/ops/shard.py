@@ -1,4 +1,4 @@
-"""`shard`: every so-manieth element."""
+"""`shard`: every n-th element."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
-from feedline.ops.parts import Left, dealt
+from feedline.ops.parts import Left, redistribute
 from feedline.ops.sources.from_source import Rows
 from feedline.ops.view import View
 from feedline.plan.arguments import integer
@@ -42,7 +42,7 @@ class Shard(Node):
 
     State: ClassVar[Any] = Phase
     keeps_rows: ClassVar[bool] = True
-    shares: ClassVar[frozenset[str]] = frozenset({"num_shards", "index"})
+    shard_args: ClassVar[frozenset[str]] = frozenset({"num_shards", "index"})
     op: ClassVar[str] = "shard"
     input: Node
     num_shards: int
@@ -105,13 +105,13 @@ class Shard(Node):
             return state._replace(seen=state.seen + 1, picks=state.picks[state.picks != state.seen])
         return Phase(state.gap, state.gap, state.seen + 1)
 
-    def division(self, arguments: Sequence[int]) -> tuple[int, int]:
+    def shard_of(self, arguments: Sequence[int]) -> tuple[int, int]:
         """As the caller said."""
         index, num_shards = arguments
         return num_shards, index
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows that are left are dealt out. The input is where the one that has come least far had it."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows that are left are redistributed. The input is where the one that has come least far had it."""
         if all(s is None for s in states):
             return None
         lefts = []
@@ -120,7 +120,7 @@ class Shard(Node):
                 lefts.append(Left(np.empty(0, np.int64), state.seen + state.left))
             else:
                 lefts.append(Left(state.picks, state.resume))
-        left = dealt(lefts, part, parts)
+        left = redistribute(lefts, part, parts)
         return Phase(0, 0, min(s.seen for s in states), left.picks, left.resume)
 
     @property

@@ -11,12 +11,12 @@ import numpy as np
 from feedline import kernels
 from feedline.early import working
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
-from feedline.ops.rows import Pool, Still
+from feedline.ops.row_store import RowStore, RowStoreSnapshot
 from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.plan.pace import at_once, late
+from feedline.plan.reshard import begun_of, round_robin_share
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Array, Block
@@ -62,7 +62,7 @@ class Buffer:
         self.ring: Array = np.empty(16, np.int64)
         self.slices: deque[list[Any]] = deque()
         self.pending: Array = np.empty(0, np.int64)
-        self.pool = Pool(expected)
+        self.pool = RowStore(expected)
         self.epoch = 0
         self.live = False
         self.gave = False
@@ -140,7 +140,7 @@ class Buffer:
 
     def save(self) -> dict[str, Any]:
         """As plain values: the rows stand in the order of their positions."""
-        return Held(self, self.ring, self.pool).save()
+        return ShuffleSnapshot(self, self.ring, self.pool).save()
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Buffer:
@@ -172,14 +172,14 @@ class Buffer:
         return self
 
 
-class Held:
+class ShuffleSnapshot:
     """A buffer at one moment."""
 
     __slots__ = ("_limit", "_plain", "_ring", "_rows", "_slices", "pending", "taken")
 
     load = Buffer.load
 
-    def __init__(self, buffer: Buffer, ring: Array, rows: Pool | Still) -> None:
+    def __init__(self, buffer: Buffer, ring: Array, rows: RowStore | RowStoreSnapshot) -> None:
         self._plain = {
             "seeds": buffer.seeds,
             "drawn": buffer.drawn,
@@ -207,7 +207,7 @@ class Shuffle(Node):
     """A buffer of `buffer_size` rows from which rows are drawn at random; several epochs with `count`."""
 
     State: ClassVar[Any] = Buffer
-    heavy: ClassVar[bool] = True
+    mutable_state: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     restarts: ClassVar[bool] = True
     seeds_order: ClassVar[bool] = True
@@ -218,7 +218,8 @@ class Shuffle(Node):
     count: int = 1
 
     def loaded(self, state: Buffer) -> Buffer:
-        """No more rows than the buffer has; of several epochs more, once those of other iterators were dealt out."""
+        """No more rows than the buffer has; of several epochs more, once those of other iterators were redistributed.
+        """
         if state is not None and 0 < self.buffer_size < state.count and len(state.slices) < 2:
             raise DataLossError(
                 f"the iterator state is damaged: shuffle({self.buffer_size}) (step {self.position}) holds {state.count}"
@@ -247,16 +248,16 @@ class Shuffle(Node):
         return state
 
     @property
-    def copies(self) -> bool:
+    def snapshotable(self) -> bool:
         """Where the buffer is small, and holds numbers or rows that say where they come from."""
         if not 0 < self.buffer_size <= COPY_ROWS:
             return False
-        return self.input.perhaps_addressed or (self.input.spec_known and self.input.element_spec == _NUMBER)
+        return self.input.maybe_recomputable or (self.input.spec_known and self.input.element_spec == _NUMBER)
 
-    def copied(self, state: Buffer) -> Held | Buffer:
+    def snapshot(self, state: Buffer) -> ShuffleSnapshot | Buffer:
         """Numbers, and what they stand for."""
-        still = state.pool.still()
-        return state if still is None else Held(state, state.ring.copy(), still)
+        still = state.pool.snapshot()
+        return state if still is None else ShuffleSnapshot(state, state.ring.copy(), still)
 
     def primed(self, state: Buffer, pull: Pull) -> Buffer:
         """In its first epoch, of which it has read nothing."""
@@ -264,9 +265,9 @@ class Shuffle(Node):
             self._begin_epoch(state, pull)
         return state
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows of all buffers are dealt out, epoch by epoch. There may be more of them than a buffer holds: then
-        nothing is read until enough have come out.
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows of all buffers are redistributed, epoch by epoch. There may be more of them than a buffer holds:
+        then nothing is read until enough have come out.
         """
         begun = begun_of(self, states)
         if not begun:
@@ -281,7 +282,7 @@ class Shuffle(Node):
         made.live, made.gave = any(s.live for s in begun), any(s.gave for s in begun)
         made.stopped = all(s.stopped for s in begun)
         for age in reversed(range(max(1, *(len(s.slices) for s in begun)))):
-            rows = dealt_rows([s.rows_of(age) for s in begun], part, parts)
+            rows = round_robin_share([s.rows_of(age) for s in begun], part, parts)
             end = made.slices[-1][1] if made.slices else 0
             made.slices.append([end, end, age > 0 or not made.live])
             if rows is not None:  # what is beyond the buffer waits; of an earlier epoch it cannot
@@ -373,7 +374,7 @@ class Shuffle(Node):
         room = PULL_ROWS if self._grows(s) else min(self._size(s) - s.count + want - 1, PULL_ROWS)
         if len(s.slices) > EPOCHS_AHEAD:
             room = 1  # TensorFlow reads no more of an epoch before those that it can be drawn from
-        numbers = pull.shelve(room, s.pool)
+        numbers = pull.read_into(room, s.pool)
         if numbers is not None:
             self._put(s, numbers)
             return
@@ -448,7 +449,7 @@ class Shuffle(Node):
 
 
 def other_epochs(node: Node, epochs: Sequence[int]) -> FailedPreconditionError:
-    """States that are to be dealt out must be in one epoch."""
+    """States that are to be redistributed must be in one epoch."""
     return FailedPreconditionError(
         f"{node.op} (step {node.position}): the states are in different epochs ({', '.join(map(str, epochs))}), so "
         "that it cannot be told what is left of one; save all iterators at the same step, not where an epoch ends"

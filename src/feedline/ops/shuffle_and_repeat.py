@@ -10,7 +10,7 @@ from feedline.errors import InvalidArgumentError
 from feedline.ops.shuffle import Shuffle, buffer_rows
 from feedline.plan.arguments import integer
 from feedline.plan.node import Node, node
-from feedline.plan.rewrite import standing_for, with_inputs
+from feedline.plan.rewrite import replace_node, with_inputs
 from feedline.random.seeds import SeedGenerator, get_seed
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class ShuffleAndRepeat(Shuffle):
     from it starts with its first seeds, where otherwise all take theirs from one generator.
     """
 
-    manner: ClassVar[frozenset[str]] = frozenset({"apart"})
+    execution_args: ClassVar[frozenset[str]] = frozenset({"apart"})
     op: ClassVar[str] = "shuffle_and_repeat"
     apart: bool = dataclasses.field(default=False, repr=False)
 
@@ -38,7 +38,7 @@ def seeded_apart(plan: Node) -> Node:
     if isinstance(made, ShuffleAndRepeat) and made.apart:
         g = made.generator
         alone: Node = made.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle), apart=False)
-        return standing_for(made, alone)
+        return replace_node(made, alone)
     return made
 
 

@@ -57,11 +57,11 @@ class Skip(Node):
             return EMPTY, Skipped(state.done + block.n)
         return block.slice(left, block.n), Skipped(self.count)
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Where all have left out what they had to, nothing more is left out."""
         if all(s is not None and s.done == self.count for s in states):
             return states[0]
-        return super().dealt(others, states, part, parts)
+        return super().reshard(others, states, part, parts)
 
     def after_error(self, state: Skipped) -> Skipped:
         """TensorFlow begins to count again when an element among those to be skipped fails."""

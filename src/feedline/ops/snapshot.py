@@ -12,9 +12,9 @@ from feedline.io.elements import compression as compressions
 from feedline.io.elements.folder import FolderWriter, saved_in
 from feedline.io.elements.form import form, has_classes
 from feedline.io.files import as_path
+from feedline.ops.materialize import Materialize, MaterializeState
 from feedline.ops.save import shard_numbers
 from feedline.ops.sources.load import plan_for
-from feedline.ops.written import Pass, Written
 from feedline.plan import arguments
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.function import Function
@@ -50,23 +50,23 @@ class Snapshots:
 
 
 @node
-class Snapshot(Written):
+class Snapshot(Materialize):
     """The input's rows, kept in a folder whose name is the input's fingerprint."""
 
     op: ClassVar[str] = "snapshot"
     restarts: ClassVar[bool] = True
-    manner: ClassVar[frozenset[str]] = frozenset({"path"})
+    execution_args: ClassVar[frozenset[str]] = frozenset({"path"})
     path: str
     compression: str = ""
     reader_func: Function | None = None
     shard_func: Function | None = None
     maker: str = dataclasses.field(default="", compare=False, repr=False)
 
-    def begin(self, pull: Pull) -> Pass:
+    def begin(self, pull: Pull) -> MaterializeState:
         """With the first element, as in TensorFlow: of two iterations, the one that reads first takes seeds first."""
-        return Pass()
+        return MaterializeState()
 
-    def primed(self, state: Pass, pull: Pull) -> Pass:
+    def primed(self, state: MaterializeState, pull: Pull) -> MaterializeState:
         """Reads or writes from now on."""
         if not state.begun:
             self._begin(state, pull)

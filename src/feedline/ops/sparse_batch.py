@@ -10,7 +10,7 @@ from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeErro
 from feedline.ops.batch import Grouped
 from feedline.plan import arguments
 from feedline.plan.node import Node, RowFailed, RowWise, node
-from feedline.plan.rewrite import standing_for
+from feedline.plan.rewrite import replace_node
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.nest import is_structure
 from feedline.structure.sparse import SparseTensor
@@ -125,5 +125,5 @@ def sparse_batch(
     if self._plan.spec_known:
         check_single(self._plan)
     rows = Fitting(self._plan, shape.dims)
-    plan = standing_for(rows, SparseBatch(rows, size, False, shape.dims))  # one step to users
+    plan = replace_node(rows, SparseBatch(rows, size, False, shape.dims))  # one step to users
     return self._derive(plan)

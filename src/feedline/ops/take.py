@@ -56,11 +56,11 @@ class Take(Node):
         block = pull(want)
         return block, state if block is None else Taken(state.taken + block.n)
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Only where it takes everything: how many are left for each cannot be told otherwise."""
         if self.count < 0 and any(s is not None for s in states):
             return Taken()
-        return super().dealt(others, states, part, parts)
+        return super().reshard(others, states, part, parts)
 
     @property
     def indexable(self) -> bool:

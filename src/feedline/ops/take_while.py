@@ -55,7 +55,7 @@ class TakeWhile(Node):
             raise due
         if ended:
             return None, state
-        source = rest if rest is not None else pull(want if self.input.quiet else 1)
+        source = rest if rest is not None else pull(want if self.input.side_effect_free else 1)
         if source is None:
             return None, state
         block = source.slice(0, want)

@@ -10,8 +10,8 @@ import numpy as np
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.batch import Grouped
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.dealing import begun_of, dealt_rows
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.reshard import begun_of, round_robin_share
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, Objects, Ungroupable, ungroup
 from feedline.structure.nest import flatten, map_structure
@@ -70,13 +70,13 @@ class Unbatch(Node):
         left = rest.slice(want, rest.n) if rest.n > want else None
         return rest.slice(0, want), Opened(left, error, waiting, size)
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Rows and elements that wait are dealt out."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows and elements that wait are redistributed."""
         begun = begun_of(self, states)
         if not begun:
             return None
-        rest = dealt_rows([s.rest for s in begun], part, parts)
-        waiting = dealt_rows([s.waiting for s in begun], part, parts)
+        rest = round_robin_share([s.rest for s in begun], part, parts)
+        waiting = round_robin_share([s.waiting for s in begun], part, parts)
         return Opened(rest, None, waiting, max(s.size for s in begun))
 
     def after_error(self, state: Opened) -> Opened:
@@ -106,7 +106,7 @@ class Unbatch(Node):
 
 def elements_for(rows: int, exact: int | None, input: Node, last: int) -> int:
     """How many elements to ask for when `rows` rows are wanted: no more than they need, unless nobody would notice."""
-    size = exact if exact is not None else last if input.quiet else rows
+    size = exact if exact is not None else last if input.side_effect_free else rows
     return max(1, rows // size) if size else 1
 
 

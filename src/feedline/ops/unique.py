@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SUPPORTED = (int32, int64, string)
 
 
-class Seen:
+class UniqueState:
     """The elements that have come out, as keys; and the reason why elements of this kind cannot be compared."""
 
     __slots__ = ("error", "keys")
@@ -42,7 +42,7 @@ class Seen:
         return {"keys": list(self.keys), "error": self.error}
 
     @classmethod
-    def load(cls, saved: dict[str, Any]) -> Seen:
+    def load(cls, saved: dict[str, Any]) -> UniqueState:
         """The state that `save` described."""
         return cls(saved["keys"], saved["error"])
 
@@ -51,8 +51,8 @@ class Seen:
 class Unique(Node):
     """The first row of every kind."""
 
-    State: ClassVar[Any] = Seen
-    heavy: ClassVar[bool] = True
+    State: ClassVar[Any] = UniqueState
+    mutable_state: ClassVar[bool] = True
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "unique"
     input: Node
@@ -67,7 +67,7 @@ class Unique(Node):
         """Not known before the elements are."""
         return UNKNOWN
 
-    def step(self, state: Seen, pull: Pull, want: int) -> tuple[Block | None, Seen]:
+    def step(self, state: UniqueState, pull: Pull, want: int) -> tuple[Block | None, UniqueState]:
         """Passes on the rows that are new."""
         if state.error is not None:
             raise state.error

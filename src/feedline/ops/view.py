@@ -8,13 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.ops.parts import Left, dealt
-from feedline.ops.sources.indexed import At, Indexed
+from feedline.ops.parts import Left, redistribute
+from feedline.ops.sources.indexed import Indexed, IndexedState
 from feedline.plan.node import Node, node
 from feedline.structure.block import Array, Block
 
 
-class Seen(NamedTuple):
+class ViewState(NamedTuple):
     """How many rows have been read. After another number of shards, `picks` are the numbers of single rows of the
     source, and after those it goes on with row `resume`, up to the row `stop`.
     """
@@ -29,9 +29,9 @@ class Seen(NamedTuple):
 class View(Indexed):
     """`count` rows of `source`: row `start`, and each time the row `by` further on. Made by the optimizer."""
 
-    State: ClassVar[Any] = Seen
+    State: ClassVar[Any] = ViewState
     keeps_rows: ClassVar[bool] = True
-    shares: ClassVar[frozenset[str]] = frozenset({"start", "by", "count"})
+    shard_args: ClassVar[frozenset[str]] = frozenset({"start", "by", "count"})
     op: ClassVar[str] = "view"
     source: Indexed
     start: int
@@ -48,15 +48,15 @@ class View(Indexed):
         """As many rows as it was made for."""
         return self.count
 
-    def begin(self, pull: Any) -> Seen:
+    def begin(self, pull: Any) -> ViewState:
         """The source is read by row numbers and need not be started."""
-        return Seen()
+        return ViewState()
 
     def step(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
         """The next rows in order."""
         if state.picks is None:
-            block, after = super().step(At(state.at), pull, want)
-            return block, Seen(after.at)
+            block, after = super().step(IndexedState(state.at), pull, want)
+            return block, ViewState(after.at)
         first, few = state.at, len(state.picks)
         more = max(0, -(-(state.stop - state.resume) // self.by))
         last = min(first + want, few + more)
@@ -78,13 +78,13 @@ class View(Indexed):
         """Goes on after the row that could not be read."""
         return state._replace(at=state.at + 1)
 
-    def division(self, arguments: Sequence[int]) -> tuple[int, int]:
+    def shard_of(self, arguments: Sequence[int]) -> tuple[int, int]:
         """That of the shard it was made of; rows that are left out before it shift the parts."""
         by, _, start = arguments
         return by, start % by
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows that are left are dealt out."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows that are left are redistributed."""
         if all(s is None for s in states):
             return None
         lefts, stop = [], 0
@@ -98,8 +98,8 @@ class View(Indexed):
             else:
                 more = max(0, state.at - len(state.picks))
                 lefts.append(Left(state.picks[state.at :], state.resume + other.by * more))
-        left = dealt(lefts, part, parts)
-        return Seen(0, left.picks[left.picks < stop], left.resume, stop)
+        left = redistribute(lefts, part, parts)
+        return ViewState(0, left.picks[left.picks < stop], left.resume, stop)
 
     def span(self, start: int, stop: int) -> Block:
         """Without a copy, where the rows are neighbours in the source."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
-from feedline.plan.dealing import begun_of, dealt_rows, error_waits, undealt
-from feedline.plan.face import dataset, in_memory
+from feedline.plan.dataset_base import dataset, in_memory
 from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
+from feedline.plan.reshard import begun_of, error_waits, not_reshardable, round_robin_share
 from feedline.structure.block import Array, Block, Column, Objects, concat, slice_column, spec_of_column, take_rows
 from feedline.structure.nest import LEAF, map_structure
 from feedline.structure.spec import DatasetSpec
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Bad = tuple[tuple[int, Exception], ...]
 
 
-class Held(NamedTuple):
+class WindowState(NamedTuple):
     """What has been read for the next windows: rows, and among them places where the input failed, by position; whether
     the input has ended; an error that is due next; and how many rows after those, which no window holds, have been
     passed over already.
@@ -40,7 +40,7 @@ class Held(NamedTuple):
 class Window(Node):
     """Datasets of `size` rows, `stride` apart, each beginning `shift` rows after the one before."""
 
-    State: ClassVar[Any] = Held
+    State: ClassVar[Any] = WindowState
     op: ClassVar[str] = "window"
     input: Node
     size: int
@@ -64,14 +64,14 @@ class Window(Node):
         """How many elements a window stretches over."""
         return (self.size - 1) * self.stride + 1
 
-    def step(self, state: Held, pull: Pull, want: int) -> tuple[Block | None, Held]:
+    def step(self, state: WindowState, pull: Pull, want: int) -> tuple[Block | None, WindowState]:
         """Reads until a window is full, then gives all that are. An error has a place among the elements and is raised
         by every window that would hold it.
         """
         if state.error is not None:
             raise state.error
         rows, bad, ended = self._filled(state, pull, want)
-        state = Held(rows, bad, ended, passed=state.passed)
+        state = WindowState(rows, bad, ended, passed=state.passed)
         have = (rows.n if rows is not None else 0) + len(bad)
         reach = self._reach
         if have >= reach:
@@ -79,7 +79,7 @@ class Window(Node):
         elif have and not self.drop_remainder:
             count = min(want, -(-have // self.shift))
         else:
-            return None, Held(ended=True)
+            return None, WindowState(ended=True)
         places = [
             np.arange(start, min(start + reach, have), self.stride)
             for start in range(0, count * self.shift, self.shift)
@@ -95,7 +95,7 @@ class Window(Node):
         after = self._moved(state, have, 1, pull)
         return EMPTY, after._replace(error=_failure(bad, places[0]))
 
-    def _filled(self, state: Held, pull: Pull, want: int) -> tuple[Block | None, Bad, bool]:
+    def _filled(self, state: WindowState, pull: Pull, want: int) -> tuple[Block | None, Bad, bool]:
         rows, bad, ended, *_ = state
         parts = [] if rows is None else [rows]
         have = (rows.n if rows is not None else 0) + len(bad)
@@ -108,7 +108,7 @@ class Window(Node):
                 have += 1
                 continue
             except BaseException as e:
-                raise Interrupted(e, Held(concat(parts) if parts else None, bad)) from None
+                raise Interrupted(e, WindowState(concat(parts) if parts else None, bad)) from None
             if block is None:
                 ended = True
             elif block.n:
@@ -116,7 +116,7 @@ class Window(Node):
                 have += block.n
         return concat(parts) if parts else None, bad, ended
 
-    def _moved(self, state: Held, have: int, count: int, pull: Pull) -> Held:
+    def _moved(self, state: WindowState, have: int, count: int, pull: Pull) -> WindowState:
         """The state `count` windows further on. Elements between two windows are read at once and left out, whatever
         they are, as TensorFlow does.
         """
@@ -138,7 +138,7 @@ class Window(Node):
         kept = tuple((at - start, e) for at, e in bad if at >= start)
         gone = start - (len(bad) - len(kept))
         rest = rows.slice(gone, rows.n) if rows is not None and gone < rows.n else None
-        return Held(rest, kept, ended, passed=left)
+        return WindowState(rest, kept, ended, passed=left)
 
     def _windows(self, rows: Block | None, places: list[Array]) -> Block:
         if rows is None:
@@ -146,18 +146,18 @@ class Window(Node):
         rows = rows.frozen()
         return Block([_datasets(c, places) for c in rows.columns], len(places), rows.tree)
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows of windows that are not full are dealt out, where no row is in two windows or between them."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The rows of windows that are not full are redistributed, where no row is in two windows or between them."""
         begun = begun_of(self, states)
         if not begun:
             return None
         if any(s.bad for s in begun):
             raise error_waits(self)
         if any(s.rows is not None for s in begun) and not (self.stride == 1 and self.shift == self.size):
-            raise undealt(self, len(states), parts)
-        return Held(dealt_rows([s.rows for s in begun], part, parts))
+            raise not_reshardable(self, len(states), parts)
+        return WindowState(round_robin_share([s.rows for s in begun], part, parts))
 
-    def after_error(self, state: Held) -> Held:
+    def after_error(self, state: WindowState) -> WindowState:
         """The error has been raised; its window is over."""
         return state._replace(error=None)
 

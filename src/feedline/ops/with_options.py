@@ -17,7 +17,7 @@ class WithOptions(Node):
     """Passes rows on. The options it carries are read from the plan before the plan runs."""
 
     keeps_rows: ClassVar[bool] = True
-    transparent: ClassVar[bool] = True
+    checkpoint_transparent: ClassVar[bool] = True
     op: ClassVar[str] = "with_options"
     input: Node
     options: Any

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 from feedline.errors import DataLossError, InvalidArgumentError
 from feedline.ops.nested import apart
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.face import Face, dataset
+from feedline.plan.dataset_base import DatasetBase, dataset
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
@@ -80,7 +80,7 @@ class Zip(Node):
         sides, n = list(state.sides), want if self._apart else 1
         for i in self._order:
             if sides[i] is None:
-                sure = n if self.datasets[i].quiet else min(n, self._sure(i, sides, state.used))
+                sure = n if self.datasets[i].side_effect_free else min(n, self._sure(i, sides, state.used))
                 try:
                     sides[i] = _next(pull[i], sure)
                 except BaseException as e:
@@ -223,7 +223,7 @@ def zip_(*args: Any, datasets: object = None, name: str | None = None) -> Datase
     if not leaves:
         raise InvalidArgumentError("zip: got an empty structure; it needs at least one dataset")
     for leaf, path in zip(leaves, tree.paths(), strict=True):
-        if not isinstance(leaf, Face):
+        if not isinstance(leaf, DatasetBase):
             advice = "; use a tuple in place of the list" if isinstance(leaf, list) else ""
             raise TypeError(f"zip: expected a Dataset at {path}, got a {type(leaf).__name__}{advice}")
     return dataset(Zip(tuple(leaf._plan for leaf in leaves), tree))

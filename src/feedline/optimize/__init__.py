@@ -107,7 +107,7 @@ class Optimizer:
         plan = self(plan)
         return inject_prefetch(plan) if self.injects else plan
 
-    def told(self, plan: Node) -> tuple[Node, list[Applied]]:
+    def applied(self, plan: Node) -> tuple[Node, list[Applied]]:
         """The plan with all rewrites made, and which they were."""
         applied = []
         for rule in self.rules:

@@ -8,15 +8,15 @@ from feedline.ops.map import Map
 from feedline.ops.prefetch import Prefetch
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
-from feedline.plan.rewrite import standing_for
+from feedline.plan.rewrite import replace_node
 
 
 def parallel_batch(node: Node) -> Node | None:
     """A batch with `num_parallel_calls` is put together in the background. One thread is as fast as memory is."""
     if isinstance(node, Prefetch) and node.buffer_size == AUTOTUNE and isinstance(node.input, Prefetch):
-        return standing_for(node, node.input)  # two in a row: one does
+        return replace_node(node, node.input)  # two in a row: one does
     if isinstance(node, Batch) and node.num_parallel_calls is not None:
-        return standing_for(node, Prefetch(node, AUTOTUNE))
+        return replace_node(node, Prefetch(node, AUTOTUNE))
     return None
 
 
@@ -28,20 +28,20 @@ def reading_beside_calls(node: Node) -> Node | None:
     if node.parallel is None or len(node.inputs) != 1:
         return None
     below = node.inputs[0]
-    if isinstance(below, Prefetch) or not (below.takes_shared or _makes_rows(below)):
+    if isinstance(below, Prefetch) or not (below.consumes_shared_seeds or _makes_rows(below)):
         return None
-    return node.replace(input=standing_for(below, Prefetch(below, AUTOTUNE)))
+    return node.replace(input=replace_node(below, Prefetch(below, AUTOTUNE)))
 
 
 def reading_beside_parsing(node: Node) -> Node | None:
     """A map with `num_parallel_calls` that only parses runs once for many rows, by itself. What it parses is read by
     another thread meanwhile: both spend their time outside the interpreter.
     """
-    if not isinstance(node, Map) or node.num_parallel_calls is None or not node.function.only_parses:
+    if not isinstance(node, Map) or node.num_parallel_calls is None or not node.function.is_parse_call:
         return None
     if isinstance(node.input, Prefetch):
         return None
-    return node.replace(input=standing_for(node.input, Prefetch(node.input, AUTOTUNE)))
+    return node.replace(input=replace_node(node.input, Prefetch(node.input, AUTOTUNE)))
 
 
 def inject_prefetch(plan: Node) -> Node:
@@ -53,7 +53,7 @@ def inject_prefetch(plan: Node) -> Node:
         last = last.inputs[0]
     if last.ahead is not None or _calls_aside(last) or not any(map(_calls_aside, plan.walk())):
         return plan
-    return standing_for(plan, Prefetch(plan, AUTOTUNE))
+    return replace_node(plan, Prefetch(plan, AUTOTUNE))
 
 
 def _makes_rows(plan: Node) -> bool:

@@ -6,7 +6,7 @@ from feedline.ops.chain import Chain, Link
 from feedline.ops.filter import Filter
 from feedline.ops.map import Map
 from feedline.plan.node import Node
-from feedline.plan.rewrite import standing_for
+from feedline.plan.rewrite import replace_node
 
 
 def chained(node: Node, first: str, second: str) -> Node | None:
@@ -26,7 +26,7 @@ def chained(node: Node, first: str, second: str) -> Node | None:
         if link is None:
             return None
         links, source = (link,), below.inputs[0]
-    return standing_for(node, Chain(source, (*links, last))) if links[-1].op == first else None
+    return replace_node(node, Chain(source, (*links, last))) if links[-1].op == first else None
 
 
 def _link(node: Node) -> Link | None:

@@ -8,7 +8,7 @@ from feedline.ops.map_and_batch import MapAndBatch
 from feedline.ops.shard import under_whole_shard
 from feedline.optimize.noop_elimination import seen_through
 from feedline.plan.node import Node
-from feedline.plan.rewrite import made_into
+from feedline.plan.rewrite import convert_node
 
 
 def map_and_batch_fusion(node: Node) -> Node | None:
@@ -19,5 +19,5 @@ def map_and_batch_fusion(node: Node) -> Node | None:
     """
     below = seen_through(under_whole_shard(node.input)) if type(node) is Batch else node
     if type(node) is Batch and node.num_parallel_calls is None and is_map(below):
-        return made_into(MapAndBatch, node)
+        return convert_node(MapAndBatch, node)
     return None

@@ -9,7 +9,7 @@ from feedline.ops.sources.range import Range
 from feedline.ops.take import Take
 from feedline.ops.view import View
 from feedline.plan.node import Node
-from feedline.plan.rewrite import standing_for
+from feedline.plan.rewrite import replace_node
 
 
 def push_down(node: Node) -> Node | None:
@@ -40,4 +40,4 @@ def push_down(node: Node) -> Node | None:
                 return None
             start, count, by = start + node.index * by, node.cardinality(), by * node.num_shards
             divided = True
-    return standing_for(node, View(source, start, by, count, divided))
+    return replace_node(node, View(source, start, by, count, divided))

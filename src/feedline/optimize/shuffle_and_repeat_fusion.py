@@ -8,7 +8,7 @@ from feedline.ops.shard import under_whole_shard
 from feedline.ops.shuffle import Shuffle
 from feedline.ops.shuffle_and_repeat import ShuffleAndRepeat
 from feedline.plan.node import Node
-from feedline.plan.rewrite import made_into, standing_for
+from feedline.plan.rewrite import convert_node, replace_node
 
 
 def shuffle_and_repeat_fusion(node: Node) -> Node | None:
@@ -29,4 +29,4 @@ def shuffle_and_repeat_fusion(node: Node) -> Node | None:
         )
     if below is not node.input:  # the shard stays, and the seeds that are taken are those of one step
         return node.replace(frugal=True)
-    return standing_for(node, made_into(ShuffleAndRepeat, below, count=node.count))
+    return replace_node(node, convert_node(ShuffleAndRepeat, below, count=node.count))

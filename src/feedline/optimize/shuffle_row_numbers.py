@@ -17,7 +17,7 @@ from feedline.ops.view import View
 from feedline.ops.with_options import WithOptions
 from feedline.optimize.plain import plain
 from feedline.plan.node import Node
-from feedline.plan.rewrite import standing_for
+from feedline.plan.rewrite import replace_node
 
 _NUMBERS = np.dtype(np.int64)
 
@@ -34,10 +34,10 @@ def shuffle_row_numbers(node: Node) -> Node | None:
     """
     if isinstance(node, (Shuffle, Skip, Shard)) and isinstance(node.input, Pick):
         picked = node.input
-        return standing_for(node, Pick(picked.source, node.replace(input=picked.index)))
+        return replace_node(node, Pick(picked.source, node.replace(input=picked.index)))
     if isinstance(node, Shuffle) and plain(node.input) and not isinstance(node.input, Range):
         source, numbers = _by_number(node.input)
-        return standing_for(node, Pick(source, node.replace(input=numbers)))
+        return replace_node(node, Pick(source, node.replace(input=numbers)))
     return _record_numbers(node)
 
 
@@ -66,11 +66,11 @@ def _record_numbers(node: Node) -> Node | None:
     if isinstance(node, Shuffle):
         if isinstance(numbers, RecordNumbers):
             numbers = numbers.replace(held=node.buffer_size)
-        return standing_for(node, FetchRecords(node.replace(input=numbers)))
+        return replace_node(node, FetchRecords(node.replace(input=numbers)))
     if isinstance(numbers, RecordNumbers):
         part = _part(node, numbers)
-        return None if part is None else standing_for(node, FetchRecords(part))
-    return standing_for(node, FetchRecords(node.replace(input=numbers)))
+        return None if part is None else replace_node(node, FetchRecords(part))
+    return replace_node(node, FetchRecords(node.replace(input=numbers)))
 
 
 def _numbered(plan: Node) -> RecordNumbers | None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from feedline.errors import FailedPreconditionError
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.tally import Tally
+from feedline.plan.row_counter import RowCounter
 from feedline.structure.block import Array, Block
 
 
@@ -25,18 +25,18 @@ class Access:
         """How many rows there are."""
         return UNKNOWN
 
-    def tally(self) -> Tally | None:
+    def row_counter(self) -> RowCounter | None:
         """For a source whose rows can be counted at a price, and had by number then: what counts them."""
         return None
 
     def counted(self, rows: object) -> Any:
-        """A source that has a tally, with the number of its rows known: the tally itself, or anything with a `count`
-        for a look at what would follow from that number.
+        """A source that has a row counter, with the number of its rows known: the counter itself, or anything with a
+        `count` for a look at what would follow from that number.
         """
         raise TypeError(f"{self.op} counts nothing")
 
     @property
-    def obstacle(self) -> str:
+    def why_not_indexable(self) -> str:
         """Why `rows` does not work, and what to do about it, where the name of the step does not say it."""
         return ""
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.plan.node import Node
 from feedline.structure.nest import flatten
 
@@ -92,7 +92,7 @@ def boolean(value: object, name: str, op: str) -> bool:
 
 def plan_of(value: object, name: str, op: str) -> Node:
     """The plan of a dataset."""
-    if not isinstance(value, Face):
+    if not isinstance(value, DatasetBase):
         raise InvalidTypeError(f"{op}: {name} must be a Dataset, got {value!r} of type {type(value).__name__}")
     return value._plan
 

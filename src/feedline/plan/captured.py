@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.plan.constants import Held, Values, is_constant, names_of, with_constants
-from feedline.plan.likeness import same
+from feedline.plan.constants import ConstantRef, ConstantValues, is_constant, names_of, with_constants
+from feedline.plan.same_arguments import same
 
 MANY = 200
 """So many functions that call one another are looked at, and so many items of a list; there are seldom as many."""
@@ -60,7 +60,7 @@ class Captured:
         self.given = self.call = self.seen = given
         self.late = late
         self._links: list[Link] = []
-        self._values = Values()
+        self._values = ConstantValues()
         self._variables: list[Variables] = []
         self._stored: set[Any] = set()
         function = None if late else _function_in(given)
@@ -81,7 +81,7 @@ class Captured:
 
     def renew(self) -> None:
         """Makes the copies: of the functions in which something is fixed, and of those that call them now."""
-        values = Values()
+        values = ConstantValues()
         calls = {id(v.function): self._calls(v) for v in self._variables}
         needed = {id(v.function) for v in self._variables if v.shared or v.captured}
         while more := {f for f in calls if f not in needed and any(id(g) in needed for _, _, g in calls[f])}:
@@ -92,10 +92,10 @@ class Captured:
         views = {f: _copy(v, calls[f], _Namespace(v.function.__globals__, v.shared)) for f, v in copied.items()}
         for f, (function, shared, _) in copied.items():
             run, view, space = runs[f], views[f], function.__globals__
-            constants = {n: v if is_constant(v) else Held(values, v, space, n) for n, v in shared.items()}
+            constants = {n: v if is_constant(v) else ConstantRef(values, v, space, n) for n, v in shared.items()}
             for place, name, callee in calls[f]:
                 if place is space:
-                    constants[name] = Held(values, runs[id(callee)], space, name)
+                    constants[name] = ConstantRef(values, runs[id(callee)], space, name)
                     names: Any = view.__globals__
                     names.views[id(callee)] = views[id(callee)]
                 else:

@@ -47,7 +47,7 @@ def names_of(code: types.CodeType) -> Names:
     return Names(tuple(sorted(reads)), frozenset(stores), frozenset(rebinds))
 
 
-class Values(list[Any]):
+class ConstantValues(list[Any]):
     """What the constants of some code stand for. It is kept by whoever runs the code and not by the code, in which the
     garbage collector would not find it.
     """
@@ -55,12 +55,12 @@ class Values(list[Any]):
     __slots__ = ("__weakref__",)
 
 
-class Held:
+class ConstantRef:
     """A constant that stands for a value: `~held` gives it, or what the variable is now if the value has gone."""
 
     __slots__ = ("_at", "_name", "_space", "_values")
 
-    def __init__(self, values: Values, value: object, space: dict[str, Any], name: str) -> None:
+    def __init__(self, values: ConstantValues, value: object, space: dict[str, Any], name: str) -> None:
         self._values, self._at, self._space, self._name = weakref.ref(values), len(values), space, name
         values.append(value)
 
@@ -75,7 +75,7 @@ def is_constant(value: object) -> bool:
 
 
 def with_constants(code: types.CodeType, constants: Mapping[str, Any]) -> types.CodeType:
-    """The code, and the code inside it, with constants, `Held` ones among them, in place of module variables."""
+    """The code, and the code inside it, with constants, `ConstantRef` ones among them, in place of module variables."""
     consts = [with_constants(c, constants) if _is_code(c) else c for c in code.co_consts]
     units = bytearray(code.co_code)
     places: dict[str, int] = {}
@@ -85,7 +85,7 @@ def with_constants(code: types.CodeType, constants: Mapping[str, Any]) -> types.
         if op.argval not in places:
             places[op.argval] = len(consts)
             consts.append(constants[op.argval])
-        steps = _loading(places[op.argval], type(constants[op.argval]) is Held, bool((op.arg or 0) & 1))
+        steps = _loading(places[op.argval], type(constants[op.argval]) is ConstantRef, bool((op.arg or 0) & 1))
         steps += [(dis.opmap["NOP"], 0)] * ((end - at) // 2 - len(steps))
         units[at:end] = bytes(part for step in steps for part in step)
     return code.replace(co_code=bytes(units), co_consts=tuple(consts))

@@ -13,7 +13,7 @@ from typing import Any
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import Node
 from feedline.plan.rewrite import with_inputs
-from feedline.plan.tally import Tally
+from feedline.plan.row_counter import RowCounter
 
 _KEPT = "_counted"
 
@@ -30,8 +30,8 @@ MANY = Assumed(1 << 40)
 
 def assumed(plan: Node) -> Node:
     """The plan as it would be if its sources were counted. Nothing is counted, and it cannot give rows."""
-    tallies = _tallies(plan)
-    return _with(plan, tallies, lambda _: MANY) if tallies else plan
+    row_counters = _row_counters(plan)
+    return _with(plan, row_counters, lambda _: MANY) if row_counters else plan
 
 
 def counted(plan: Node) -> Node:
@@ -41,11 +41,11 @@ def counted(plan: Node) -> Node:
     known = counted_already(plan)
     if known is not None:
         return known
-    tallies = _tallies(plan)
-    if not tallies:
+    row_counters = _row_counters(plan)
+    if not row_counters:
         return plan
-    made = _with(plan, tallies, _whole)
-    plan.__dict__[_KEPT] = made, tuple(tallies.values())
+    made = _with(plan, row_counters, _whole)
+    plan.__dict__[_KEPT] = made, tuple(row_counters.values())
     return made
 
 
@@ -58,7 +58,7 @@ def counted_already(plan: Node) -> Node | None:
 def fresh(plan: Node) -> bool:
     """True when what `counted` gave for the plan still holds; otherwise it counts anew the next time."""
     kept = plan.__dict__.get(_KEPT)
-    if kept is None or not any(tally.changed() for tally in kept[1]):
+    if kept is None or not any(row_counter.changed() for row_counter in kept[1]):
         return True
     del plan.__dict__[_KEPT]
     return False
@@ -69,32 +69,32 @@ def length(plan: Node) -> int:
     more is counted than decides it, so that a `take` of a few is not paid for with all files.
     """
     n = plan.cardinality()
-    tallies = _tallies(plan) if n == UNKNOWN else {}
-    if not tallies or _with(plan, tallies, lambda _: MANY).cardinality() < 0:
+    row_counters = _row_counters(plan) if n == UNKNOWN else {}
+    if not row_counters or _with(plan, row_counters, lambda _: MANY).cardinality() < 0:
         return n
     while True:
-        low = _with(plan, tallies, lambda t: Assumed(t.low)).cardinality()
-        if low == _with(plan, tallies, lambda t: Assumed(t.high)).cardinality():
+        low = _with(plan, row_counters, lambda t: Assumed(t.low)).cardinality()
+        if low == _with(plan, row_counters, lambda t: Assumed(t.high)).cardinality():
             return low
-        for tally in tallies.values():
-            tally.more()
+        for row_counter in row_counters.values():
+            row_counter.more()
 
 
-def _whole(tally: Tally) -> Tally:
-    _ = tally.count
-    return tally
+def _whole(row_counter: RowCounter) -> RowCounter:
+    _ = row_counter.count
+    return row_counter
 
 
-def _tallies(plan: Node) -> dict[int, Tally]:
-    found = {id(n): n.tally() for n in plan.walk()}
-    return {key: tally for key, tally in found.items() if tally is not None}
+def _row_counters(plan: Node) -> dict[int, RowCounter]:
+    found = {id(n): n.row_counter() for n in plan.walk()}
+    return {key: row_counter for key, row_counter in found.items() if row_counter is not None}
 
 
-def _with(plan: Node, tallies: dict[int, Tally], rows: Callable[[Tally], Any]) -> Node:
+def _with(plan: Node, row_counters: dict[int, RowCounter], rows: Callable[[RowCounter], Any]) -> Node:
     """The plan with its counted sources as they are for these rows. No cycles of references are made on the way, so
     that open files are closed as soon as nobody uses the plan.
     """
-    if id(plan) in tallies:
-        made: Node = plan.counted(rows(tallies[id(plan)]))
+    if id(plan) in row_counters:
+        made: Node = plan.counted(rows(row_counters[id(plan)]))
         return made
-    return with_inputs(plan, tuple([_with(n, tallies, rows) for n in plan.inputs]))
+    return with_inputs(plan, tuple([_with(n, row_counters, rows) for n in plan.inputs]))

@@ -170,7 +170,7 @@ def _function_note(function: Function) -> str:
 
 def _held(node: Node) -> str:
     size = getattr(node, "buffer_size", None)
-    if not node.heavy or size is None:
+    if not node.mutable_state or size is None:
         return ""
     n = min((v for v in (size, node.inputs[0].cardinality()) if v >= 0), default=None)
     if n is None:
@@ -182,15 +182,15 @@ def _held(node: Node) -> str:
 def _saved(node: Node) -> str:
     """What a checkpoint holds of the elements that a step holds."""
     size = getattr(node, "buffer_size", None)
-    if not node.heavy or size is None or node.inputs[0].indexable:
+    if not node.mutable_state or size is None or node.inputs[0].indexable:
         return ""
     below = node.inputs[0]
-    if below.addressed:
+    if below.recomputable:
         about = f": about {bytes_text(size * PLACE_BYTES)}" if size > 0 else ""
         return f"a checkpoint holds where they lie in their files{about}"
-    while (below.keeps_rows or getattr(below, "remakes", False)) and len(below.inputs) == 1:
+    while (below.keeps_rows or getattr(below, "can_recompute", False)) and len(below.inputs) == 1:
         below = below.inputs[0]
-    if below.perhaps_addressed:
+    if below.maybe_recomputable:
         return f"a checkpoint holds their places, if the datasets of {below.op} only read files, else the elements"
     why = "cannot give them again" if not below.inputs else "is between them and their files"
     return f"a checkpoint holds the elements themselves: {below.op} (step {below.position}) {why}"

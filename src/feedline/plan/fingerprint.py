@@ -36,6 +36,13 @@ LARGE = 1 << 20
 SAMPLES = 4096
 SHOWN = 80
 
+DIGESTED_AS = {
+    "feedline.io.arrow.columns.TableSchema": "feedline.io.arrow.columns.Form",
+    "feedline.io.tar.SampleSchema": "feedline.io.tar.Form",
+    "feedline.ops.parse.FeatureSource": "feedline.ops.parse.Asked",
+}
+"""Classes of arguments under the names that they had in digests of earlier versions, which states and caches hold."""
+
 
 def fingerprint(plan: Node, drawn_seeds: bool = True, orders: bool = True) -> np.uint64:
     """The plan's number. Without `drawn_seeds` it does not matter which seeds the operating system gave to steps that
@@ -67,7 +74,7 @@ class _Digests:
         if isinstance(value, enum.Enum):
             return _digest("enum", f"{kind.__qualname__}.{value.name}".encode())
         if isinstance(value, type):
-            return _digest("class", f"{value.__module__}.{value.__qualname__}".encode())
+            return _digest("class", _path(value).encode())
         if isinstance(value, types.ModuleType):
             return _digest("module", value.__name__.encode())
         return self._once(value)
@@ -90,7 +97,7 @@ class _Digests:
 
     def _parts(self, value: Any) -> tuple[str, Iterable[Any]]:
         """A word for the kind of a value, and the values it is made of."""
-        kind = type(value).__name__
+        kind = _path(type(value)).rpartition(".")[2]
         if isinstance(value, Node):
             fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.compare}
             if not self.orders and value.seeds_order:
@@ -162,7 +169,7 @@ def _marks(node: Node) -> tuple[dict[str, Mark], dict[str, Mark]]:
     arguments, functions = {}, {}
     inputs = {name for name, _ in node.input_fields()}
     for f in dataclasses.fields(node):
-        if f.name in inputs or f.name in node.manner or not f.compare:
+        if f.name in inputs or f.name in node.execution_args or not f.compare:
             continue
         value = getattr(node, f.name)
         text = argument_text(f.name, value, True)
@@ -195,7 +202,7 @@ class _Outlines(_Digests):
         return super().of(value)
 
     def _parts(self, value: object) -> tuple[str, Iterable[Any]]:
-        kind = type(value).__name__
+        kind = _path(type(value)).rpartition(".")[2]
         if isinstance(value, types.FunctionType):
             return "function", self._code(value)
         if isinstance(value, Bytes):
@@ -277,6 +284,11 @@ def _object_parts(value: object) -> tuple[str, Iterable[Any]]:
         return "object", (type(value), pickle.dumps(value, protocol=4))
     except Exception:  # whatever keeps it from being pickled
         return "object", (type(value),)
+
+
+def _path(cls: type) -> str:
+    path = f"{cls.__module__}.{cls.__qualname__}"
+    return DIGESTED_AS.get(path, path)
 
 
 def _name(function: object) -> str:

@@ -13,14 +13,14 @@ import numpy as np
 from feedline import errors
 from feedline.errors import InvalidTypeError
 from feedline.kernels.interrupts import pause, resume
+from feedline.plan.aliasing import VALUES, is_refusal, is_shared, kept, own_leaf, owner, writes
 from feedline.plan.captured import Captured, Sent
-from feedline.plan.columnar import columnar
-from feedline.plan.elementwise import elementwise
 from feedline.plan.interrupted import Exited, judged
-from feedline.plan.keeping import VALUES, is_refusal, is_shared, kept, own_leaf, owner, writes
 from feedline.plan.node import RowFailed
 from feedline.plan.pace import late
-from feedline.plan.whole import whole_function
+from feedline.plan.vectorize import vectorized
+from feedline.plan.vectorize.elementwise import elementwise
+from feedline.plan.vectorize.parse_calls import parse_call
 from feedline.random.element import Epochs
 from feedline.random.seeds import FunctionScope, function_scope
 from feedline.sharing import Guard
@@ -57,7 +57,7 @@ class Destination(Protocol):
     def take(self, i: int, leaves: list[Any]) -> None:
         """Copies what belongs there, as row i, and puts the copy in its stead; what is kept otherwise is made safe."""
 
-    def settle(self, leaves: list[Any]) -> None:
+    def commit(self, leaves: list[Any]) -> None:
         """Nobody here holds the result any more."""
 
     def column(self, j: int, rows: int) -> Array | None:
@@ -72,7 +72,7 @@ class Function:
     captured.py), unless it is `late`; `sent` are some of them that come from another process.
     """
 
-    __slots__ = ("_captured", "_columnar", "_columns_ok", "_signature", "_whole", "_writes", "epochs")
+    __slots__ = ("_captured", "_columns_ok", "_parse_call", "_signature", "_vectorized", "_writes", "epochs")
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class Function:
     ) -> None:
         self._captured = Captured(call, sent, late)
         self.epochs = Epochs()
-        self._whole = whole_function(self.seen)
-        self._columnar = None if self._whole is not None else columnar(self.seen)
+        self._parse_call = parse_call(self.seen)
+        self._vectorized = None if self._parse_call is not None else vectorized(self.seen)
         self._columns_ok = elementwise(self.seen)
         self._signature = signature
         self._writes = writes(_innermost(call))
@@ -104,7 +104,7 @@ class Function:
         """The function to be called. What is known of it is forgotten where it calls others than before."""
         if not self._captured.holds:
             self._captured.renew()
-            self._whole = self._columnar = self._columns_ok = None
+            self._parse_call = self._vectorized = self._columns_ok = None
         return self._captured.call
 
     @property
@@ -121,10 +121,10 @@ class Function:
 
     @property
     def elementwise(self) -> bool:
-        """True when it only computes, and so may be run for many rows at once: see plan/elementwise.py, columnar and
-        whole.py.
+        """True when it only computes, and so may be run for many rows at once: see plan/vectorize/elementwise.py,
+        execute.py and parse_calls.py.
         """
-        return self._columns_ok is not None or self._columnar is not None or self._whole is not None
+        return self._columns_ok is not None or self._vectorized is not None or self._parse_call is not None
 
     @property
     def arithmetic(self) -> bool:
@@ -132,17 +132,17 @@ class Function:
         return self._columns_ok is not None
 
     @property
-    def only_parses(self) -> bool:
-        """True when `first_rows` is how to call it: see plan/whole.py."""
-        return self._whole is not None
+    def is_parse_call(self) -> bool:
+        """True when `first_rows` is how to call it: see plan/vectorize/parse_calls.py."""
+        return self._parse_call is not None
 
     @property
     def takes_columns(self) -> bool:
         """True as long as `on_columns` may give something."""
-        return self._columns_ok is not None or (self._columnar is not None and not self._columnar.given_up)
+        return self._columns_ok is not None or (self._vectorized is not None and not self._vectorized.given_up)
 
     @property
-    def settled(self) -> bool:
+    def output_spec_known(self) -> bool:
         """True once it is known what all results must look like. Until then calls must come in order."""
         return self._signature is not None
 
@@ -246,7 +246,7 @@ class Function:
                     if leaves is not None:
                         place.take(i, leaves)
                         result = None
-                        place.settle(leaves)
+                        place.commit(leaves)
                         results.append(leaves)
                     else:
                         if alike:
@@ -258,29 +258,29 @@ class Function:
                 error = judged(e)
             finally:
                 resume(held)
-        done, lands = self._in_place(results, tree, place) if alike and results else (None, False)
+        done, in_slot = self._in_place(results, tree, place) if alike and results else (None, False)
         if done is None and results:
             done = self.block_of([tree.unflatten(r) for r in results] if alike else results)
         if error is not None:
             raise RowFailed(len(results), done, error)
         assert done is not None
-        return done, lands
+        return done, in_slot
 
     def _in_place(self, rows: list[list[Any]], tree: Tree, place: Destination) -> tuple[Block | None, bool]:
         """A block of results that are given by their leaves; None where there is something wrong with one."""
         columns = [place.column(j, len(rows)) for j in range(tree.size)]
-        lands = any(c is not None for c in columns)
+        in_slot = any(c is not None for c in columns)
         try:
             columns = [pack([row[j] for row in rows]) if c is None else c for j, c in enumerate(columns)]
         except Exception:  # told by whoever packs them one by one
             return None, False
-        return self._checked(Block(columns, len(rows), tree)), lands
+        return self._checked(Block(columns, len(rows), tree)), in_slot
 
     def on_columns(self, block: Block) -> Any:
         """The function's result when it is given whole columns; None where that is not certain to equal row by row."""
         call = self.call
         if self._columns_ok is None or not self._columns_ok() or not all(map(_is_scalars, block.columns)):
-            return None if self._columnar is None else self._columnar(block)
+            return None if self._vectorized is None else self._vectorized(block)
         args = block.tree.unflatten(block.columns)
         try:
             return call(*args) if block.tree.kind is tuple else call(args)
@@ -291,7 +291,7 @@ class Function:
         """The results for the first rows of a block, as many as can be had from whole columns; None where there is no
         such way. The row after them, if there is one, is to be had by itself.
         """
-        found = None if self._whole is None or not self._captured.holds else self._whole.columns(block)
+        found = None if self._parse_call is None or not self._captured.holds else self._parse_call.columns(block)
         if found is None:
             return None
         done, result = found
@@ -312,8 +312,8 @@ class Function:
         """The spec of the results for elements of `spec`, where calling the function with empty columns can tell it;
         None where only a call with an element could.
         """
-        if self._whole is not None:
-            return self._whole.spec(spec)
+        if self._parse_call is not None:
+            return self._parse_call.spec(spec)
         leaves, tree = flatten(spec)
         if not all(isinstance(s, TensorSpec) and s.shape.rank == 0 for s in leaves):
             return None

@@ -16,17 +16,17 @@ import numpy as np
 
 from feedline.kernels import interrupts
 from feedline.plan.access import Access
-from feedline.plan.calls import Parallel as Parallel
-from feedline.plan.calls import RowFailed as RowFailed
-from feedline.plan.calls import RowWiseState as RowWiseState
-from feedline.plan.dealing import dealt_rows, error_waits, undealt, untouched
 from feedline.plan.interrupted import Exited as Exited
 from feedline.plan.interrupted import Interrupted as Interrupted
 from feedline.plan.interrupted import unpacked
-from feedline.plan.likeness import brief, same
 from feedline.plan.pace import soon
 from feedline.plan.pull import Child as Child
 from feedline.plan.pull import Pull as Pull
+from feedline.plan.reshard import error_waits, not_reshardable, round_robin_share, untouched
+from feedline.plan.row_calls import Parallel as Parallel
+from feedline.plan.row_calls import RowFailed as RowFailed
+from feedline.plan.row_calls import RowWiseState as RowWiseState
+from feedline.plan.same_arguments import brief, same
 from feedline.random.element import Draws, Epochs, drawing
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, concat
@@ -56,7 +56,7 @@ class Node(Access):
     """One step of a plan. Fields that are Nodes, or tuples of Nodes, are its inputs; the others are its arguments."""
 
     State: ClassVar[Any] = NoState
-    heavy: ClassVar[bool] = False
+    mutable_state: ClassVar[bool] = False
     """The state is reused in place (it holds many rows, or a running child)."""
     many: ClassVar[bool] = False
     """`pull` is a tuple, one per input; otherwise the only input's pull, or None for a source."""
@@ -68,13 +68,13 @@ class Node(Access):
     """Its rows are rows of its inputs, as they came."""
     one_to_one: ClassVar[bool] = False
     """Each row of its input becomes one row."""
-    transparent: ClassVar[bool] = False
+    checkpoint_transparent: ClassVar[bool] = False
     """It only says how the plan is run: a checkpoint fits the plan with it and without it."""
-    manner: ClassVar[frozenset[str]] = frozenset({"num_parallel_calls", "deterministic", "workers"})
+    execution_args: ClassVar[frozenset[str]] = frozenset({"num_parallel_calls", "deterministic", "workers"})
     """The arguments that only say how the step is run."""
-    adaptable: ClassVar[frozenset[str]] = frozenset()
+    resumable_args: ClassVar[frozenset[str]] = frozenset()
     """The arguments, whole numbers, that its state does not depend on: they may be others after a restore."""
-    shares: ClassVar[frozenset[str]] = frozenset()
+    shard_args: ClassVar[frozenset[str]] = frozenset()
     """The arguments, whole numbers, that say which part of its input it gives, where several share it out."""
     seeds_order: ClassVar[bool] = False
     """Its `generator` only decides in which order rows come."""
@@ -151,7 +151,7 @@ class Node(Access):
         return None
 
     @property
-    def stacks(self) -> int | None:
+    def batch_size_hint(self) -> int | None:
         """How many rows of its input this step stacks into one, in fresh memory; None where it does not."""
         return None
 
@@ -163,28 +163,29 @@ class Node(Access):
     # What a checkpoint holds of it.
 
     @property
-    def addressed(self) -> bool:
+    def recomputable(self) -> bool:
         """True when its rows say where they come from and can be had from there again, so that no checkpoint has to
         hold them.
         """
-        return self.keeps_rows and bool(self.inputs) and all(n.addressed for n in self.inputs)
+        return self.keeps_rows and bool(self.inputs) and all(n.recomputable for n in self.inputs)
 
     @property
-    def perhaps_addressed(self) -> bool:
-        """True unless it is certain, before it runs, that it is not `addressed`."""
-        below = self.keeps_rows and bool(self.inputs) and all(n.perhaps_addressed for n in self.inputs)
-        return below or self.addressed
+    def maybe_recomputable(self) -> bool:
+        """True unless it is certain, before it runs, that it is not `recomputable`."""
+        below = self.keeps_rows and bool(self.inputs) and all(n.maybe_recomputable for n in self.inputs)
+        return below or self.recomputable
 
     @property
-    def copies(self) -> bool:
-        """True when a state, though heavy, can be copied at little cost, as a rule."""
+    def snapshotable(self) -> bool:
+        """True when a state, though mutable, can be copied at little cost, as a rule."""
         return False
 
-    def copied(self, state: Any) -> Any:
-        """A copy of a heavy state, which stays as it is and can be saved; the state itself where that cannot be had."""
+    def snapshot(self, state: Any) -> Any:
+        """A copy of a mutable state, which stays as it is and can be saved; the state itself where that cannot be had.
+        """
         raise TypeError(f"{self.op} does not copy its state")
 
-    def taken(self, state: Any) -> list[tuple[Any, int]]:
+    def seeds_drawn(self, state: Any) -> list[tuple[Any, int]]:
         """The generators of seeds that the node draws from, and how often it has so far in this iterator: its own, if
         it has one, as often as the state's `taken` says.
         """
@@ -195,19 +196,20 @@ class Node(Access):
         """A state that comes from a checkpoint, ready to go on. Raises where that is not possible any more."""
         return state
 
-    def division(self, arguments: Sequence[int]) -> tuple[int, int]:
-        """What the arguments in `shares`, in the order of their names, say: into how many parts, and which this is."""
+    def shard_of(self, arguments: Sequence[int]) -> tuple[int, int]:
+        """What the arguments in `shard_args`, in the order of their names, say: into how many parts, and which this is.
+        """
         raise TypeError(f"{self.op} shares nothing out")
 
-    def as_part(self, part: int, parts: int) -> Node:
-        """The node as it is in a plan whose step with `shares` gives another part."""
+    def for_shard(self, part: int, parts: int) -> Node:
+        """The node as it is in a plan whose step with `shard_args` gives another part."""
         return self
 
     def primed(self, state: Any, pull: Any) -> Any:
         """The state with the input started, for a node that may put that off. Nothing is read."""
         return state
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The state with which this node, in iterator `part` of `parts`, goes on when all these together go on where
         `others` stood with their `states`, each in its own part.
         """
@@ -215,7 +217,7 @@ class Node(Access):
             return None
         if all(s is None or untouched(self, s) for s in states):
             return self.State()
-        raise undealt(self, len(states), parts)
+        raise not_reshardable(self, len(states), parts)
 
     # What a plan looks like from outside.
 
@@ -260,31 +262,33 @@ class Node(Access):
         return not self.opaque and all(n.spec_stated for n in self.inputs)
 
     @property
-    def quiet(self) -> bool:
+    def side_effect_free(self) -> bool:
         """True when no function of the user's runs in this plan, so that it may be asked for more than is needed
         now.
         """
-        return not self.user_code and all(n.quiet for n in self.inputs)
+        return not self.user_code and all(n.side_effect_free for n in self.inputs)
 
     @property
-    def takes_seeds_ahead(self) -> bool:
+    def consumes_seeds_early(self) -> bool:
         """True when asking for more rows than are needed now takes seeds early, which another iterator would miss."""
-        return any(n.takes_seeds_ahead for n in self.inputs)
+        return any(n.consumes_seeds_early for n in self.inputs)
 
     @cached_property
-    def takes_shared(self) -> bool:
+    def consumes_shared_seeds(self) -> bool:
         """True when an iteration takes more, as it goes on, of what all iterators of a dataset share: seeds, or the
         numbers of iterations that users' functions draw random numbers from.
         """
-        if getattr(getattr(self, "generator", None), "reshuffle", False) or any(n.takes_shared for n in self.inputs):
+        if getattr(getattr(self, "generator", None), "reshuffle", False) or any(
+            n.consumes_shared_seeds for n in self.inputs
+        ):
             return True
         return self.restarts and any(getattr(n, "epochs", None) is not None for n in self.walk())
 
     @cached_property
-    def begun_with(self) -> tuple[Any, ...]:
+    def shared_at_start(self) -> tuple[Any, ...]:
         """What starting it may take from and all iterators share: generators of seeds, and numbers of iterations."""
         own = tuple(v for v in (getattr(self, "generator", None), getattr(self, "epochs", None)) if v is not None)
-        return tuple(dict.fromkeys((*own, *(v for n in self.inputs for v in n.begun_with))))
+        return tuple(dict.fromkeys((*own, *(v for n in self.inputs for v in n.shared_at_start))))
 
     @cached_property
     def position(self) -> int:
@@ -361,12 +365,14 @@ class RowWise(Node):
         raise TypeError(f"{type(self).__name__} cannot run")
 
     @property
-    def settled(self) -> bool:
+    def output_spec_known(self) -> bool:
         """True when `apply` does not depend on what it was called with before."""
         return True
 
     def accepted(self, made: Block) -> Block:
-        """Rows that a copy made which was not `settled`. Raises `RowFailed` where one is not like those before."""
+        """Rows that a copy made which was not `output_spec_known`. Raises `RowFailed` where one is not like those
+        before.
+        """
         return made
 
     @property
@@ -385,21 +391,21 @@ class RowWise(Node):
         return RowWiseState() if self.epochs is None else RowWiseState(draws=self.epochs.next())
 
     @property
-    def remakes(self) -> bool:
+    def can_recompute(self) -> bool:
         """True when it makes one row of each, the same whenever it does so, and nothing else."""
         return self.one_to_one and not self.user_code and self.epochs is None
 
     @property
-    def addressed(self) -> bool:
+    def recomputable(self) -> bool:
         """Where rows can be made again of those that can be had again."""
-        return self.input.addressed and (self.keeps_rows or self.remakes)
+        return self.input.recomputable and (self.keeps_rows or self.can_recompute)
 
-    def remade(self, block: Block) -> Block:
+    def recompute(self, block: Block) -> Block:
         """`apply`; the rows say where they come from if they can be made again of what is there."""
         made = self.apply(block)
-        if block.origin is None or not self.remakes or made.n != block.n:
+        if block.provenance is None or not self.can_recompute or made.n != block.n:
             return made
-        return Block(made.columns, made.n, made.tree, block.origin.through(self))
+        return Block(made.columns, made.n, made.tree, block.provenance.through(self))
 
     def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
         """As `apply`, to the first rows of a block, at least one, that are begun by `until`; and how many those are."""
@@ -409,7 +415,7 @@ class RowWise(Node):
         """`apply_some` to rows whose first is the iteration's row `number`."""
         try:
             if draws is None:
-                return self.remade(block), block.n
+                return self.recompute(block), block.n
             with drawing(number, draws, self.epochs):
                 return self.apply_some(block, until)
         except RowFailed as failed:
@@ -462,15 +468,15 @@ class RowWise(Node):
             return finished, state
         raise Interrupted(interrupt, state, finished)
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Rows that wait are dealt out; random numbers are drawn from what one of the iterators has drawn from."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """Rows that wait are redistributed; random numbers are drawn from what one of the iterators has drawn from."""
         begun = [s for s in states if s is not None]
         if not begun:
             return None
         ready = [r for s in begun for r in s.ready]
         if any(isinstance(r, Exception) for r in ready) or any(s.late is not None for s in begun):
             raise error_waits(self)
-        rest, done = dealt_rows([s.rest for s in begun], part, parts), dealt_rows(ready, part, parts)
+        rest, done = round_robin_share([s.rest for s in begun], part, parts), round_robin_share(ready, part, parts)
         drawn = begun[part % len(begun)].draws
         return RowWiseState(max(s.seen for s in begun), rest, () if done is None else (done,), draws=drawn)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from feedline.structure.block import Array, Block, Origin
+from feedline.structure.block import Array, Block, Provenance
 
 if TYPE_CHECKING:
     from feedline.plan.node import Node
@@ -23,9 +23,9 @@ class Pull(Protocol):
         can be made again.
         """
 
-    def shelve(self, want: int, shelf: Shelf) -> Array | None:
-        """As a call, but the rows go straight to a shelf: their numbers there. None where they cannot, and where there
-        are none or something is wrong: a call tells that.
+    def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
+        """As a call, but the rows go straight to a record buffer: their numbers there. None where they cannot, and
+        where there are none or something is wrong: a call tells that.
         """
 
     def start(self) -> None:
@@ -37,18 +37,18 @@ class Pull(Protocol):
         """
 
 
-class Shelf(Protocol):
+class RecordBuffer(Protocol):
     """Where rows are kept under numbers by a node that holds many: strings can be put into their places by whoever
     reads them.
     """
 
-    def space(self, n: int) -> tuple[Array, Array, Array] | None:
+    def reserve(self, n: int) -> tuple[Array, Array, Array] | None:
         """Room for so many strings, as `kernels.tfrecord_to_rows` takes it: a matrix, the lengths, and the numbers of
         rows that are free. None where strings are not kept like that.
         """
 
-    def fill(self, numbers: Array, origin: Origin | None, size: int) -> None:
-        """The first of these numbers of `space` are taken from now on: by rows of this origin, of `size` bytes."""
+    def commit(self, numbers: Array, provenance: Provenance | None, size: int) -> None:
+        """The first of these numbers of `reserve` are taken from now on: by rows of this origin, of `size` bytes."""
 
 
 class Pending(Protocol):
@@ -58,8 +58,8 @@ class Pending(Protocol):
     """Whether the rows are there."""
     taken: bool
     """Whether somebody has got them, or the error in their stead."""
-    stood: Any
-    """Where the child stood before, as `Child.moment` gives it."""
+    snapshot_before: Any
+    """Where the child stood before, as `Child.snapshot` gives it."""
 
     def begin(self, calls: int) -> None:
         """Has them read by a thread, of which there may be so many."""
@@ -104,13 +104,13 @@ class Child(Protocol):
     def ordered(self, wanted: bool | None) -> bool:
         """Whether the order of elements must be kept, given what the user said about this step."""
 
-    def moment(self) -> Any:
+    def snapshot(self) -> Any:
         """Where it stands, as a value that can be saved when it has gone on; None where there is none."""
 
-    def tell_failed(self) -> None:
+    def notify_error(self) -> None:
         """An error has come to the consumer, who may go on or not."""
 
-    def tell_closing(self) -> None:
+    def cancel(self) -> None:
         """Wakes everything that waits in the run, to its end."""
 
     def close(self) -> None:

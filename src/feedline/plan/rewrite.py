@@ -14,7 +14,7 @@ Rewrite = Callable[[Node], Node | None]
 """Gives a better plan with the same elements, or None where it knows none."""
 
 
-def standing_for(old: Node, new: N) -> N:
+def replace_node(old: Node, new: N) -> N:
     """`new` as the step users know as `old`: with its number in messages, and its spec where that is known already."""
     if new is not old:
         new.__dict__["position"] = old.position
@@ -23,10 +23,10 @@ def standing_for(old: Node, new: N) -> N:
     return new
 
 
-def made_into(cls: type[N], old: Node, **changes: Any) -> N:
+def convert_node(cls: type[N], old: Node, **changes: Any) -> N:
     """A node of another class with the fields it shares with `old`, in old's place."""
     names = {f.name for f in dataclasses.fields(cls)} & {f.name for f in dataclasses.fields(old)}
-    return standing_for(old, cls(**{name: getattr(old, name) for name in names} | changes))
+    return replace_node(old, cls(**{name: getattr(old, name) for name in names} | changes))
 
 
 def with_inputs(old: Node, inputs: tuple[Node, ...]) -> Node:
@@ -39,7 +39,7 @@ def with_inputs(old: Node, inputs: tuple[Node, ...]) -> Node:
         for name, value in old.input_fields()
     }
     made: Node = old.replace(**changes)
-    return standing_for(old, made)
+    return replace_node(old, made)
 
 
 def bottom_up(plan: Node, rewrite: Rewrite) -> Node:

@@ -61,7 +61,7 @@ class Uncounted(threading.local):
 uncounted = Uncounted()
 
 
-class Place(threading.local):
+class DrawPosition(threading.local):
     """Where the function that runs now in this thread stands: its iteration, and the number of the first row of its
     block.
     """
@@ -71,7 +71,7 @@ class Place(threading.local):
     epochs: Epochs | None = None
 
 
-place = Place()
+place = DrawPosition()
 
 
 @contextmanager

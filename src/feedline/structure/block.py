@@ -6,9 +6,9 @@ A column is an `ndarray[n, …]` where all rows have one shape and dtype, `Bytes
 Who may write: an array in a block is writeable only if nobody else holds its memory. Memory that is shared (a source, a
 cache, a window) is marked read-only, and so are the rows handed out of it.
 
-Rows that were read from a file may say where they lie there: the block's `origin`, which a checkpoint holds instead.
-Who only chooses and orders rows keeps it; who makes others of them, and would make the same again, adds itself to it.
-Who stacks them leaves word of where each of them lies, for messages: the block's `members`.
+Rows that were read from a file may say where they lie there: the block's `provenance`, which a checkpoint holds
+instead. Who only chooses and orders rows keeps it; who makes others of them, and would make the same again, adds itself
+to it. Who stacks them leaves word of where each of them lies, for messages: the block's `batch_provenance`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, OpError
 from feedline.structure import ragged, sparse, strings, types
+from feedline.structure.buffer_pool import concatenate, copy_array, take_array
 from feedline.structure.datasets import Datasets, Nested
-from feedline.structure.memory import concatenate, copied, taken
 from feedline.structure.nest import LEAF, Tree, flatten
-from feedline.structure.origin import Members as Members
-from feedline.structure.origin import Origin as Origin
+from feedline.structure.provenance import BatchProvenance as BatchProvenance
+from feedline.structure.provenance import Provenance as Provenance
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import (
@@ -69,12 +69,13 @@ class Objects:
 class Block:
     """`n` elements: one column per leaf of `tree`."""
 
-    __slots__ = ("columns", "members", "n", "origin", "tree")
+    __slots__ = ("batch_provenance", "columns", "n", "provenance", "tree")
 
     def __init__(
-        self, columns: list[Column], n: int, tree: Tree, origin: Origin | None = None, members: Members | None = None
+        self, columns: list[Column], n: int, tree: Tree, provenance: Provenance | None = None,
+        batches: BatchProvenance | None = None,
     ) -> None:
-        self.columns, self.n, self.tree, self.origin, self.members = columns, n, tree, origin, members
+        self.columns, self.n, self.tree, self.provenance, self.batch_provenance = columns, n, tree, provenance, batches
 
     @staticmethod
     def of_elements(elements: Sequence[Any]) -> Block:
@@ -94,15 +95,15 @@ class Block:
         if start == 0 and stop >= self.n:
             return self
         stop = min(stop, self.n)
-        origin = None if self.origin is None else self.origin.slice(start, stop)
-        members = None if self.members is None else self.members.slice(start, stop)
-        return Block([slice_column(c, start, stop) for c in self.columns], stop - start, self.tree, origin, members)
+        provenance = None if self.provenance is None else self.provenance.slice(start, stop)
+        batches = None if self.batch_provenance is None else self.batch_provenance.slice(start, stop)
+        return Block([slice_column(c, start, stop) for c in self.columns], stop - start, self.tree, provenance, batches)
 
     def take(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory."""
-        origin = None if self.origin is None else self.origin.take(index)
-        members = None if self.members is None else self.members.take(index)
-        return Block([take_rows(c, index) for c in self.columns], len(index), self.tree, origin, members)
+        provenance = None if self.provenance is None else self.provenance.take(index)
+        batches = None if self.batch_provenance is None else self.batch_provenance.take(index)
+        return Block([take_rows(c, index) for c in self.columns], len(index), self.tree, provenance, batches)
 
     def rows(self) -> list[Any]:
         """The elements, as users see them."""
@@ -149,7 +150,7 @@ class Block:
         order = tree.order_of(self.tree)
         if order is None:
             raise TypeError(f"elements of structure {self.tree!r} where {tree!r} was expected")
-        return Block([self.columns[i] for i in order], self.n, tree, self.origin, self.members)
+        return Block([self.columns[i] for i in order], self.n, tree, self.provenance, self.batch_provenance)
 
     def __len__(self) -> int:
         return self.n
@@ -166,22 +167,22 @@ def concat(blocks: Sequence[Block]) -> Block:
     blocks = [b.reordered(tree) for b in blocks]
     columns = [concat_columns(list(parts)) for parts in zip(*(b.columns for b in blocks), strict=True)]
     filled = [b for b in blocks if b.n]
-    members = [b.members for b in filled if b.members is not None]
-    told = Members.joined(members) if members and len(members) == len(filled) else None
+    batches = [b.batch_provenance for b in filled if b.batch_provenance is not None]
+    told = BatchProvenance.joined(batches) if batches and len(batches) == len(filled) else None
     return Block(columns, sum(b.n for b in blocks), tree, _joined(filled), told)
 
 
-def _joined(blocks: list[Block]) -> Origin | None:
+def _joined(blocks: list[Block]) -> Provenance | None:
     """Where the rows of all blocks come from; None where those of one do not say."""
-    first = blocks[0].origin if blocks else None
+    first = blocks[0].provenance if blocks else None
     if first is None:
         return None
     found: list[Array] = []
     for block in blocks:
-        if block.origin is None or block.origin.makers != first.makers:
+        if block.provenance is None or block.provenance.lineage != first.lineage:
             return None
-        found.append(block.origin.numbers())
-    return Origin(0, np.concatenate(found), first.makers)
+        found.append(block.provenance.numbers())
+    return Provenance(0, np.concatenate(found), first.lineage)
 
 
 def pack(values: Sequence[Any]) -> Column:
@@ -265,7 +266,7 @@ def slice_column(column: Column, start: int, stop: int) -> Column:
 def take_rows(column: Column, index: Array) -> Column:
     """The rows of a column with these numbers, in fresh memory."""
     if isinstance(column, np.ndarray):
-        return taken(column, index)
+        return take_array(column, index)
     if isinstance(column, Bytes):
         return column.objects().take(index, axis=0)
     return Objects([column.items[i] for i in index.tolist()], column.spec)
@@ -379,7 +380,7 @@ def read_only(array: Array) -> Array:
 def own(column: Column) -> Column:
     """The column in memory nobody else holds: itself where it is writeable already, else a copy."""
     if isinstance(column, np.ndarray) and not column.flags.writeable:
-        return copied(column)
+        return copy_array(column)
     return column
 
 

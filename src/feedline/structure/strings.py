@@ -51,7 +51,7 @@ class Bytes:
         if not self.gap:
             return self
         column = self.data, np.ascontiguousarray(self.offsets), self.gap
-        return Bytes(*kernels.strings_in_turns([column], max(1, len(self.offsets) - 1)), 0, self.size)
+        return Bytes(*kernels.strings_round_robin([column], max(1, len(self.offsets) - 1)), 0, self.size)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """With its own strings, not with all that are in the buffer."""

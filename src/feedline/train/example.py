@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidTypeError
-from feedline.kernels.sealed import (
-    SealedBytesList,
-    SealedExample,
-    SealedFeature,
-    SealedFeatures,
-    SealedFloatList,
-    SealedInt64List,
+from feedline.kernels.lazy_message import (
+    LazyBytesList,
+    LazyExample,
+    LazyFeature,
+    LazyFeatures,
+    LazyFloatList,
+    LazyInt64List,
 )
 from feedline.structure.dense import dense
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.train.containers import BYTES, FLOAT, INT64
-from feedline.train.message import Map, Message, Messages, Repeated, Sub
+from feedline.train.message import MapField, Message, Messages, Repeated, Sub
 
 
-class BytesList(SealedBytesList, Message):
+class BytesList(LazyBytesList, Message):
     """A list of byte strings.
 
     >>> fl.train.BytesList(value=[b"a", b"b"]).value
@@ -34,7 +34,7 @@ class BytesList(SealedBytesList, Message):
     value = Repeated(1, BYTES)
 
 
-class FloatList(SealedFloatList, Message):
+class FloatList(LazyFloatList, Message):
     """A list of float32 numbers.
 
     >>> fl.train.FloatList(value=[0.5, 1]).value
@@ -45,7 +45,7 @@ class FloatList(SealedFloatList, Message):
     value = Repeated(1, FLOAT)
 
 
-class Int64List(SealedInt64List, Message):
+class Int64List(LazyInt64List, Message):
     """A list of int64 numbers.
 
     >>> fl.train.Int64List(value=range(3)).value
@@ -56,7 +56,7 @@ class Int64List(SealedInt64List, Message):
     value = Repeated(1, INT64)
 
 
-class Feature(SealedFeature, Message):
+class Feature(LazyFeature, Message):
     """A list of one of three kinds: strings, floats or integers.
 
     >>> feature = fl.train.Feature(float_list=fl.train.FloatList(value=[0.5]))
@@ -71,7 +71,7 @@ class Feature(SealedFeature, Message):
     int64_list = Sub(3, Int64List)
 
 
-class Features(SealedFeatures, Message):
+class Features(LazyFeatures, Message):
     """Features under their names.
 
     >>> features = fl.train.Features()
@@ -81,10 +81,10 @@ class Features(SealedFeatures, Message):
     """
 
     __slots__ = ()
-    feature = Map(1, Feature)
+    feature = MapField(1, Feature)
 
 
-class Example(SealedExample, Message):
+class Example(LazyExample, Message):
     """One example: features under their names.
 
     >>> from feedline.train import BytesList, Example, Feature, Features
@@ -121,7 +121,7 @@ class FeatureLists(Message):
     """
 
     __slots__ = ()
-    feature_list = Map(1, FeatureList)
+    feature_list = MapField(1, FeatureList)
 
 
 class SequenceExample(Message):

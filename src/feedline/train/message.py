@@ -7,8 +7,8 @@ A class lists its fields, each of which is one of
     Messages  a list of messages
     Map       messages under string keys
 
-A message that was made in one go, and that nobody has looked into since, may be nothing but its bytes (`sealed`). It is
-opened by the first that asks for one of its other slots, which are not there until then.
+A message that was made in one go, and that nobody has looked into since, may be nothing but its bytes (`serialized`).
+It is opened by the first that asks for one of its other slots, which are not there until then.
 
 Threads may read a message together, and one may change it while others read: they see it with a change or without, as
 long as the change is one call.
@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 
 from feedline import wire
 from feedline.errors import InvalidArgumentError
-from feedline.kernels.sealed import Sealed
+from feedline.kernels.lazy_message import LazyMessage
 from feedline.sharing import Guard
 from feedline.train.containers import MessageList, MessageMap, Scalar, Values, escaped
 from feedline.wire import DELIMITED, WireError
@@ -158,7 +158,7 @@ class Messages(Field):
         return "".join(f"{indent}{self.name} {{\n{m._text(indent + '  ')}{indent}}}\n" for m in held)
 
 
-class Map(Field):
+class MapField(Field):
     """Messages under string keys, which are written and printed in the order of their bytes."""
 
     def empty(self, message: Message) -> MessageMap:
@@ -207,7 +207,7 @@ def _utf8(key: bytes) -> str:
         raise WireError(f"the key {key!r} is no UTF-8") from None
 
 
-class Message(Sealed):
+class Message(LazyMessage):
     """The base of the message classes; the methods are protobuf's.
 
     >>> feature = fl.train.Feature()
@@ -239,7 +239,7 @@ class Message(Sealed):
         self._held, self._present, self._unknown, self._changed = {}, True, b"", None
 
     def __getattr__(self, name: str) -> Any:
-        data = self.sealed
+        data = self.serialized
         if data is not None and name in Message.__slots__:
             self._open(data)
         return object.__getattribute__(self, name)
@@ -252,13 +252,13 @@ class Message(Sealed):
         made._empty()
         made._parse(data, 0, len(data))
         with _opening:
-            if self.sealed is None:
+            if self.serialized is None:
                 return
             for name, held in made._held.items():
                 held._listen(self._fields[name].changed(self))
             self._present, self._unknown, self._changed = True, made._unknown, None
             self._held = made._held
-            self.sealed = None
+            self.serialized = None
 
     def _build(self, **values: Any) -> None:
         self._empty()
@@ -358,7 +358,7 @@ class Message(Sealed):
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
         """The message in protobuf's format. Equal messages give equal bytes, with or without `deterministic`."""
-        data = self.sealed
+        data = self.serialized
         if data is not None:
             return data
         return b"".join([*(field.serialize(held) for field, held in self._set_fields()), self._unknown])

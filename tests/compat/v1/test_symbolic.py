@@ -8,8 +8,8 @@ import pytest
 
 import feedline as fl
 from feedline.compat import v1
-from feedline.compat.v1.symbolic import Call, map_nest, resolved
-from feedline.compat.v1.tensor import Frame
+from feedline.compat.v1.symbolic import SymbolicCall, map_nest, resolved
+from feedline.compat.v1.tensor import SessionRun
 
 Pair = namedtuple("Pair", "a b")
 
@@ -19,8 +19,8 @@ def three() -> v1.Tensor:
     return v1.placeholder(fl.int64, [])
 
 
-def frame(tensor: v1.Tensor, value: int) -> Frame:
-    return Frame(None, {tensor: value})
+def frame(tensor: v1.Tensor, value: int) -> SessionRun:
+    return SessionRun(None, {tensor: value})
 
 
 def test_map_nest_keeps_containers():
@@ -32,8 +32,8 @@ def test_map_nest_keeps_containers():
 
 def test_tensors_are_found_everywhere(three: v1.Tensor):
     for nest in ([three], (1, three), {"a": three}, slice(None, three), functools.partial(pow, three)):
-        assert Call(print, (nest,), {}).tensors == (three,)
-    assert Call(print, (three,), {"end": three}).tensors == (three,)
+        assert SymbolicCall(print, (nest,), {}).tensors == (three,)
+    assert SymbolicCall(print, (three,), {"end": three}).tensors == (three,)
 
 
 def test_what_holds_nothing_symbolic_stays_as_it_is(three: v1.Tensor):
@@ -50,7 +50,7 @@ def test_functions_see_values(three: v1.Tensor, kind: str):
         "partial": functools.partial(lambda y, x: x + y, three),
         "inner": lambda x: max(x + three for _ in "a"),
     }[kind]
-    call = Call(map, (function, [10]), {})
+    call = SymbolicCall(map, (function, [10]), {})
     assert call.pending
     assert list(call(frame(three, 3))) == [13]
     assert list(call(frame(three, 4))) == [14]
@@ -61,7 +61,7 @@ scale = None
 
 def test_functions_see_values_of_globals(three: v1.Tensor, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(globals(), "scale", three)
-    call = Call(map, (lambda x: x * scale, [10]), {})
+    call = SymbolicCall(map, (lambda x: x * scale, [10]), {})
     assert call.tensors == (three,)
     assert list(call(frame(three, 3))) == [30]
     assert scale is three
@@ -69,14 +69,14 @@ def test_functions_see_values_of_globals(three: v1.Tensor, monkeypatch: pytest.M
 
 def test_a_global_that_shares_its_name_with_an_attribute_is_no_capture(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(globals(), "shape", v1.placeholder(fl.int64))
-    assert not Call(map, (lambda x: x.shape, [np.zeros(2)]), {}).pending
+    assert not SymbolicCall(map, (lambda x: x.shape, [np.zeros(2)]), {}).pending
 
 
 def test_a_variable_without_a_value_is_no_capture():
     def function(x):
         return later + x
 
-    assert not Call(map, (function, []), {}).pending
+    assert not SymbolicCall(map, (function, []), {}).pending
     later = 1
     assert function(1) == 2
 
@@ -84,6 +84,6 @@ def test_a_variable_without_a_value_is_no_capture():
 def test_datasets_wait_only_if_they_have_to(three: v1.Tensor):
     fixed = v1.data.Dataset.range(2)
     waiting = v1.data.Dataset.range(three)
-    assert not Call(print, (fixed,), {}).pending
-    assert Call(print, (waiting,), {}).pending
-    assert Call(print, (lambda x: fixed,), {}).pending  # starts anew with the iterator
+    assert not SymbolicCall(print, (fixed,), {}).pending
+    assert SymbolicCall(print, (waiting,), {}).pending
+    assert SymbolicCall(print, (lambda x: fixed,), {}).pending  # starts anew with the iterator

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import feedline as fl
 from feedline.io.csv.columns import columns_of
 from feedline.io.csv.records import CsvReader, Format
-from feedline.io.reader import END, Place
+from feedline.io.reader import END, FilePosition
 
 
 def everything(path: Path, form: Format, buffer_size: int | None = None, want: int = 100) -> list[object]:
     """Rows, and the texts of errors."""
     reader = CsvReader(os.fsencode(path), form, "", buffer_size)
-    place: Place | None = Place()
+    place: FilePosition | None = FilePosition()
     out: list[object] = []
     while place is not None and (got := reader.read(place, want)) != END:
         if got.error is not None:
@@ -100,9 +100,9 @@ def test_header(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b'h"\n1\n')
     reader = CsvReader(os.fsencode(path), form([0], header=True))
-    bad = reader.read(Place(), 10)
+    bad = reader.read(FilePosition(), 10)
     assert "in the header, a field that is not in quotes has a quote in it" in str(bad.error)
-    assert bad.place == Place(3, 0) and reader.read(bad.place, 10).rows.rows() == [(1,)]  # type: ignore[union-attr]
+    assert bad.place == FilePosition(3, 0) and reader.read(bad.place, 10).rows.rows() == [(1,)]  # type: ignore[union-attr]
     reader.close()
 
 

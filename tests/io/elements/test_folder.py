@@ -12,7 +12,7 @@ import pytest
 
 import feedline as fl
 from feedline.errors import DataLossError, FailedPreconditionError, NotFoundError, PermissionDeniedError
-from feedline.io.elements.folder import FolderWriter, Saved, saved_in
+from feedline.io.elements.folder import FolderWriter, SavedDataset, saved_in
 from feedline.io.elements.form import described
 from feedline.io.elements.reader import ElementsReader
 from feedline.io.tfrecord.framing import AROUND, frame
@@ -26,7 +26,7 @@ def rows(*values: int) -> Block:
     return Block([np.array(values, np.int64)], len(values), LEAF)
 
 
-def write(path: Path, block: Block, numbers: Any = None, **more: Any) -> Saved:
+def write(path: Path, block: Block, numbers: Any = None, **more: Any) -> SavedDataset:
     writer = FolderWriter(os.fsencode(path), "")
     writer.write(block, numbers)
     writer.finish(SPEC, **more)
@@ -38,7 +38,7 @@ def names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
-def contents(path: Path, saved: Saved) -> list[list[int]]:
+def contents(path: Path, saved: SavedDataset) -> list[list[int]]:
     found = []
     for file, n in saved.files(os.fsencode(path)):
         reader = ElementsReader(file)

@@ -12,7 +12,7 @@ import pytest
 
 import feedline as fl
 from feedline.errors import InvalidTypeError
-from feedline.io.elements.form import Seen, described, form, form_text, has_classes, lined_up, spec_of_text
+from feedline.io.elements.form import ObservedSpecs, described, form, form_text, has_classes, lined_up, spec_of_text
 from feedline.structure.block import Block, Objects
 from feedline.structure.nest import LEAF, flat, flatten
 
@@ -117,7 +117,7 @@ def test_what_is_no_form(text: str) -> None:
 
 
 def test_seen_specs_are_the_narrowest_for_all_rows() -> None:
-    seen = Seen()
+    seen = ObservedSpecs()
     assert seen.spec() is None and seen.spec(INT) == INT
     seen.add(Block([np.zeros((2, 3)), Objects([None, None])], 2, flat(2)))
     assert seen.spec() == (fl.TensorSpec([3], fl.float64), None)

@@ -16,7 +16,7 @@ from feedline.errors import DataLossError, FailedPreconditionError, NotFoundErro
 from feedline.io.elements import writer as writing
 from feedline.io.elements.reader import ElementsReader
 from feedline.io.elements.writer import ElementsWriter
-from feedline.io.reader import Place
+from feedline.io.reader import FilePosition
 from feedline.io.tfrecord.framing import frame
 from feedline.io.tfrecord.reader import TFRecordReader
 from feedline.structure.block import Block, Objects, concat, object_array
@@ -107,7 +107,7 @@ def test_blocks_stay_in_memory_up_to_a_size(tmp_path: Path, monkeypatch: pytest.
 def test_a_file_is_a_tfrecord_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path / "f", monkeypatch)
     reader = TFRecordReader(os.fsencode(tmp_path / "f"))
-    got = reader.read(Place(), 100)
+    got = reader.read(FilePosition(), 100)
     reader.close()
     assert got.rows is not None and got.rows.n == 3 + 3
 

@@ -12,7 +12,7 @@ import pytest
 from tests.io.reading import gone
 
 import feedline as fl
-from feedline.io import ahead
+from feedline.io import read_ahead
 
 RECORDS = 3_000
 
@@ -20,7 +20,7 @@ RECORDS = 3_000
 @pytest.fixture(autouse=True)
 def places(monkeypatch: pytest.MonkeyPatch) -> None:
     """Places for threads, however many processors there are."""
-    monkeypatch.setattr(ahead._places, "left", threading.Semaphore(2))
+    monkeypatch.setattr(read_ahead._places, "left", threading.Semaphore(2))
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,8 @@ def test_the_order_is_that_of_the_files(files: list[str]) -> None:
 def test_the_next_file_is_begun_early_and_everything_is_closed(
     files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, begun, begin = len(os.listdir("/proc/self/fd")), [], ahead.Ahead.begin
-    monkeypatch.setattr(ahead.Ahead, "begin", lambda self: (begun.append(self), begin(self)))
+    before, begun, begin = len(os.listdir("/proc/self/fd")), [], read_ahead.ReadAheadStream.begin
+    monkeypatch.setattr(read_ahead.ReadAheadStream, "begin", lambda self: (begun.append(self), begin(self)))
     with iter(fl.TFRecordDataset(files, "GZIP")) as it:
         for k in range(3 * RECORDS):
             next(it)

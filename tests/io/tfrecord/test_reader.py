@@ -13,7 +13,7 @@ import pytest
 
 from feedline import kernels
 from feedline.errors import DataLossError, ResourceExhaustedError
-from feedline.io.reader import END, Place
+from feedline.io.reader import END, FilePosition
 from feedline.io.tfrecord.framing import frame, mask, masked_crc
 from feedline.io.tfrecord.reader import TFRecordReader
 
@@ -33,7 +33,7 @@ def opened(
 @pytest.mark.parametrize("want", [1, 2, 100])
 def test_records_and_places(tmp_path: Path, buffer_size: int | None, want: int) -> None:
     reader = opened(tmp_path, b"".join(map(frame, RECORDS)), buffer_size)
-    place, rows = Place(), []
+    place, rows = FilePosition(), []
     while (got := reader.read(place, want)) != END:
         assert got.rows is not None and got.place is not None and 1 <= got.rows.n <= want
         rows += got.rows.rows()
@@ -41,15 +41,15 @@ def test_records_and_places(tmp_path: Path, buffer_size: int | None, want: int) 
         assert place.number == len(rows)
         assert place.offset == sum(len(r) + 16 for r in RECORDS[: len(rows)])
     assert rows == RECORDS
-    assert reader.read(Place(16 + 17, 2), 1).rows.rows() == [b"hello world"]  # type: ignore[union-attr]
+    assert reader.read(FilePosition(16 + 17, 2), 1).rows.rows() == [b"hello world"]  # type: ignore[union-attr]
     reader.close()
 
 
 def damaged(tmp_path: Path, data: bytes) -> Exception:
     """What is raised after a first good record."""
     reader = opened(tmp_path, frame(b"good") + data)
-    first = reader.read(Place(), 10)
-    assert first.rows is not None and first.rows.rows() == [b"good"] and first.place == Place(20, 1)
+    first = reader.read(FilePosition(), 10)
+    assert first.rows is not None and first.rows.rows() == [b"good"] and first.place == FilePosition(20, 1)
     got = reader.read(first.place, 10)
     assert got.rows is None and got.place is None and isinstance(got.error, DataLossError)
     reader.close()
@@ -84,7 +84,7 @@ def header(length: int) -> bytes:
 
 def all_of(reader: TFRecordReader, want: int = 100) -> tuple[list[bytes], list[tuple[int, int | None]]]:
     """The records, and the place and size of what was lost."""
-    place, rows, lost = Place(), [], []
+    place, rows, lost = FilePosition(), [], []
     for _ in range(100_000):
         got = reader.read(place, want)
         if got.error is not None:
@@ -206,7 +206,7 @@ def test_compressed_data_that_break_are_lost_to_the_end(tmp_path: Path) -> None:
     path = tmp_path / "records"
     path.write_bytes(path.read_bytes()[:-20])
     reader = TFRecordReader(os.fsencode(path), "GZIP", None, True)
-    place, got = Place(), reader.read(Place(), 100)
+    place, got = FilePosition(), reader.read(FilePosition(), 100)
     while got.place is not None:
         place, got = got.place, reader.read(got.place, 100)
     assert place.number >= 4 and isinstance(got.error, DataLossError) and got.lost is None
@@ -241,8 +241,8 @@ def test_a_record_that_fits_no_memory(tmp_path: Path) -> None:
         file.write(frame(b"first") + header(1 << 43))
         file.truncate(1 << 43 | 1 << 20)
     reader = TFRecordReader(os.fsencode(tmp_path / "a"))
-    assert reader.read(Place(), 10).rows is not None
-    got = reader.read(Place(21, 1), 10)
+    assert reader.read(FilePosition(), 10).rows is not None
+    got = reader.read(FilePosition(21, 1), 10)
     assert isinstance(got.error, ResourceExhaustedError)
     assert "a, record 1 (byte 21) does not fit into memory" in str(got.error)
     reader.close()
@@ -250,5 +250,5 @@ def test_a_record_that_fits_no_memory(tmp_path: Path) -> None:
 
 def test_what_is_no_tfrecord_file_at_all(tmp_path: Path) -> None:
     for data, hint in ((b"some text, not records", "is it a TFRecord file"), (gzip.compress(b"x" * 50), '"GZIP"')):
-        got = opened(tmp_path, data).read(Place(), 1)
+        got = opened(tmp_path, data).read(FilePosition(), 1)
         assert isinstance(got.error, DataLossError) and hint in str(got.error)

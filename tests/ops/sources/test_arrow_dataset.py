@@ -14,7 +14,7 @@ from tests.io.arrow_tables import rows, table
 
 import feedline as fl
 from feedline.errors import DataLossError, InvalidArgumentError, NotFoundError
-from feedline.io.reader import Place
+from feedline.io.reader import FilePosition
 
 
 def write(path: Path, data: Any, kind: str = "file", size: int = 4) -> str:
@@ -52,7 +52,7 @@ def test_numbers_are_read_where_they_lie(tmp_path: Path) -> None:
     block = next(iter(fl.ArrowDataset(path).batch(10)))
     assert block["x"].flags.writeable and block["x"].tolist() == list(range(10))
     reader = fl.ArrowDataset(path)._plan.open_file(path.encode())
-    rows = reader.read(Place(), 5).rows
+    rows = reader.read(FilePosition(), 5).rows
     assert rows is not None and not rows.columns[0].flags.owndata
     reader.close()
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from feedline.engine.input import CappedInput, HoldingInput, Input, Timed, WorkingInput
-from feedline.engine.parallel import Calls
-from feedline.engine.prefetch import Ahead
+from feedline.engine.input import BufferingInput, CappedInput, Input, MeasuredInput, TimedPull
+from feedline.engine.parallel import ParallelMapStage
+from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.engine.run import Run
-from feedline.ops.rows import Pool
-from feedline.plan.pull import Child, Pull, Shelf
+from feedline.ops.row_store import RowStore
+from feedline.plan.pull import Child, Pull, RecordBuffer
 
-pulls: list[type[Pull]] = [Input, CappedInput, HoldingInput, WorkingInput, Ahead, Calls, Timed]
+pulls: list[type[Pull]] = [
+    Input,
+    CappedInput,
+    BufferingInput,
+    MeasuredInput,
+    PrefetchStage,
+    ParallelMapStage,
+    TimedPull,
+]
 children: list[type[Child]] = [Run]
-shelves: list[type[Shelf]] = [Pool]
+shelves: list[type[RecordBuffer]] = [RowStore]

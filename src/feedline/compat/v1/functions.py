@@ -9,8 +9,8 @@ import numpy as np
 
 from feedline import errors
 from feedline.compat.v1.graph import inside_function
-from feedline.compat.v1.symbolic import Call
-from feedline.compat.v1.tensor import Frame, Operation, Tensor
+from feedline.compat.v1.symbolic import SymbolicCall
+from feedline.compat.v1.tensor import Operation, SessionRun, Tensor
 from feedline.errors import InvalidArgumentError, OutOfRangeError
 from feedline.structure.spec import TensorShape, TensorSpec, type_spec_from_value
 from feedline.structure.types import as_dtype
@@ -31,7 +31,7 @@ def placeholder(dtype: object, shape: object = None, name: str | None = None) ->
     """
     spec = TensorSpec(shape, dtype)
 
-    def unfed(_: Frame) -> Sequence[Any]:
+    def unfed(_: SessionRun) -> Sequence[Any]:
         raise InvalidArgumentError(
             f"placeholder {op.name!r} ({spec.dtype.name}, shape {spec.shape}) has no value in this run; "
             "give it one with feed_dict={placeholder: value}"
@@ -103,9 +103,9 @@ def numpy_function(
     if inside_function():
         given = outputs(inp)
         return list(given) if isinstance(Tout, (list, tuple)) else given[0]
-    call = Call(lambda *values: outputs(values), tuple(inp), {})
+    call = SymbolicCall(lambda *values: outputs(values), tuple(inp), {})
 
-    def compute(frame: Frame) -> Sequence[Any]:
+    def compute(frame: SessionRun) -> Sequence[Any]:
         try:
             results: Sequence[Any] = call(frame)
             return results

@@ -10,7 +10,7 @@ import numpy as np
 
 from feedline.compat.v1.graph import Default, Graph, get_default_graph
 from feedline.compat.v1.symbolic import map_nest
-from feedline.compat.v1.tensor import Frame, Operation, Tensor
+from feedline.compat.v1.tensor import Operation, SessionRun, Tensor
 from feedline.data.iterator import Iterator as DataIterator
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.structure.nest import flatten
@@ -71,7 +71,7 @@ class Session:
                 wanted.append(fetch.op if isinstance(fetch, Tensor) else fetch)
 
         map_nest(look, fetches)
-        frame = Frame(self, fed)
+        frame = SessionRun(self, fed)
         with self.graph.as_default():
             frame.run(wanted)
         return map_nest(lambda f: _own(frame.value(f)) if isinstance(f, Tensor) else None, fetches)

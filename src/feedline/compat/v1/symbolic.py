@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 
-class Values:
+class SymbolicValues:
     """Where symbolic things get their values from: one run of a session, or stand-ins."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Symbolic:
         """The tensors whose values `_resolve` needs."""
         raise TypeError(f"{type(self).__name__} has no tensors")
 
-    def _resolve(self, values: Values) -> Any:
+    def _resolve(self, values: SymbolicValues) -> Any:
         """The value."""
         raise TypeError(f"{type(self).__name__} has no value")
 
@@ -43,7 +43,7 @@ class Symbolic:
         return True
 
 
-class Call:
+class SymbolicCall:
     """A function and its arguments, some of which are symbolic, or are functions that refer to symbolic things."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ class Call:
         """
         return bool(self._captured) or any(s._pending() for s in self._direct)
 
-    def __call__(self, values: Values) -> Any:
+    def __call__(self, values: SymbolicValues) -> Any:
         """What the function gives for these values."""
         return self.function(*resolved(self.args, values), **resolved(self.kwargs, values))
 
@@ -96,7 +96,7 @@ def leaves(nest: object) -> list[Any]:
     return found
 
 
-def resolved(nest: Any, values: Values) -> Any:
+def resolved(nest: Any, values: SymbolicValues) -> Any:
     """The nest with values in place of symbolic things. One that holds none of them stays the object it is."""
 
     def put(leaf: Any) -> Any:
@@ -143,7 +143,7 @@ def _global_names(code: types.CodeType) -> frozenset[str]:
     return frozenset(names.union(*inner))
 
 
-def _rebound(function: types.FunctionType, values: Values) -> types.FunctionType:
+def _rebound(function: types.FunctionType, values: SymbolicValues) -> types.FunctionType:
     """The function as if the symbolic things it refers to had been these values all along."""
     code = function.__code__
     captured = resolved(_outer_names(function), values)

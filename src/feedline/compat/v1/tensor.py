@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from feedline.compat.v1.graph import Graph, get_default_graph
-from feedline.compat.v1.symbolic import Call, Symbolic, Values
+from feedline.compat.v1.symbolic import Symbolic, SymbolicCall, SymbolicValues
 from feedline.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -44,7 +44,7 @@ class Operation:
     def __init__(
         self,
         name: str,
-        compute: Callable[[Frame], Sequence[Any]],
+        compute: Callable[[SessionRun], Sequence[Any]],
         inputs: Iterable[Tensor] = (),
         controls: Iterable[Operation] = (),
         stateful: bool = False,
@@ -92,7 +92,7 @@ class Tensor(Symbolic):
     As in TensorFlow 1, `==` asks whether two tensors are the same object; `np.equal` compares their values.
     """
 
-    def __init__(self, op: Operation, index: int, spec: object, call: Call | None = None) -> None:
+    def __init__(self, op: Operation, index: int, spec: object, call: SymbolicCall | None = None) -> None:
         self.op, self.index = op, index
         self._spec, self._call = spec, call
 
@@ -134,7 +134,7 @@ class Tensor(Symbolic):
     def _tensors(self) -> Iterator[Tensor]:
         yield self
 
-    def _resolve(self, values: Values) -> Any:
+    def _resolve(self, values: SymbolicValues) -> Any:
         return values.value(self)
 
     # NumPy's functions
@@ -271,12 +271,12 @@ def computed(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, name: str = ""
 ) -> Tensor:
     """A tensor for what `function` will give."""
-    call = Call(function, args, kwargs or {})
+    call = SymbolicCall(function, args, kwargs or {})
     op = Operation(name or getattr(function, "__name__", "call"), lambda frame: [call(frame)], call.tensors)
     return Tensor(op, 0, None, call)
 
 
-def leaf_spec(call: Call) -> TypeSpec | None:
+def leaf_spec(call: SymbolicCall) -> TypeSpec | None:
     """The spec of what a call gives, seen in what it makes of stand-ins; None where that does not work."""
     merged: Any = None
     for size in StandIns.SIZES:
@@ -289,7 +289,7 @@ def leaf_spec(call: Call) -> TypeSpec | None:
     return merged if isinstance(merged, TypeSpec) else None
 
 
-class Frame(Values):
+class SessionRun(SymbolicValues):
     """One run of a session, as operations see it."""
 
     def __init__(self, session: Any, fed: Mapping[Tensor, Any] | None = None) -> None:
@@ -322,7 +322,7 @@ class Frame(Values):
         return [self.value(t) for t in tensors]
 
 
-class StandIns(Values):
+class StandIns(SymbolicValues):
     """Made-up values for tensors. Two sizes in place of what is unknown show which dimensions of a result are."""
 
     SIZES = (1, 2)

@@ -48,7 +48,7 @@ class Leaf(NamedTuple):
         return TensorSpec(self.shape, self.dtype)
 
 
-class Form(NamedTuple):
+class TableSchema(NamedTuple):
     """The columns that are wanted of a table, in their structure."""
 
     tree: Tree = Tree(dict)
@@ -63,7 +63,7 @@ class Problem(ValueError):
     """What is wrong with a table, for the one who knows its file."""
 
 
-def form_of(schema: Any, columns: Sequence[str] | None) -> Form:
+def form_of(schema: Any, columns: Sequence[str] | None) -> TableSchema:
     """The form of a table: of all its columns, or of those that are named, in that order."""
     names = list(schema.names) if columns is None else list(columns)
     for name in names:
@@ -76,7 +76,7 @@ def form_of(schema: Any, columns: Sequence[str] | None) -> Form:
     return _form(names, [schema.field(name).type for name in names], "")
 
 
-def _form(names: Sequence[str], kinds: Sequence[Any], above: str) -> Form:
+def _form(names: Sequence[str], kinds: Sequence[Any], above: str) -> TableSchema:
     pa = needed("Arrow")
     children: list[Tree] = []
     leaves: list[Leaf] = []
@@ -90,7 +90,7 @@ def _form(names: Sequence[str], kinds: Sequence[Any], above: str) -> Form:
             children.append(LEAF)
             dtype, shape = _kind(kind, path)
             leaves.append(Leaf(path, dtype.name, shape))
-    return Form(Tree(dict, tuple(names), tuple(children)), tuple(leaves))
+    return TableSchema(Tree(dict, tuple(names), tuple(children)), tuple(leaves))
 
 
 def _kind(kind: Any, path: str) -> tuple[DType, tuple[int | None, ...]]:
@@ -130,7 +130,7 @@ def _is_string(kind: Any) -> bool:
     return any(getattr(is_, t)(kind) for t in tests if hasattr(is_, t)) or bool(is_.is_fixed_size_binary(kind))
 
 
-def checked_fill(fill: Any, form: Form, op: str) -> dict[str, Any]:
+def checked_fill(fill: Any, form: TableSchema, op: str) -> dict[str, Any]:
     """The values that stand for nulls, by column, each of its column's type."""
     if fill is None:
         return {}
@@ -158,7 +158,7 @@ def _fill(path: Any, value: Any, dtypes: dict[str, DType], op: str) -> Any:
     raise InvalidArgumentError(f"{op}: fill_null has {value!r} for {path!r}, which is no {dtype.name}")
 
 
-class Rows(NamedTuple):
+class ArrowRowBatch(NamedTuple):
     """Rows, and for each column the numbers of those whose value is null and has nothing to stand for it."""
 
     block: Block
@@ -174,7 +174,7 @@ class Rows(NamedTuple):
         return min(found, default=None)
 
 
-def rows_of(batch: Any, form: Form, fill: Mapping[str, Any]) -> Rows:
+def rows_of(batch: Any, form: TableSchema, fill: Mapping[str, Any]) -> ArrowRowBatch:
     """A record batch as rows. Values stay in Arrow's memory, read-only, where their layout is the same."""
     arrays: list[Any] = []
     for name, child in zip(form.tree.keys, form.tree.children, strict=True):
@@ -185,7 +185,7 @@ def rows_of(batch: Any, form: Form, fill: Mapping[str, Any]) -> Rows:
         columns.append(column)
         if missing is not None:
             bad[leaf.path] = np.flatnonzero(missing)
-    return Rows(Block(columns, batch.num_rows, form.tree).frozen(), bad)
+    return ArrowRowBatch(Block(columns, batch.num_rows, form.tree).frozen(), bad)
 
 
 def _flatten(array: Any, tree: Tree, out: list[Any]) -> None:

@@ -12,10 +12,10 @@ import numpy as np
 
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
 from feedline.io.arrow import needed
-from feedline.io.arrow.columns import Form, Problem, Rows, form_of, rows_of
+from feedline.io.arrow.columns import ArrowRowBatch, Problem, TableSchema, form_of, rows_of
 from feedline.io.files import as_op_error, shown, system_path
-from feedline.io.places import File
-from feedline.io.reader import END, CountedReader, Place, Read
+from feedline.io.reader import END, CountedReader, FilePosition, Read
+from feedline.io.record_locations import File
 from feedline.io.remote import RemoteFile
 from feedline.io.stream import LocalFile
 from feedline.structure.block import Array, Block, concat
@@ -36,17 +36,17 @@ class TableReader(CountedReader):
         name: bytes,
         columns: Sequence[str] | None = None,
         fill: Mapping[str, Any] | None = None,
-        form: Form | None = None,
+        form: TableSchema | None = None,
     ) -> None:
         self.name = name
         self._raw: LocalFile | RemoteFile | None = None
         self._fill = fill or {}
         self._file: Any = None
-        self._rows: Rows | None = None
+        self._rows: ArrowRowBatch | None = None
         self._first = 0
-        self._next: Iterator[tuple[int, Rows]] | None = None
+        self._next: Iterator[tuple[int, ArrowRowBatch]] | None = None
         self._failure: OpError | None = None
-        self._kept: OrderedDict[int, Rows] = OrderedDict()
+        self._kept: OrderedDict[int, ArrowRowBatch] = OrderedDict()
         with self._told():
             self._raw = LocalFile(here) if (here := system_path(name)) is not None else RemoteFile(name)
             self.file = File((), name, *self._raw.identity)
@@ -100,7 +100,7 @@ class TableReader(CountedReader):
             raise DataLossError(f"{shown(self.name)}: it is damaged: it says that it has {max(ends)} rows")
         return np.array(ends, np.int64)
 
-    def read(self, place: Place, want: int) -> Read:
+    def read(self, place: FilePosition, want: int) -> Read:
         """The rows that follow, as far as they are decoded, up to one with a null."""
         row = place.number
         try:
@@ -113,10 +113,10 @@ class TableReader(CountedReader):
         stop = min(at + want, self._rows.block.n)
         bad = self._rows.first_bad(at)
         if bad is not None and bad[0] == at:
-            return Read(None, Place(row + 1, row + 1), self._null(row, bad[1]))
+            return Read(None, FilePosition(row + 1, row + 1), self._null(row, bad[1]))
         if bad is not None:
             stop = min(stop, bad[0])
-        return Read(self._rows.block.slice(at, stop), Place(self._first + stop, self._first + stop))
+        return Read(self._rows.block.slice(at, stop), FilePosition(self._first + stop, self._first + stop))
 
     def take(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory."""
@@ -170,7 +170,7 @@ class TableReader(CountedReader):
         self._rows, self._next = None, None
         return False
 
-    def _parts(self, row: int) -> Iterator[tuple[int, Rows]]:
+    def _parts(self, row: int) -> Iterator[tuple[int, ArrowRowBatch]]:
         """The parts from a row on, as rows. What cannot be read ends them, and is told after what came before it."""
         try:
             with self._told():
@@ -180,7 +180,7 @@ class TableReader(CountedReader):
         except OpError as e:
             self._failure = e
 
-    def _rows_of(self, batch: Any, first: int) -> Rows:
+    def _rows_of(self, batch: Any, first: int) -> ArrowRowBatch:
         """A record batch as rows, once all of it has been found to be in order: Arrow follows what offsets, indices and
         lengths say, wherever that leads.
         """
@@ -190,7 +190,7 @@ class TableReader(CountedReader):
             raise self._damaged(e, f", rows {first} to {first + batch.num_rows - 1}") from None
         return rows_of(batch, self.form, self._fill)
 
-    def _whole(self, i: int) -> Rows:
+    def _whole(self, i: int) -> ArrowRowBatch:
         found = self._kept.get(i)
         if found is None:
             with self._told():
@@ -201,7 +201,7 @@ class TableReader(CountedReader):
         self._kept.move_to_end(i)
         return found
 
-    def _must_be(self, form: Form) -> None:
+    def _must_be(self, form: TableSchema) -> None:
         """The columns must be those of the first file."""
         if self.form == form:
             return

@@ -11,7 +11,7 @@ from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.csv.columns import Column, problem, table
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read, Reader
+from feedline.io.reader import END, FilePosition, Read, RecordReader
 from feedline.structure.block import Block, read_only
 from feedline.structure.nest import flat
 from feedline.structure.types import DType, as_dtype
@@ -85,7 +85,7 @@ class _Held(NamedTuple):
         return i
 
 
-class CsvReader(Reader):
+class CsvReader(RecordReader):
     """An open CSV file. `\\n`, `\\r` and `\\r\\n` end a record; in quotes they are part of a field."""
 
     kind = "csv"
@@ -105,19 +105,19 @@ class CsvReader(Reader):
         return (self._form.plain(),)
 
     @classmethod
-    def of_recipe(cls, name: bytes, arguments: Sequence[Any], buffer_size: int | None) -> Reader:
+    def of_recipe(cls, name: bytes, arguments: Sequence[Any], buffer_size: int | None) -> RecordReader:
         """The format is given as plain values."""
         form, compression = arguments
         return cls(name, Format.of_plain(form), compression, buffer_size)
 
-    def read(self, place: Place, want: int) -> Read:
+    def read(self, place: FilePosition, want: int) -> Read:
         """The records that follow, as far as they have been read ahead, up to one that cannot be read."""
         offset, number = place
         if self._form.header and not offset:
             _, ends, stop, at, text, offset = self._records(0, 1, self._header)
             if stop:
                 bad = self._error(place, f"in the header, {self._problem(stop, at, text)}")
-                return Read(None, None if offset is None else Place(offset), bad)
+                return Read(None, None if offset is None else FilePosition(offset), bad)
             if not len(ends):
                 return Read(None, None, self._stream.failure or self._error(place, "there is no header"))
         i = self._held.row_at(offset, number)
@@ -128,14 +128,14 @@ class CsvReader(Reader):
                 return END if self._stream.failure is None else Read(None, None, self._stream.failure)
             if not n:
                 bad = self._error(place, self._problem(stop, at, text))
-                return Read(None, None if after is None else Place(after, number + 1), bad)
+                return Read(None, None if after is None else FilePosition(after, number + 1), bad)
             # Read-only, since who goes back to an earlier place gets the same rows again.
             starts = np.concatenate([[offset], ends[:-1]])
-            rows = Block([read_only(c) for c in columns], n, flat(len(columns)), self.origin(0, starts))
+            rows = Block([read_only(c) for c in columns], n, flat(len(columns)), self.provenance(0, starts))
             self._held, i = _Held(offset, number, rows, ends), 0
         held = self._held
         stop = min(i + want, held.rows.n)
-        return Read(held.rows.slice(i, stop), Place(int(held.ends[stop - 1]), number + stop - i))
+        return Read(held.rows.slice(i, stop), FilePosition(int(held.ends[stop - 1]), number + stop - i))
 
     def _records(self, offset: int, want: int, fields: Any) -> tuple[Any, ...]:
         """What the kernel says of the records at `offset`, of which at least one is read whole; its places as those of
@@ -156,7 +156,7 @@ class CsvReader(Reader):
     def _problem(self, stop: int, at: int, text: bytes) -> str:
         return _PROBLEMS.get(stop) or problem(stop, at, text, self._form.columns)
 
-    def _error(self, place: Place, wrong: str) -> Exception:
+    def _error(self, place: FilePosition, wrong: str) -> Exception:
         return InvalidArgumentError(
             f"{shown(self._stream.name)}, record {place.number} (byte {place.offset}): {wrong}"
         )

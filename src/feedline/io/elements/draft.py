@@ -84,7 +84,7 @@ class Draft:
             self._kept = True
             return {"mark": self._mark, "file": self._writer.save()}
 
-    def tell_failed(self) -> None:
+    def notify_error(self) -> None:
         """Its iterator has raised an error and may be gone, though something still holds it (the error, for one): who
         wants to write the file takes its place. It goes on writing until then, since a thread may do so for nobody;
         and should it go on after that, nothing is written any more.

@@ -24,7 +24,7 @@ import numpy as np
 from feedline.errors import DataLossError, FailedPreconditionError, NotFoundError
 from feedline.io import remote
 from feedline.io.elements.draft import append
-from feedline.io.elements.form import Seen, described, form
+from feedline.io.elements.form import ObservedSpecs, described, form
 from feedline.io.elements.writer import ElementsWriter
 from feedline.io.files import as_op_error, read_file, shown, system_path
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, frame, masked_crc
@@ -38,7 +38,7 @@ _DRAFT = b"manifest.partial"
 _OURS = re.compile(rb"\d{8,}\.elements|manifest\.partial")
 
 
-class Saved(NamedTuple):
+class SavedDataset(NamedTuple):
     """What a manifest says: the folder of the files, their names and rows, the form of the elements."""
 
     run: str
@@ -52,7 +52,7 @@ class Saved(NamedTuple):
         return tuple((os.path.join(folder, _file_name(number)), rows) for number, rows in self.shards)
 
 
-def saved_in(path: bytes) -> Saved:
+def saved_in(path: bytes) -> SavedDataset:
     """What the manifest of a folder says; `NotFoundError` where there is none."""
     name = os.path.join(path, MANIFEST)
     try:
@@ -67,7 +67,7 @@ def saved_in(path: bytes) -> Saved:
         raise DataLossError(f"{shown(name)} is cut or damaged: {type(e).__name__}: {e}") from None
 
 
-def _parsed(data: bytes, name: bytes) -> Saved:
+def _parsed(data: bytes, name: bytes) -> SavedDataset:
     size, crc = HEADER.unpack_from(data)
     if masked_crc(data[: LENGTH.size]) != crc or len(data) != size + AROUND:
         raise ValueError("its length is wrong")
@@ -85,7 +85,7 @@ def _parsed(data: bytes, name: bytes) -> Saved:
     shards = tuple((int(number), int(rows)) for number, rows in about["shards"])
     if not _RUN.fullmatch(about["run"]) or any(min(shard) < 0 for shard in shards):
         raise ValueError("it names files that cannot be")
-    return Saved(about["run"], shards, about["form"], str(about["compression"]))
+    return SavedDataset(about["run"], shards, about["form"], str(about["compression"]))
 
 
 class FolderWriter:
@@ -106,7 +106,7 @@ class FolderWriter:
         self._run = os.urandom(8).hex()
         self._folder = os.path.join(self._path, self._run.encode())
         self._made: list[bytes] = []
-        self._seen = Seen()
+        self._seen = ObservedSpecs()
         self._shards: dict[int, ElementsWriter] = {}
         self._over = False
         self._kept = saved is not None
@@ -244,7 +244,7 @@ class FolderWriter:
                 if _RUN.fullmatch(os.fsdecode(name)) and name not in (self._run.encode(), os.fsencode(named or "")):
                     _remove_abandoned(os.path.join(self._path, name))
 
-    def _present(self) -> Saved | None:
+    def _present(self) -> SavedDataset | None:
         try:
             return saved_in(self._path)
         except (NotFoundError, DataLossError, FailedPreconditionError):

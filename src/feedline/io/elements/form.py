@@ -79,7 +79,7 @@ def _line_up(have: Tree, want: Tree, first: int, found: list[int]) -> bool:
     return True
 
 
-class Seen:
+class ObservedSpecs:
     """The structure and the narrowest specs of rows as they come."""
 
     def __init__(self) -> None:

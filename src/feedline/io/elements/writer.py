@@ -9,7 +9,7 @@ from typing import Any
 from feedline import kernels
 from feedline.io.elements import columns
 from feedline.io.elements.compression import compressed
-from feedline.io.elements.form import Seen, described
+from feedline.io.elements.form import ObservedSpecs, described
 from feedline.io.tfrecord.framing import CHECKSUM, LENGTH, mask, masked_crc
 from feedline.structure.block import Block, concat
 
@@ -36,7 +36,7 @@ class ElementsWriter:
             self._about["mark"] = mark
         self._written = 0
         self._blocks: list[tuple[int, int]] = []
-        self._seen = Seen()
+        self._seen = ObservedSpecs()
         self._waiting: list[Block] = []
         self._waiting_rows = self._waiting_bytes = 0
 

@@ -16,7 +16,7 @@ _PLAIN = b"\xff\xee\x00\x0eAdobe\x00\x64" + bytes(5)  # says that colours are no
 _NO_FRAMES = (0xC4, 0xC8, 0xCC)
 
 
-class Frame(NamedTuple):
+class JpegHeader(NamedTuple):
     """What the header of a picture says: its size, how often each component is kept across and down, and the names of
     the components.
     """
@@ -48,7 +48,7 @@ def layout(data: bytes, ratio: int) -> Layout | None:
     return Layout(*repeats(found, ratio)[1], most[0] * size)
 
 
-def repeats(found: Frame, ratio: int) -> list[tuple[int, int]]:
+def repeats(found: JpegHeader, ratio: int) -> list[tuple[int, int]]:
     """For how many columns and rows each component of a picture that is shrunk by `ratio` stands."""
     most, size = _most(found.factors), 8 // ratio
     made = []
@@ -135,12 +135,12 @@ def _segments(data: bytes) -> list[tuple[int, bytes]]:
     return [*parts, (0xDA, data[at:])]
 
 
-def frame(data: bytes) -> Frame | None:
+def frame(data: bytes) -> JpegHeader | None:
     """The header of the picture; None where there is none."""
     for marker, part in _segments(data):
         if 0xC0 <= marker <= 0xCF and marker not in _NO_FRAMES and len(part) > 9:
             height, width = (int.from_bytes(part[i : i + 2], "big") for i in (5, 7))
             fields = part[11 : 10 + 3 * part[9] : 3]
             names = part[10 : 10 + 3 * part[9] : 3]
-            return Frame(height, width, [(field >> 4, field & 15) for field in fields], names)
+            return JpegHeader(height, width, [(field >> 4, field & 15) for field in fields], names)
     return None

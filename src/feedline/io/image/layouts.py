@@ -55,7 +55,7 @@ def decode(data: bytes, target: str, ratio: int, fancy: bool, fast: bool) -> Arr
     return planes
 
 
-def _planes(data: bytes, found: cropped.Frame, ratio: int, repeated: bool) -> Array:
+def _planes(data: bytes, found: cropped.JpegHeader, ratio: int, repeated: bool) -> Array:
     """The components of a file, unconverted, at 1/ratio of its size. Where they are `repeated`, those that are kept for
     fewer pixels are, and the fast method is used; otherwise they are mixed, with the accurate one.
     """

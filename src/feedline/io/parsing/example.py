@@ -34,7 +34,7 @@ from feedline.structure.block import Bytes, Column, pack, rows_of
 from feedline.structure.dense import strings_of
 from feedline.structure.spec import SparseTensorSpec, TensorSpec
 from feedline.structure.types import DType
-from feedline.structure.whole import register_whole
+from feedline.structure.vectorized import register_vectorized
 from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
@@ -100,8 +100,8 @@ def parse_rows(strings: Array, features: object, example_names: object = None) -
     return columns
 
 
-class _Whole:
-    """`parse_example` and `parse_single_example` for columns of elements: see structure/whole.py."""
+class _VectorizedExamples:
+    """`parse_example` and `parse_single_example` for columns of elements: see structure/vectorized.py."""
 
     def __init__(self, op: str) -> None:
         self.op = op
@@ -130,8 +130,8 @@ class _Whole:
         return None
 
 
-register_whole(parse_example, _Whole("parse_example"))
-register_whole(parse_single_example, _Whole("parse_single_example"))
+register_vectorized(parse_example, _VectorizedExamples("parse_example"))
+register_vectorized(parse_single_example, _VectorizedExamples("parse_single_example"))
 
 
 class ExampleParser:

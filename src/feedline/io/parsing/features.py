@@ -12,7 +12,7 @@ from feedline.structure import types
 from feedline.structure.dense import dense
 from feedline.structure.spec import TensorShape
 from feedline.structure.types import DType, as_dtype
-from feedline.structure.whole import register_plain
+from feedline.structure.vectorized import register_plain
 
 Array = np.ndarray[Any, Any]
 

@@ -17,7 +17,7 @@ from feedline.io.parsing.features import (
     VarLenFeature,
 )
 from feedline.io.parsing.sequence import parts
-from feedline.io.reader import Place
+from feedline.io.reader import FilePosition
 from feedline.io.tfrecord.framing import AROUND, HEADER
 from feedline.io.tfrecord.reader import TFRecordReader
 from feedline.kernels.entries import LISTS, Span, entries, kind_of, skip, spans, values
@@ -277,11 +277,11 @@ def _records(names: list[bytes], compression: str, most: int) -> Iterator[Record
         try:
             size = None if compression else reader._stream.size()
             middle = None if size is None or share < 2 else size // 2
-            first, after = _some(reader, Place(), share if middle is None else share - share // 2)
+            first, after = _some(reader, FilePosition(), share if middle is None else share - share // 2)
             if middle is not None and len(first):
                 found = _record_after(reader, max(middle, after))
                 rest = share - len(first)
-                more = [] if found is None else _some(reader, Place(found, -1), rest)[0]
+                more = [] if found is None else _some(reader, FilePosition(found, -1), rest)[0]
                 first += more
         finally:
             reader.close()
@@ -292,7 +292,7 @@ def _records(names: list[bytes], compression: str, most: int) -> Iterator[Record
                 return
 
 
-def _some(reader: TFRecordReader, place: Place, most: int) -> tuple[list[Record], int]:
+def _some(reader: TFRecordReader, place: FilePosition, most: int) -> tuple[list[Record], int]:
     """Up to `most` records from a place on, as far as they can be read, and the byte after them."""
     found: list[Record] = []
     size = 0
@@ -310,7 +310,7 @@ def _some(reader: TFRecordReader, place: Place, most: int) -> tuple[list[Record]
             found.append(Record(f"{where} of {name}", data))
             at += len(data) + AROUND
             size += len(data)
-        place = got.place if numbered else Place(got.place.offset, -1)
+        place = got.place if numbered else FilePosition(got.place.offset, -1)
     return found, place.offset
 
 

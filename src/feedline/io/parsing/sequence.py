@@ -48,7 +48,7 @@ from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import DType
-from feedline.structure.whole import register_whole
+from feedline.structure.vectorized import register_vectorized
 from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
@@ -115,8 +115,8 @@ def parse_single_sequence_example(
     return parser(serialized, None if example_name is None else [example_name])[:2]
 
 
-class _Whole:
-    """The two functions for columns of elements: see structure/whole.py."""
+class _VectorizedSequences:
+    """The two functions for columns of elements: see structure/vectorized.py."""
 
     def __init__(self, op: str) -> None:
         self.op = op
@@ -156,8 +156,8 @@ class _Whole:
         return parser.spec(tuple(spec.shape), lengths=not single, in_function=True)
 
 
-register_whole(parse_sequence_example, _Whole("parse_sequence_example"))
-register_whole(parse_single_sequence_example, _Whole("parse_single_sequence_example"))
+register_vectorized(parse_sequence_example, _VectorizedSequences("parse_sequence_example"))
+register_vectorized(parse_single_sequence_example, _VectorizedSequences("parse_single_sequence_example"))
 
 
 class SequenceParser:

@@ -33,7 +33,7 @@ def info(name: bytes) -> dict[str, Any]:
     """What the file system knows of a file or folder, as of now."""
     fs, path = filesystem(name)
     if web.is_web(fs):
-        return web.told(name, fs, path)
+        return web.server_info(name, fs, path)
     fs.invalidate_cache(path)
     found: dict[str, Any] = asked(name, lambda: fs.info(path))
     return found

@@ -171,7 +171,7 @@ class RemoteFile:
         if self._size is None or not about.get("partial", True):  # a server that knows no ranges
             self._size = None
             if web.is_web(fs):
-                self._whole = web.Whole(name, fs, path, self.identity, about.get("encoding", ""))
+                self._whole = web.WholeBody(name, fs, path, self.identity, about.get("encoding", ""))
             else:
                 self._whole = asked(name, lambda: fs.open(path, "rb"))
 

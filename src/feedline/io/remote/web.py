@@ -161,7 +161,7 @@ def _other_size(name: bytes, size: int, now: int) -> DataLossError:
     return DataLossError(f"{os.fsdecode(name)} was changed while it was read: it had {size} bytes and has {now}")
 
 
-class Whole:
+class WholeBody:
     """A file that the server gives from its beginning to its end.
 
     Where the connection breaks it is read anew, up to the place where it was, and must be the same up to there.
@@ -249,7 +249,7 @@ class _Received:
 
     seekable = False
 
-    def __init__(self, whole: Whole) -> None:
+    def __init__(self, whole: WholeBody) -> None:
         self.read = whole.receive
 
     def seek(self, position: int) -> int:
@@ -270,7 +270,7 @@ def _wait(fs: Any, call: Any) -> Any:
         future.cancel()  # who waits may be interrupted
 
 
-def told(name: bytes, fs: object, url: str) -> dict[str, Any]:
+def server_info(name: bytes, fs: object, url: str) -> dict[str, Any]:
     """What the server says of a file."""
     found: dict[str, Any] = asked(name, lambda: _wait(fs, about(fs, url)), patience=PATIENCE_S)
     return found

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 _STRINGS, _FLOATS, _INTS = 1, 2, 3
 
 
-class Column(NamedTuple):
+class ExampleColumn(NamedTuple):
     """The values of all rows, one after another, and how many each row has: `size`, or what lies between `splits`."""
 
     kind: int
@@ -35,14 +35,14 @@ class Column(NamedTuple):
         splits = self.splits[start : stop + 1]
         return self.values[splits[0] : splits[-1]], splits - splits[0]
 
-    def every(self, start: int, step: int) -> Column:
+    def every(self, start: int, step: int) -> ExampleColumn:
         """Each so many-th row from one on."""
         rows = range(start, self.rows, step)
         ends = np.arange(self.rows + 1) * self.size if self.splits is None else self.splits
         parts = [self.values[ends[i] : ends[i + 1]] for i in rows]
         joined: Any = [s for part in parts for s in part] if self.kind == _STRINGS else _joined(parts, self.kind)
         splits = None if self.splits is None else np.concatenate([[0], np.cumsum(np.diff(ends)[start::step])])
-        return Column(self.kind, joined, self.size, splits, len(rows))
+        return ExampleColumn(self.kind, joined, self.size, splits, len(rows))
 
 
 class Columns:
@@ -52,7 +52,7 @@ class Columns:
         named = {_key(name): _column(name, value) for name, value in data.items()}
         self._set(sorted(named), [named[key] for key in sorted(named)])
 
-    def _set(self, keys: list[bytes], columns: list[Column]) -> None:
+    def _set(self, keys: list[bytes], columns: list[ExampleColumn]) -> None:
         self._keys, self._columns = keys, columns
         lengths = {column.rows for column in self._columns}
         if len(lengths) > 1:
@@ -88,13 +88,13 @@ def _shown(key: bytes) -> str:
     return repr(key.decode())
 
 
-def _column(name: object, value: object) -> Column:
+def _column(name: object, value: object) -> ExampleColumn:
     if isinstance(value, RaggedTensor):
         return _ragged(name, value)
     if isinstance(value, SparseTensor):
         return _sparse(name, value)
     if isinstance(value, Bytes):
-        return Column(_STRINGS, value.objects().ravel().tolist(), value.size or 1, None, len(value))
+        return ExampleColumn(_STRINGS, value.objects().ravel().tolist(), value.size or 1, None, len(value))
     if isinstance(value, Objects):
         return _objects(name, value)
     try:
@@ -106,7 +106,7 @@ def _column(name: object, value: object) -> Column:
             f"write_examples: the feature {name!r} is a single {array.dtype}; give an array with a value per example"
         )
     kind, flat = _values(name, array)
-    return Column(kind, flat, int(np.prod(array.shape[1:])), None, len(array))
+    return ExampleColumn(kind, flat, int(np.prod(array.shape[1:])), None, len(array))
 
 
 def _values(name: object, array: Array) -> tuple[int, Any]:
@@ -127,17 +127,17 @@ def _values(name: object, array: Array) -> tuple[int, Any]:
     )
 
 
-def _ragged(name: object, value: RaggedTensor) -> Column:
+def _ragged(name: object, value: RaggedTensor) -> ExampleColumn:
     first, *inner = value.nested_row_splits
     splits = first.astype(np.int64)
     for deeper in inner:
         splits = deeper.astype(np.int64)[splits]
     flat = value.flat_values
     kind, values = _values(name, flat)
-    return Column(kind, values, 0, splits * int(np.prod(flat.shape[1:])), len(splits) - 1)
+    return ExampleColumn(kind, values, 0, splits * int(np.prod(flat.shape[1:])), len(splits) - 1)
 
 
-def _sparse(name: object, value: SparseTensor) -> Column:
+def _sparse(name: object, value: SparseTensor) -> ExampleColumn:
     """Rows of a sparse matrix without gaps, as `VarLenFeature` reads them: an Example does not keep places."""
     shape = value.dense_shape.tolist()
     rows = value.indices[:, 0]
@@ -152,10 +152,10 @@ def _sparse(name: object, value: SparseTensor) -> Column:
             "and go on without gaps; an Example keeps no places: write indices and values as two features"
         )
     kind, values = _values(name, value.values)
-    return Column(kind, values, 0, splits, shape[0])
+    return ExampleColumn(kind, values, 0, splits, shape[0])
 
 
-def _objects(name: object, column: Objects) -> Column:
+def _objects(name: object, column: Objects) -> ExampleColumn:
     """Rows of differing shape."""
     parts, kinds = [], set()
     for item in column.items:
@@ -171,8 +171,8 @@ def _objects(name: object, column: Objects) -> Column:
     splits = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
     kind = kinds.pop() if kinds else _FLOATS
     if kind == _STRINGS:
-        return Column(kind, [s for part in parts for s in part], 0, splits, len(parts))
-    return Column(kind, _joined(parts, kind), 0, splits, len(parts))
+        return ExampleColumn(kind, [s for part in parts for s in part], 0, splits, len(parts))
+    return ExampleColumn(kind, _joined(parts, kind), 0, splits, len(parts))
 
 
 def _joined(parts: list[Any], kind: int) -> Array:

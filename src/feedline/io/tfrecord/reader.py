@@ -10,7 +10,7 @@ from feedline import kernels
 from feedline.errors import DataLossError, ResourceExhaustedError
 from feedline.io.compressed import SIGHT, likely
 from feedline.io.files import shown
-from feedline.io.reader import END, Place, Read, Reader
+from feedline.io.reader import END, FilePosition, Read, RecordReader
 from feedline.io.stream import CHUNK, OVERLAP
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
 from feedline.structure.block import Array, Block, Bytes
@@ -36,7 +36,7 @@ class Corruption(NamedTuple):
     error: Exception
 
 
-class TFRecordReader(Reader):
+class TFRecordReader(RecordReader):
     """An open TFRecord file. With `resync` the file goes on after a bad record, where the next good one begins."""
 
     kind = "tfrecord"
@@ -47,9 +47,9 @@ class TFRecordReader(Reader):
         super().__init__(name, compression, buffer_size, lambda head: length_of(head) is not None)
         self._resync = resync
         self._usual, self._large = 0, False  # the size of the last records, and whether that is large
-        self._bad: tuple[Place, Read] | None = None
+        self._bad: tuple[FilePosition, Read] | None = None
 
-    def read(self, place: Place, want: int) -> Read:
+    def read(self, place: FilePosition, want: int) -> Read:
         """The records that follow, as far as they have been read ahead. They stay in the memory they were read into."""
         if self._bad is not None and self._bad[0] == place:
             return self._bad[1]
@@ -67,17 +67,17 @@ class TFRecordReader(Reader):
             return np.array([offset])
         return self._stream.records_to_rows(offset, rows, lengths, numbers)
 
-    def _read_large(self, place: Place, want: int) -> Read | None:
+    def _read_large(self, place: FilePosition, want: int) -> Read | None:
         """Large records, each in memory of its own; None where none follow."""
         rows, after = self._stream.large_records(place.offset, want, LARGE // 2, MOST_AT_ONCE)
         self._large = len(rows) > 0
         if not self._large:
             return None
         sizes = np.fromiter((len(row) + AROUND for row in rows), np.int64, len(rows))
-        origin = self.origin(place.offset, np.cumsum(sizes) - sizes)
-        return Read(Block([rows], len(rows), LEAF, origin), Place(after, place.number + len(rows)))
+        provenance = self.provenance(place.offset, np.cumsum(sizes) - sizes)
+        return Read(Block([rows], len(rows), LEAF, provenance), FilePosition(after, place.number + len(rows)))
 
-    def _read_ahead(self, place: Place, want: int) -> Read:
+    def _read_ahead(self, place: FilePosition, want: int) -> Read:
         # A little that is left of the last piece is not worth a block of its own.
         left = self._stream.end - place.offset
         few = 0 < left < min(want * self._usual // 8, OVERLAP)
@@ -98,11 +98,11 @@ class TFRecordReader(Reader):
                 offsets, stop, length = kernels.tfrecord_frames(data, start, want)
         n = len(offsets) - 1
         if n:  # what is wrong with the record after them, if anything, is found when it comes first
-            after = Place(place.offset + int(offsets[-1]) - HEADER.size - start, place.number + n)
+            after = FilePosition(place.offset + int(offsets[-1]) - HEADER.size - start, place.number + n)
             self._usual = (after.offset - place.offset) // n
             self._large = self._usual >= LARGE and self._stream.on_disk
-            origin = self.origin(place.offset - HEADER.size - start, offsets[:n])
-            return Read(Block([Bytes(np.frombuffer(data, np.uint8), offsets, AROUND)], n, LEAF, origin), after)
+            provenance = self.provenance(place.offset - HEADER.size - start, offsets[:n])
+            return Read(Block([Bytes(np.frombuffer(data, np.uint8), offsets, AROUND)], n, LEAF, provenance), after)
         cut = stop in (Stop.HEADER_CUT, Stop.DATA_CUT)
         if cut and self._stream.failure is not None:
             return Read(None, None, self._stream.failure)
@@ -133,11 +133,11 @@ class TFRecordReader(Reader):
             return f'; it begins like {kind} data, so give compression_type="{kind}", or "AUTO"'
         return "; is it a TFRecord file?"
 
-    def _skipped(self, place: Place, error: DataLossError) -> Read:
+    def _skipped(self, place: FilePosition, error: DataLossError) -> Read:
         """The error, and the place where the next record begins."""
         after = self._next_record(place.offset)
         if after is not None:
-            return Read(None, Place(after, place.number + 1), error, after - place.offset)
+            return Read(None, FilePosition(after, place.number + 1), error, after - place.offset)
         if self._stream.failure is not None:
             return Read(None, None, error)
         return Read(None, None, error, self._stream.end - place.offset)

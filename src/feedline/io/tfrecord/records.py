@@ -11,16 +11,16 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import FailedPreconditionError
-from feedline.io import identity, places
+from feedline.io import identity, record_locations
 from feedline.io.files import as_op_error, shown
-from feedline.io.places import File
+from feedline.io.record_locations import File
 from feedline.io.remote import Identity
 from feedline.io.tfrecord import index as indexing
 from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
 from feedline.io.tfrecord.index import Index, OpenFile
 from feedline.io.tfrecord.sidecar import Array, Stamp
 from feedline.sharing import Guard
-from feedline.structure.block import Block, Bytes, Origin, concat
+from feedline.structure.block import Block, Bytes, Provenance, concat
 from feedline.structure.nest import LEAF
 
 MOST_OPEN = 128
@@ -96,7 +96,9 @@ class RecordFiles:
                 self._starts = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
                 self._firsts = np.cumsum([0, *map(len, self._indexes)])
                 stamped = zip(self.names, self._indexes, strict=True)
-                bases = [places.base_of(File(("tfrecord", ""), name, *index.stamp)) for name, index in stamped]
+                bases = [
+                    record_locations.base_of(File(("tfrecord", ""), name, *index.stamp)) for name, index in stamped
+                ]
                 self._bases = None if None in bases else np.array(bases, np.int64)
         return self
 
@@ -153,8 +155,8 @@ class RecordFiles:
         ends = starts_[at + 1].astype(np.int64)
         begins = np.zeros(n + 1, np.int64)
         np.cumsum(ends - starts, out=begins[1:])
-        origin = Origin(0, self._bases[in_file] + starts) if self._bases is not None else None
-        return self._read(index, fds[in_file], starts, ends - starts, begins, origin)
+        provenance = Provenance(0, self._bases[in_file] + starts) if self._bases is not None else None
+        return self._read(index, fds[in_file], starts, ends - starts, begins, provenance)
 
     def _span(self, first: int, last: int) -> Block:
         """Records that are neighbours, as far as they are in one file in one piece."""
@@ -165,12 +167,12 @@ class RecordFiles:
         begins = self._starts[first + i : stop + i + 1].astype(np.int64)
         start, end = int(begins[0]), int(begins[-1])
         begins -= start
-        origin = Origin(int(self._bases[i]) + start, begins[:-1]) if self._bases is not None else None
-        block = self._read(first, np.array([file.fd]), np.array([start]), np.array([end - start]), begins, origin)
+        provenance = Provenance(int(self._bases[i]) + start, begins[:-1]) if self._bases is not None else None
+        block = self._read(first, np.array([file.fd]), np.array([start]), np.array([end - start]), begins, provenance)
         return block if stop == last else concat([block, self._span(stop, last)])
 
     def _read(
-        self, index: int | Array, fds: Array, starts: Array, sizes: Array, begins: Array, origin: Origin | None
+        self, index: int | Array, fds: Array, starts: Array, sizes: Array, begins: Array, provenance: Provenance | None
     ) -> Block:
         """What lies at these places of files, if it is the records with these numbers, or those from this one on, and
         whole. In memory one begins, with what is around it, at each of `begins`.
@@ -182,7 +184,7 @@ class RecordFiles:
             offsets = begins + HEADER.size
             there, stop, length = kernels.tfrecord_frames(data, 0, n)
             if len(there) == n + 1 and bool((there == offsets).all()):
-                return Block([Bytes(data, offsets, AROUND)], n, LEAF, origin)
+                return Block([Bytes(data, offsets, AROUND)], n, LEAF, provenance)
             good = int((there == offsets[: len(there)]).argmin() or len(there)) - 1
         raise self._wrong(index + good if isinstance(index, int) else int(index[good]), stop, length, failure)
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidTypeError
 from feedline.io.array_record import ArrayRecordReader, needed
-from feedline.io.reader import Reader
+from feedline.io.reader import RecordReader
 from feedline.ops.sources.counted_files import CountedFiles
 from feedline.ops.sources.files import names_plan
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.plan.node import node
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class ArrayRecords(CountedFiles):
 
     op: ClassVar[str] = "ArrayRecordDataset"
 
-    def open_file(self, name: bytes) -> Reader:
+    def open_file(self, name: bytes) -> RecordReader:
         """A reader of one file."""
         return ArrayRecordReader(name)
 
@@ -48,6 +48,6 @@ def array_record_dataset(self: Dataset[Any], filenames: Filenames, name: str | N
     array_record, which reads files on this machine alone.
     """
     needed()
-    if isinstance(filenames, Face):
+    if isinstance(filenames, DatasetBase):
         raise InvalidTypeError("ArrayRecordDataset: filenames must be names, got a dataset; use interleave for those")
     self._plan = ArrayRecords(names_plan(filenames, "ArrayRecordDataset"), 1)

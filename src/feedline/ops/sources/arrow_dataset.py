@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.io.arrow.ipc import ArrowReader
-from feedline.ops.sources.tables import Table, table
+from feedline.ops.sources.tables import TableFiles, table
 from feedline.plan.node import node
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @node
-class ArrowRows(Table):
+class ArrowRows(TableFiles):
     """Rows of Arrow files and streams."""
 
     op: ClassVar[str] = "ArrowDataset"

@@ -10,7 +10,7 @@ import numpy as np
 from feedline.errors import OpError
 from feedline.io.files import system_path
 from feedline.io.identity import identity_of, sameness
-from feedline.io.places import File
+from feedline.io.record_locations import File
 from feedline.kernels import crc32c
 from feedline.ops.sources.files import Files
 from feedline.plan.cardinality import UNKNOWN
@@ -23,7 +23,7 @@ OPEN = 16
 """Files that stay open for random access; files elsewhere that are asked for their number of rows at a time."""
 
 
-class Shelf:
+class FileCatalog:
     """What is known of the files: how many rows each has, and readers for random access. A copy starts empty."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Shelf:
         self.readers: dict[int, Any] = {}
 
     def __reduce__(self) -> Any:
-        return Shelf, ()
+        return FileCatalog, ()
 
 
 @node
@@ -43,7 +43,7 @@ class CountedFiles(Files):
     `take`.
     """
 
-    shelf: Shelf = dataclasses.field(default_factory=Shelf, compare=False, repr=False)
+    catalog: FileCatalog = dataclasses.field(default_factory=FileCatalog, compare=False, repr=False)
 
     @cached_property
     def names(self) -> list[bytes]:
@@ -52,11 +52,11 @@ class CountedFiles(Files):
 
     def cardinality(self) -> int:
         """As the files say, which are looked at once; unknown where one does not say it, or cannot be read."""
-        with self.shelf.lock:
-            if not self.shelf.counted:
-                self.shelf.counts = self._counted()
-                self.shelf.counted = True
-            return UNKNOWN if self.shelf.counts is None else sum(self.shelf.counts)
+        with self.catalog.lock:
+            if not self.catalog.counted:
+                self.catalog.counts = self._counted()
+                self.catalog.counted = True
+            return UNKNOWN if self.catalog.counts is None else sum(self.catalog.counts)
 
     def _counted(self) -> list[int] | None:
         found: list[int] = []
@@ -79,7 +79,7 @@ class CountedFiles(Files):
         except (OpError, OSError):
             return None
         try:
-            self.shelf.files[name] = reader.file
+            self.catalog.files[name] = reader.file
             count: int | None = reader.count
         except OpError:
             return None
@@ -94,22 +94,22 @@ class CountedFiles(Files):
 
     def look_again(self) -> None:
         """Forgets what is known of the files, where one has changed."""
-        with self.shelf.lock:
-            if all(file is None or identity_of(name) == file.identity for name, file in self.shelf.files.items()):
+        with self.catalog.lock:
+            if all(file is None or identity_of(name) == file.identity for name, file in self.catalog.files.items()):
                 return
-            for reader in self.shelf.readers.values():
+            for reader in self.catalog.readers.values():
                 reader.close()
-            self.shelf.counts, self.shelf.counted = None, False
-            self.shelf.readers, self.shelf.files = {}, {}
+            self.catalog.counts, self.catalog.counted = None, False
+            self.catalog.readers, self.catalog.files = {}, {}
 
     @property
     def mark(self) -> int:
         """A number that tells the files, as they were when they were counted, from others."""
-        known = [file and sameness(name, file.identity) for name, file in sorted(self.shelf.files.items())]
+        known = [file and sameness(name, file.identity) for name, file in sorted(self.catalog.files.items())]
         return crc32c(repr(known).encode())
 
     @property
-    def obstacle(self) -> str:
+    def why_not_indexable(self) -> str:
         """What keeps rows from being had by number."""
         return "" if self.indexable else "one of its files cannot be read, or does not say how many rows it has"
 
@@ -118,14 +118,14 @@ class CountedFiles(Files):
         if not self.indexable or not len(index):
             leaves, tree = flatten(self.element_spec)
             return Block([Objects([], leaf) for leaf in leaves], 0, tree)
-        with self.shelf.lock:
-            firsts = np.concatenate([[0], np.cumsum(self.shelf.counts or [])]).astype(np.int64)
+        with self.catalog.lock:
+            firsts = np.concatenate([[0], np.cumsum(self.catalog.counts or [])]).astype(np.int64)
             which = np.searchsorted(firsts, index, "right") - 1
             parts = [self._reader(f).take(index[which == f] - firsts[f]) for f in np.unique(which).tolist()]
         return parts[0] if len(parts) == 1 else concat(parts).take(np.argsort(np.argsort(which, kind="stable")))
 
     def _reader(self, i: int) -> Any:
-        readers = self.shelf.readers
+        readers = self.catalog.readers
         if i not in readers:
             if len(readers) >= OPEN:
                 readers.pop(next(iter(readers))).close()

@@ -8,7 +8,7 @@ import numpy as np
 
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import beginning, dataset
+from feedline.plan.dataset_base import beginning, dataset
 from feedline.plan.node import Node, node
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import LEAF

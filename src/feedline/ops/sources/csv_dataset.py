@@ -12,11 +12,11 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.csv.columns import columns_of
 from feedline.io.csv.decode import one_byte
 from feedline.io.csv.records import CsvReader, Format
-from feedline.io.reader import Reader
+from feedline.io.reader import RecordReader
 from feedline.io.stream import checked_compression
 from feedline.ops.sources.files import Files, names_plan, optional_integer
 from feedline.plan.arguments import boolean, integer, text
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.plan.node import node
 from feedline.structure.spec import TensorSpec
 
@@ -32,7 +32,7 @@ class CsvRecords(Files):
     """Records of CSV files, as tuples."""
 
     op: ClassVar[str] = OP
-    reader: ClassVar[type[Reader]] = CsvReader
+    reader: ClassVar[type[RecordReader]] = CsvReader
     form: Format
     compression_type: str = ""
     buffer_size: int | None = None
@@ -43,7 +43,7 @@ class CsvRecords(Files):
         """Where errors are ignored."""
         return self.ignore_errors
 
-    def open_file(self, name: bytes) -> Reader:
+    def open_file(self, name: bytes) -> RecordReader:
         """A reader of one CSV file."""
         return CsvReader(name, self.form, self.compression_type, self.buffer_size)
 
@@ -99,7 +99,7 @@ def csv_dataset(
     size = optional_integer(buffer_size, "buffer_size", OP)
     if size is not None and size <= 0:
         raise InvalidArgumentError(f"{OP}: buffer_size must be greater than zero, got {size}")
-    if isinstance(filenames, Face):
+    if isinstance(filenames, DatasetBase):
         raise InvalidTypeError(f"{OP}: filenames must be names, got a dataset; use interleave to read from one")
     self._plan = CsvRecords(names_plan(filenames, OP), 1, form, checked_compression(compression_type), size)
 

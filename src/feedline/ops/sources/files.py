@@ -16,18 +16,18 @@ from feedline.errors import (
     PermissionDeniedError,
 )
 from feedline.io.files import as_paths
-from feedline.io.places import Expected
-from feedline.io.reader import Place, Read, Reader
+from feedline.io.reader import FilePosition, Read, RecordReader
+from feedline.io.record_locations import Expected
 from feedline.plan.arguments import AUTOTUNE, integer, text
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.dealing import begun_of
-from feedline.plan.face import Face, in_memory
+from feedline.plan.dataset_base import DatasetBase, in_memory
+from feedline.plan.file_access import OpensFiles
 from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
-from feedline.plan.reach import OpensFiles
+from feedline.plan.reshard import begun_of
 from feedline.structure.block import Block, object_array
 from feedline.structure.nest import LEAF
+from feedline.structure.round_robin import round_robin
 from feedline.structure.spec import TensorSpec
-from feedline.structure.turns import in_turns
 from feedline.structure.types import string
 
 Slot = tuple[bytes, int, int, Any]
@@ -44,7 +44,7 @@ EARLY = 1 << 20
 STRING = TensorSpec((), string)
 
 
-class Reading(NamedTuple):
+class FilesState(NamedTuple):
     """The files that are being read, whose turn it is, whether all have been named, and an error that is due next; and
     files that others have begun to read, which come before those that are named next.
     """
@@ -64,14 +64,14 @@ class Files(Node, OpensFiles):
     whose turn comes in the next round, as in TensorFlow.
     """
 
-    State: ClassVar[Any] = Reading
-    manner: ClassVar[frozenset[str]] = frozenset({"buffer_size"})
-    reader: ClassVar[type[Reader]] = Reader
+    State: ClassVar[Any] = FilesState
+    execution_args: ClassVar[frozenset[str]] = frozenset({"buffer_size"})
+    reader: ClassVar[type[RecordReader]] = RecordReader
     """The class of the readers that `open_file` gives."""
     input: Node
     cycle: int
 
-    def open_file(self, name: bytes) -> Reader:
+    def open_file(self, name: bytes) -> RecordReader:
         """A reader of one file."""
         raise TypeError(f"{type(self).__name__} opens no files")
 
@@ -92,7 +92,7 @@ class Files(Node, OpensFiles):
         return None if self.forgiving else got.error
 
     @property
-    def addressed(self) -> bool:
+    def recomputable(self) -> bool:
         """True where every row says in which file it is, and where."""
         return bool(self.reader.kind)
 
@@ -104,7 +104,7 @@ class Files(Node, OpensFiles):
         """Nobody counts the records of files."""
         return UNKNOWN
 
-    def step(self, state: Reading, pull: Pull, want: int) -> tuple[Block | None, Reading]:
+    def step(self, state: FilesState, pull: Pull, want: int) -> tuple[Block | None, FilesState]:
         """Rows of the files in turn. A block ends where a file does, or before a record that cannot be read."""
         if state.error is not None:
             raise state.error
@@ -119,25 +119,25 @@ class Files(Node, OpensFiles):
                 try:
                     named = pull(1)
                 except Exception as e:
-                    return EMPTY, Reading(tuple(slots), turn, named_all, e, begun)
+                    return EMPTY, FilesState(tuple(slots), turn, named_all, e, begun)
                 except BaseException as e:
-                    raise Interrupted(e, Reading(tuple(slots), turn, named_all, None, begun)) from None
+                    raise Interrupted(e, FilesState(tuple(slots), turn, named_all, None, begun)) from None
                 if named is not None and not named.n:
-                    return EMPTY, Reading(tuple(slots), turn, named_all, None, begun)
+                    return EMPTY, FilesState(tuple(slots), turn, named_all, None, begun)
                 named_all = named is None
                 slots[turn] = None if named is None else (named.rows()[0], 0, 0, None)
             if named_all and not begun and not any(slots):
-                return None, Reading(tuple(slots), turn, named_all)
+                return None, FilesState(tuple(slots), turn, named_all)
             if (named_all and not begun) or all(slots):
                 rows = self._rounds(slots, turn, want)
                 if rows is not None:
-                    return rows, Reading(tuple(slots), turn, named_all, None, begun)
+                    return rows, FilesState(tuple(slots), turn, named_all, None, begun)
             try:
                 rows, turn, error = self._turn(slots, turn)
             except Early as e:
-                raise Interrupted(e, Reading(tuple(slots), turn, named_all, None, begun)) from None
+                raise Interrupted(e, FilesState(tuple(slots), turn, named_all, None, begun)) from None
             if rows is not None or error is not None:
-                return rows or EMPTY, Reading(tuple(slots), turn, named_all, error, begun)
+                return rows or EMPTY, FilesState(tuple(slots), turn, named_all, error, begun)
 
     def _no_name(self, name: object) -> InvalidTypeError:
         return InvalidTypeError(
@@ -185,7 +185,7 @@ class Files(Node, OpensFiles):
             got = self._look(slots, i, rounds)
             self._move(slots, i, got)
             blocks.append(got.rows or EMPTY)
-        return in_turns(blocks)
+        return round_robin(blocks)
 
     def _turn(self, slots: list[Slot | None], turn: int) -> tuple[Block | None, int, Exception | None]:
         """One row, or an error, from the file whose turn it is, and whose turn is next. Neither where the file ends."""
@@ -206,7 +206,7 @@ class Files(Node, OpensFiles):
         try:
             must_be_wanted(error)
         except Early:
-            if slot is not None and isinstance(slot[-1], Reader):
+            if slot is not None and isinstance(slot[-1], RecordReader):
                 slot[-1].doubt()
             raise
 
@@ -225,11 +225,11 @@ class Files(Node, OpensFiles):
                 reader = self.open_file(name)
             except (NotFoundError, PermissionDeniedError) as e:
                 # TensorFlow tries again at the next turn, for ever; a dataset that ignores errors would never end.
-                return Read(None, None if self.forgiving else Place(offset, number), e)
+                return Read(None, None if self.forgiving else FilePosition(offset, number), e)
             except OpError as e:
                 return Read(None, None, e)
             slots[i] = (name, offset, number, reader)
-        got: Read = reader.read(Place(offset, number), want)
+        got: Read = reader.read(FilePosition(offset, number), want)
         if got.rows is None and got.place is None and got.error is None:
             try:
                 reader.must_be_whole()
@@ -250,7 +250,7 @@ class Files(Node, OpensFiles):
             reader.close()
         slots[i] = None if got.error is None else (name, GIVEN_UP, number, None)
 
-    def named_in(self, state: Reading) -> list[bytes]:
+    def named_in(self, state: FilesState) -> list[bytes]:
         """The files that are being read."""
         return [slot[0] for slot in (*state.slots, *state.begun) if slot is not None]
 
@@ -265,7 +265,7 @@ class Files(Node, OpensFiles):
         finally:
             reader.close()
 
-    def loaded(self, state: Reading) -> Reading:
+    def loaded(self, state: FilesState) -> FilesState:
         """As many files at a time as are read, and places in them."""
         files = [f for f in (*state.slots, *state.begun) if f is not None]
         places = [at for _, *at, _ in files]
@@ -275,15 +275,15 @@ class Files(Node, OpensFiles):
             raise DataLossError(f"the iterator state is damaged: {self.op} reads {len(state.slots)} files at {places}")
         return state
 
-    def dealt(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The files that have been begun are dealt out; each is read on by one alone."""
+    def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
+        """The files that have been begun are redistributed; each is read on by one alone."""
         begun = begun_of(self, states)
         if not begun:
             return None
         files = [f for s in begun for f in (*s.slots, *s.begun) if f is not None and f[1] != GIVEN_UP]
-        return Reading(begun=tuple((name, *at, None) for name, *at, _ in files[part::parts]))
+        return FilesState(begun=tuple((name, *at, None) for name, *at, _ in files[part::parts]))
 
-    def after_error(self, state: Reading) -> Reading:
+    def after_error(self, state: FilesState) -> FilesState:
         """The error has been raised."""
         return state._replace(error=None)
 
@@ -295,7 +295,7 @@ def in_order(slots: Sequence[Slot | None], turn: int) -> list[int]:
 
 def names_plan(filenames: object, op: str) -> Node:
     """The plan that names the files: that of a dataset of strings, or names in memory."""
-    if isinstance(filenames, Face):
+    if isinstance(filenames, DatasetBase):
         plan = filenames._plan
         if plan.spec_known and not STRING.is_compatible_with(plan.element_spec):
             raise InvalidTypeError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.io.fixed import FixedLengthReader
-from feedline.io.reader import Reader
+from feedline.io.reader import RecordReader
 from feedline.ops.sources.files import Files, compression, names_plan, optional_integer, parallel_reads
 from feedline.plan.arguments import integer
 from feedline.plan.node import node
@@ -20,14 +20,14 @@ class FixedLengthRecords(Files):
     """Records of one length, as strings."""
 
     op: ClassVar[str] = "FixedLengthRecordDataset"
-    reader: ClassVar[type[Reader]] = FixedLengthReader
+    reader: ClassVar[type[RecordReader]] = FixedLengthReader
     record_bytes: int
     header_bytes: int = 0
     footer_bytes: int = 0
     buffer_size: int | None = None
     compression_type: str | None = None
 
-    def open_file(self, name: bytes) -> Reader:
+    def open_file(self, name: bytes) -> RecordReader:
         """A reader of one binary file."""
         compression = self.compression_type or ""
         return FixedLengthReader(

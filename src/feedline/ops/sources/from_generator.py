@@ -12,7 +12,7 @@ from feedline.errors import FailedPreconditionError, InvalidArgumentError, Inval
 from feedline.kernels.interrupts import pause, resume
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.function import Function
 from feedline.plan.interrupted import judged
 from feedline.plan.node import EMPTY, Interrupted, Node, RowFailed, node
@@ -47,7 +47,7 @@ class Live:
         fresh.extend(islice(self._values, 1))
         return len(fresh) > had
 
-    def told(self) -> dict[str, Any] | None:
+    def saved_position(self) -> dict[str, Any] | None:
         """Where the generator says that it is, as a value that can be saved; None where it cannot."""
         says = self._says()
         return says and {"at": getattr(self._values, says[0])()}
@@ -94,7 +94,7 @@ class Generator(Node):
     """What a generator function yields, made to fit a signature."""
 
     State: ClassVar[Any] = Yielded
-    heavy: ClassVar[bool] = True
+    mutable_state: ClassVar[bool] = True
     op: ClassVar[str] = OP
     generator_func: Function
     signature: Any

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.sources.from_tensor_slices import Slices
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import node
 from feedline.structure.block import Block, Objects
 from feedline.structure.nest import same_tuples

@@ -11,7 +11,7 @@ from feedline.early import must_be_wanted
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.sources.indexed import Indexed
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import EMPTY, Node, node
 from feedline.sharing import Guard, cached_property
 from feedline.structure import ragged, sparse
@@ -122,7 +122,7 @@ class Lease:
             source.close()
 
 
-class Reading(NamedTuple):
+class SourceState(NamedTuple):
     """The position of the chunk being handed out, how many of its rows are gone, the chunk itself; whether the end, or
     an error, was reached; and the claim on the source.
     """
@@ -138,7 +138,7 @@ class Reading(NamedTuple):
 class Reader(Node):
     """A source that is read from one position to the next."""
 
-    State: ClassVar[Any] = Reading
+    State: ClassVar[Any] = SourceState
     op: ClassVar[str] = "from_source"
     source: Source
 
@@ -150,11 +150,11 @@ class Reader(Node):
         """Not known before the end."""
         return UNKNOWN
 
-    def begin(self, pull: Any) -> Reading:
+    def begin(self, pull: Any) -> SourceState:
         """Claims the source."""
-        return Reading(lease=Lease(self.source))
+        return SourceState(lease=Lease(self.source))
 
-    def step(self, state: Reading, pull: Any, want: int) -> tuple[Block | None, Reading]:
+    def step(self, state: SourceState, pull: Any, want: int) -> tuple[Block | None, SourceState]:
         """Reads a chunk, and hands it out in parts as large as are wanted."""
         position, taken, chunk, ended, lease = state
         if ended:
@@ -172,13 +172,13 @@ class Reader(Node):
                     lease.close()
                 raise
             if chunk is None:
-                return None, Reading(position, 0, None, True, lease)
+                return None, SourceState(position, 0, None, True, lease)
         block = chunk.block
         rows = block.slice(taken, taken + want) if taken < block.n else EMPTY
         taken += rows.n
         if taken < block.n:
-            return rows, Reading(position, taken, chunk, False, lease)
-        return rows, Reading(chunk.after, taken - block.n, None, False, lease)
+            return rows, SourceState(position, taken, chunk, False, lease)
+        return rows, SourceState(chunk.after, taken - block.n, None, False, lease)
 
     def _read(self, position: object, want: int) -> Chunk | None:
         name = type(self.source).__name__
@@ -199,7 +199,7 @@ class Reader(Node):
             raise error from e
         return Chunk(block, got[1])
 
-    def after_error(self, state: Reading) -> Reading:
+    def after_error(self, state: SourceState) -> SourceState:
         """Where to go on is not known."""
         return state._replace(ended=True, chunk=None)
 

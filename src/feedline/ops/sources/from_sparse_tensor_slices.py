@@ -8,7 +8,7 @@ import numpy as np
 
 from feedline.errors import InvalidTypeError, UnimplementedError
 from feedline.ops.sources.from_tensor_slices import Slices
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import node
 from feedline.structure.block import Block, Objects
 from feedline.structure.nest import flat

@@ -9,7 +9,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.ops.sources.indexed import Indexed
-from feedline.plan.face import dataset, register_in_memory
+from feedline.plan.dataset_base import dataset, register_in_memory
 from feedline.plan.node import node
 from feedline.structure import ragged, sparse
 from feedline.structure.block import (
@@ -23,8 +23,8 @@ from feedline.structure.block import (
     read_only,
     take_rows,
 )
+from feedline.structure.buffer_pool import PAGE
 from feedline.structure.datasets import Datasets
-from feedline.structure.memory import PAGE
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor

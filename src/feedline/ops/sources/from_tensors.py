@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError
 from feedline.ops.sources.from_tensor_slices import Slices
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import node
 from feedline.structure.block import Block, pack
 from feedline.structure.nest import flatten

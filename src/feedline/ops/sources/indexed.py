@@ -8,7 +8,7 @@ from feedline.plan.node import Node, node
 from feedline.structure.block import Array, Block
 
 
-class At(NamedTuple):
+class IndexedState(NamedTuple):
     """How many rows have been read."""
 
     at: int = 0
@@ -18,29 +18,29 @@ class At(NamedTuple):
 class Indexed(Node):
     """A source with random access. Subclasses say `spec`, `cardinality`, `span` and `rows`."""
 
-    State: ClassVar[Any] = At
+    State: ClassVar[Any] = IndexedState
 
     def span(self, start: int, stop: int) -> Block:
         """Rows start to stop; may be views of shared, read-only memory."""
         raise TypeError(f"{type(self).__name__} has no rows")
 
-    def step(self, state: At, pull: Any, want: int) -> tuple[Block | None, At]:
+    def step(self, state: IndexedState, pull: Any, want: int) -> tuple[Block | None, IndexedState]:
         """The next rows in order."""
         start = state.at
         stop = min(start + want, self.cardinality())
         if start >= stop:
             return None, state
         try:
-            return self.span(start, stop), At(stop)
+            return self.span(start, stop), IndexedState(stop)
         except Exception:
             if stop == start + 1:
                 raise
             # One of the rows cannot be read. Those before it come out first, whatever the size of the block.
-            return self.span(start, start + 1), At(start + 1)
+            return self.span(start, start + 1), IndexedState(start + 1)
 
-    def after_error(self, state: At) -> At:
+    def after_error(self, state: IndexedState) -> IndexedState:
         """Goes on after the row that could not be read."""
-        return At(state.at + 1)
+        return IndexedState(state.at + 1)
 
     @property
     def indexable(self) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 from feedline.errors import InvalidArgumentError
 from feedline.io.files import as_paths, matching_files, shown
 from feedline.ops.shuffle import shuffle as shuffle_
-from feedline.plan.face import dataset, in_memory
+from feedline.plan.dataset_base import dataset, in_memory
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF
 

@@ -13,18 +13,18 @@ import numpy as np
 from feedline.early import must_be_wanted
 from feedline.errors import DataLossError, InvalidArgumentError, NotFoundError
 from feedline.io.elements import compression as compressions
-from feedline.io.elements.folder import Saved, saved_in
+from feedline.io.elements.folder import SavedDataset, saved_in
 from feedline.io.elements.form import form, form_text, has_classes, lined_up, spec_of_text
 from feedline.io.elements.reader import ElementsReader
 from feedline.io.files import as_path, shown
 from feedline.ops.flat_map import FlatMap
 from feedline.ops.nested import made
-from feedline.ops.turns import Turns
+from feedline.ops.round_robin_order import RoundRobin
 from feedline.plan import arguments
-from feedline.plan.face import dataset, in_memory, register_recipe
+from feedline.plan.dataset_base import dataset, in_memory, register_recipe
+from feedline.plan.file_access import OpensFolders
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, RowFailed, node
-from feedline.plan.reach import OpensFolders
 from feedline.sharing import Guard, cached_property
 from feedline.structure.block import Array, Block, Objects, concat, pack
 from feedline.structure.nest import LEAF, Tree, flatten
@@ -70,7 +70,7 @@ class Readers:
             reader.close()
 
 
-class Shelf:
+class ReaderCache:
     """Readers for random access, kept from one call to the next. A copy starts empty."""
 
     def __init__(self) -> None:
@@ -78,10 +78,10 @@ class Shelf:
         self.readers: Readers | None = None
 
     def __reduce__(self) -> Any:
-        return Shelf, ()
+        return ReaderCache, ()
 
 
-class At(NamedTuple):
+class LoadState(NamedTuple):
     """How many rows have been read, and the files, None until they are open."""
 
     at: int = 0
@@ -95,14 +95,14 @@ class Load(Node, OpensFolders):
     `form` is the spec as text; `like` is a spec with classes of the user's in it, which text cannot name.
     """
 
-    State: ClassVar[Any] = At
+    State: ClassVar[Any] = LoadState
     op: ClassVar[str] = "load"
     path: str
     files: Files = dataclasses.field(repr=False)
     form: str = dataclasses.field(repr=False)
     cycle: int = dataclasses.field(default=1, repr=False)
     like: Any = dataclasses.field(default=None, repr=False)
-    shelf: Shelf = dataclasses.field(default_factory=Shelf, compare=False, repr=False)
+    reader_cache: ReaderCache = dataclasses.field(default_factory=ReaderCache, compare=False, repr=False)
 
     def spec(self) -> Any:
         """As it was saved, or as the reader wants to see it."""
@@ -113,24 +113,26 @@ class Load(Node, OpensFolders):
         return sum(rows for _, rows in self.files)
 
     @cached_property
-    def turns(self) -> Turns:
+    def round_robin(self) -> RoundRobin:
         """Which row of which file comes when."""
-        return Turns([rows for _, rows in self.files], self.cycle)
+        return RoundRobin([rows for _, rows in self.files], self.cycle)
 
     @cached_property
     def tree(self) -> Tree:
         """The structure of the elements."""
         return flatten(self.element_spec)[1]
 
-    def step(self, state: At, pull: Any, want: int) -> tuple[Block | None, At]:
+    def step(self, state: LoadState, pull: Any, want: int) -> tuple[Block | None, LoadState]:
         """The next rows in order."""
         at, readers = state
-        if at >= self.turns.rows:
+        if at >= self.round_robin.rows:
             if readers is not None:
                 readers.close()
             return None, state
         if readers is None:
-            return EMPTY, At(at, Readers(self.files))  # in the state first, so that they are closed whatever happens
+            return EMPTY, LoadState(
+                at, Readers(self.files)
+            )  # in the state first, so that they are closed whatever happens
         try:
             block = self._span(readers, at, want)
         except Exception as e:
@@ -139,14 +141,14 @@ class Load(Node, OpensFolders):
                 raise
             # One of the rows cannot be read. Those before it come out first, whatever the size of the block.
             block = self._span(readers, at, 1)
-        return block, At(at + block.n, readers)
+        return block, LoadState(at + block.n, readers)
 
-    def after_error(self, state: At) -> At:
+    def after_error(self, state: LoadState) -> LoadState:
         """Goes on after the row that could not be read."""
-        return At(state.at + 1, state.readers)
+        return LoadState(state.at + 1, state.readers)
 
     def _span(self, readers: Readers, at: int, want: int) -> Block:
-        shares = self.turns.span(at, want)
+        shares = self.round_robin.span(at, want)
         if len(shares) == 1:
             ((file, first, count),) = shares
             readers.leave((file,))
@@ -155,7 +157,7 @@ class Load(Node, OpensFolders):
             return self._shaped(rows, readers[file].tree)
         parts = [self._shaped(readers[f].exactly(first, count), readers[f].tree) for f, first, count in shares if count]
         readers.leave(tuple(file for file, _, _ in shares))
-        return concat(parts).take(self.turns.order([count for _, _, count in shares]))
+        return concat(parts).take(self.round_robin.order([count for _, _, count in shares]))
 
     def _shaped(self, block: Block, tree: Tree) -> Block:
         """Rows as a file has them in the structure of this dataset."""
@@ -174,9 +176,9 @@ class Load(Node, OpensFolders):
 
     def rows(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory. Whole blocks are read; the last ones stay in memory."""
-        which, places = self.turns.places(index)
-        with self.shelf.lock:
-            readers = self.shelf.readers = self.shelf.readers or Readers(self.files, KEEP)
+        which, places = self.round_robin.places(index)
+        with self.reader_cache.lock:
+            readers = self.reader_cache.readers = self.reader_cache.readers or Readers(self.files, KEEP)
             try:
                 chosen = [(readers[f], places[which == f]) for f in np.unique(which).tolist()]
                 parts = [self._shaped(reader.take(here), reader.tree) for reader, here in chosen]
@@ -260,7 +262,7 @@ class LoadBy(FlatMap, OpensFolders):
         return Load(self.source, self.files, self.form, 1, self.like)
 
 
-def plan_for(path: bytes, saved: Saved, reader: Function | None, like: object = None) -> Node:
+def plan_for(path: bytes, saved: SavedDataset, reader: Function | None, like: object = None) -> Node:
     """The plan that reads a saved dataset. `like` is the element spec to show, where it is not the saved one."""
     tree, leaves = form(saved.form)
     text = form_text(tree.unflatten(leaves) if like is None else like)
@@ -318,7 +320,7 @@ def load(
     return dataset(plan_for(folder, saved, reader, element_spec))
 
 
-def _saved(folder: bytes, wait: bool) -> Saved:
+def _saved(folder: bytes, wait: bool) -> SavedDataset:
     while True:
         try:
             return saved_in(folder)
@@ -328,7 +330,7 @@ def _saved(folder: bytes, wait: bool) -> Saved:
             time.sleep(WAIT_S)
 
 
-def _check_spec(spec: object, saved: Saved, folder: bytes) -> None:
+def _check_spec(spec: object, saved: SavedDataset, folder: bytes) -> None:
     """The spec must allow what was saved."""
     stored_tree, stored = form(saved.form)
     leaves, tree = flatten(spec)

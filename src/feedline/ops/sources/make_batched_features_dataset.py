@@ -18,7 +18,7 @@ from feedline.ops.sources.files import parallel_reads
 from feedline.ops.sources.list_files import list_files
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan.arguments import AUTOTUNE
-from feedline.plan.face import dataset
+from feedline.plan.dataset_base import dataset
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset

@@ -27,7 +27,7 @@ from feedline.ops.shuffle import shuffle as shuffle_
 from feedline.ops.sources.csv_dataset import CsvRecords
 from feedline.ops.sources.files import parallel_reads
 from feedline.plan.arguments import AUTOTUNE, boolean, text
-from feedline.plan.face import Face, dataset, in_memory
+from feedline.plan.dataset_base import DatasetBase, dataset, in_memory
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF
 
@@ -89,8 +89,8 @@ def make_csv_dataset(
 
     dialect = Dialect(delimiter.decode("latin-1"), quotes, compression, code)
     columns = list(column_names) if column_names is not None else _header_names(files.tolist(), head, dialect)
-    odd = next((c for c in columns if isinstance(c, Face)), None)
-    if odd is not None or isinstance(column_names, Face):
+    odd = next((c for c in columns if isinstance(c, DatasetBase)), None)
+    if odd is not None or isinstance(column_names, DatasetBase):
         raise InvalidTypeError(f"{OP}: column_names must be a list of strings, got {column_names!r}")
     if len(set(columns)) != len(columns):
         twice = sorted({c for c in columns if columns.count(c) > 1})
@@ -140,7 +140,7 @@ def _header_names(files: list[bytes], header: bool, dialect: Dialect) -> list[st
 def _selected(select: Sequence[Any], columns: list[str]) -> list[int]:
     """Names and numbers of columns as numbers, in the order of the file."""
     numbers = []
-    if isinstance(select, Face):
+    if isinstance(select, DatasetBase):
         raise InvalidTypeError(f"{OP}: select_columns must be a list of names or numbers, got {select!r}")
     for which in select:
         if isinstance(which, str):

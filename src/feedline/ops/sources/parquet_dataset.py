@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.io.arrow.parquet import ParquetReader
-from feedline.ops.sources.tables import Table, table
+from feedline.ops.sources.tables import TableFiles, table
 from feedline.plan.node import node
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @node
-class ParquetRows(Table):
+class ParquetRows(TableFiles):
     """Rows of Parquet files."""
 
     op: ClassVar[str] = "ParquetDataset"

@@ -8,7 +8,7 @@ import numpy as np
 
 from feedline.plan.arguments import boolean
 from feedline.plan.cardinality import INFINITE
-from feedline.plan.face import beginning, dataset
+from feedline.plan.dataset_base import beginning, dataset
 from feedline.plan.node import Node, node
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed

@@ -9,7 +9,7 @@ import numpy as np
 from feedline.errors import InvalidArgumentError
 from feedline.ops.sources.indexed import Indexed
 from feedline.plan.arguments import integer
-from feedline.plan.face import dataset, register_recipe
+from feedline.plan.dataset_base import dataset, register_recipe
 from feedline.plan.node import node
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import LEAF

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
 
 
-class Rows(NamedTuple):
+class SqlState(NamedTuple):
     """How many rows have been read, whether that was all, an error that is due next, and the running query, None until
     it runs.
     """
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 class Sql(Node):
     """Rows of a query on an SQLite database."""
 
-    State: ClassVar[Any] = Rows
+    State: ClassVar[Any] = SqlState
     op: ClassVar[str] = "SqlDataset"
     path: str
     query: str
@@ -55,7 +55,7 @@ class Sql(Node):
         """Nobody knows before the query has run."""
         return UNKNOWN
 
-    def step(self, state: Rows, pull: Any, want: int) -> tuple[Block | None, Rows]:
+    def step(self, state: SqlState, pull: Any, want: int) -> tuple[Block | None, SqlState]:
         """The next rows. After a restore the query runs again, and the rows that have been read are skipped."""
         if state.error is not None:
             raise state.error
@@ -72,14 +72,14 @@ class Sql(Node):
             found = reader.read(want)
         except Exception as e:  # the query cannot go on
             reader.close()
-            return EMPTY, Rows(state.done, True, e)
+            return EMPTY, SqlState(state.done, True, e)
         if found is None:
             reader.close()
-            return None, Rows(state.done, True)
+            return None, SqlState(state.done, True)
         n = len(found[0])
-        return Block([found[i] for i in self.columns], n, self.tree), Rows(state.done + n, False, None, reader)
+        return Block([found[i] for i in self.columns], n, self.tree), SqlState(state.done + n, False, None, reader)
 
-    def after_error(self, state: Rows) -> Rows:
+    def after_error(self, state: SqlState) -> SqlState:
         """The error has been raised; a query that could not start is tried again."""
         return state._replace(error=None)
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
-from feedline.io.arrow.columns import Form, checked_fill
+from feedline.io.arrow.columns import TableSchema, checked_fill
 from feedline.io.arrow.table import TableReader
 from feedline.io.files import as_paths
 from feedline.ops.ragged_batch import ragged_batch
-from feedline.ops.sources.counted_files import CountedFiles, Shelf
+from feedline.ops.sources.counted_files import CountedFiles, FileCatalog
 from feedline.ops.sources.files import names_plan
 from feedline.plan import arguments
-from feedline.plan.face import Face, dataset
+from feedline.plan.dataset_base import DatasetBase, dataset
 from feedline.plan.node import Node, node
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 @node
-class Table(CountedFiles):
+class TableFiles(CountedFiles):
     """Rows of tables, as dicts. Subclasses say which reader reads them."""
 
     opener: ClassVar[Any] = TableReader
-    form: Form = dataclasses.field(default=Form(), repr=False)
+    form: TableSchema = dataclasses.field(default=TableSchema(), repr=False)
     fill_null: tuple[tuple[str, Any], ...] = ()
 
     def open_file(self, name: bytes) -> TableReader:
@@ -40,7 +40,7 @@ class Table(CountedFiles):
 
 
 def table(
-    kind: type[Table],
+    kind: type[TableFiles],
     filenames: Filenames,
     columns: Sequence[str] | None,
     fill_null: Mapping[str, Any] | None,
@@ -49,7 +49,7 @@ def table(
 ) -> Node:
     """The plan for files of tables, the first of which says what the columns are."""
     op = kind.op
-    if isinstance(filenames, Face):
+    if isinstance(filenames, DatasetBase):
         raise InvalidTypeError(
             f"{op}: filenames must be names, got a dataset; use interleave to read from one: names.interleave(fl.{op})"
         )
@@ -59,7 +59,7 @@ def table(
     first = kind.opener(names[0], None if columns is None else _columns(columns, op))
     first.close()
     fill = tuple(checked_fill(fill_null, first.form, op).items())
-    plan: Node = kind(names_plan(filenames, op), 1, Shelf(), first.form, fill)
+    plan: Node = kind(names_plan(filenames, op), 1, FileCatalog(), first.form, fill)
     drop = arguments.boolean(drop_remainder, "drop_remainder", op)
     if batch_size is None:
         if drop:

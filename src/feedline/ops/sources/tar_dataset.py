@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.files import as_paths, shown
-from feedline.io.reader import Reader
+from feedline.io.reader import RecordReader
 from feedline.io.stream import checked_compression
-from feedline.io.tar import KEY, Form, TarReader, checked_extensions, compression_of, extensions_of
+from feedline.io.tar import KEY, SampleSchema, TarReader, checked_extensions, compression_of, extensions_of
 from feedline.ops.sources.files import STRING, Files, names_plan, optional_integer, parallel_reads
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.plan.node import node
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ class TarSamples(Files):
     """Samples of tar files, as dicts of strings."""
 
     op: ClassVar[str] = OP
-    form: Form
+    form: SampleSchema
     compression_type: str | None = None
     buffer_size: int | None = None
 
-    def open_file(self, name: bytes) -> Reader:
+    def open_file(self, name: bytes) -> RecordReader:
         """A reader of one tar file."""
         return TarReader(name, self.form, compression_of(name, self.compression_type), self.buffer_size)
 
@@ -79,11 +79,11 @@ def tar_dataset(
         raise InvalidTypeError(f"{OP}: missing must be bytes, or None for an error, got {missing!r}")
     plan = names_plan(filenames, OP)
     if extensions is not None:
-        form = Form(checked_extensions(extensions, OP), True, stand_in)
-    elif isinstance(filenames, Face):
+        form = SampleSchema(checked_extensions(extensions, OP), True, stand_in)
+    elif isinstance(filenames, DatasetBase):
         raise InvalidArgumentError(f"{OP}: for a dataset of filenames name the extensions to read")
     else:
-        form = Form(_first(as_paths(filenames), kind), False, stand_in)
+        form = SampleSchema(_first(as_paths(filenames), kind), False, stand_in)
     size = optional_integer(buffer_size, "buffer_size", OP)
     self._plan = TarSamples(plan, parallel_reads(num_parallel_reads, OP), form, kind, size)
 

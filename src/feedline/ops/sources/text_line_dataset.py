@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from feedline.io.reader import Reader
+from feedline.io.reader import RecordReader
 from feedline.io.text import TextLineReader
 from feedline.ops.sources.files import Files, compression, names_plan, optional_integer, parallel_reads
 from feedline.plan.node import node
@@ -19,11 +19,11 @@ class TextLines(Files):
     """Lines of text files, as strings."""
 
     op: ClassVar[str] = "TextLineDataset"
-    reader: ClassVar[type[Reader]] = TextLineReader
+    reader: ClassVar[type[RecordReader]] = TextLineReader
     compression_type: str | None = None
     buffer_size: int | None = None
 
-    def open_file(self, name: bytes) -> Reader:
+    def open_file(self, name: bytes) -> RecordReader:
         """A reader of one text file."""
         return TextLineReader(name, self.compression_type or "", self.buffer_size)
 

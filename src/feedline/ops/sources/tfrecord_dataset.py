@@ -10,13 +10,14 @@ import numpy as np
 
 from feedline.errors import DataLossError, InvalidArgumentError, in_function
 from feedline.io.files import shown
-from feedline.io.reader import Read, Reader
+from feedline.io.reader import Read, RecordReader
 from feedline.io.stream import AUTO
 from feedline.io.tfrecord.reader import Corruption, TFRecordReader
 from feedline.io.tfrecord.records import RecordFiles
+from feedline.ops.round_robin_order import RoundRobin
 from feedline.ops.sources.files import (
     Files,
-    Reading,
+    FilesState,
     Slot,
     compression,
     in_order,
@@ -25,12 +26,11 @@ from feedline.ops.sources.files import (
     parallel_reads,
 )
 from feedline.ops.sources.from_tensor_slices import Slices
-from feedline.ops.turns import Turns
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import Node, Pull, node
-from feedline.plan.pull import Shelf
+from feedline.plan.pull import RecordBuffer
 from feedline.sharing import cached_property
-from feedline.structure.block import Array, Block, Origin
+from feedline.structure.block import Array, Block, Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,13 +56,13 @@ class TFRecords(Files):
     """Records of TFRecord files, as strings. With `files`, they are counted and can be had by number."""
 
     op: ClassVar[str] = "TFRecordDataset"
-    reader: ClassVar[type[Reader]] = TFRecordReader
+    reader: ClassVar[type[RecordReader]] = TFRecordReader
     compression_type: str | None = None
     buffer_size: int | None = None
     on_corrupt: Any = "raise"
     files: Any = dataclasses.field(default=None, compare=False, repr=False)
 
-    def open_file(self, name: bytes) -> Reader:
+    def open_file(self, name: bytes) -> RecordReader:
         """A reader of one TFRecord file."""
         return TFRecordReader(name, self.compression_type or "", self.buffer_size, self.on_corrupt != "raise")
 
@@ -71,7 +71,9 @@ class TFRecords(Files):
         """Compressed files whose names are in memory."""
         return bool(self.compression_type) and self.cycle == 1 and self.names is not None
 
-    def shelved(self, state: Reading, pull: Pull, want: int, shelf: Shelf) -> tuple[Array, Reading] | None:
+    def read_records_into(
+        self, state: FilesState, pull: Pull, want: int, buffer: RecordBuffer
+    ) -> tuple[Array, FilesState] | None:
         """Whole rounds of records of the open files, as far as there is nothing to say of them."""
         slots, order = list(state.slots), in_order(state.slots, state.turn)
         files = [file for i in order if (file := slots[i]) is not None]
@@ -80,7 +82,7 @@ class TFRecords(Files):
             return None
         if not all(isinstance(reader, TFRecordReader) for *_, reader in files):
             return None
-        space = shelf.space(want - want % k)
+        space = buffer.reserve(want - want % k)
         if space is None:
             return None
         rows, lengths, numbers = space
@@ -93,10 +95,10 @@ class TFRecords(Files):
                 return None
         for i, (name, _, number, reader), found in zip(order, files, begins, strict=True):
             slots[i] = name, int(found[rounds]), number + rounds, reader
-        origins = [reader.origin(0, found[:rounds]) for (*_, reader), found in zip(files, begins, strict=True)]
-        told = None if None in origins else Origin(0, np.stack([o.numbers() for o in origins], 1).ravel())
+        origins = [reader.provenance(0, found[:rounds]) for (*_, reader), found in zip(files, begins, strict=True)]
+        told = None if None in origins else Provenance(0, np.stack([o.numbers() for o in origins], 1).ravel())
         numbers = numbers[: rounds * k]
-        shelf.fill(numbers, told, sum(int(found[rounds] - found[0]) for found in begins))
+        buffer.commit(numbers, told, sum(int(found[rounds] - found[0]) for found in begins))
         return numbers, state._replace(slots=tuple(slots))
 
     def judged(self, file: Slot, got: Read) -> Exception | None:
@@ -138,7 +140,7 @@ class TFRecords(Files):
         return not any(b"://" in n for n in self.names)
 
     @property
-    def obstacle(self) -> str:
+    def why_not_indexable(self) -> str:
         """What keeps records from being had by number."""
         if self.names is None:
             return "the names of its files come from a dataset; give them as a list"
@@ -153,7 +155,7 @@ class TFRecords(Files):
             )
         return "" if self.numbered else "some files are not local; copy them first"
 
-    def tally(self) -> RecordFiles | None:
+    def row_counter(self) -> RecordFiles | None:
         """Its files, which stay counted from one call to the next unless they change."""
         if not self.numbered or self.files is not None:
             return None
@@ -182,7 +184,7 @@ class TFRecords(Files):
         """Numbers in the order in which files take turns, as numbers through one file after another."""
         turns = self.__dict__.get("_turns")
         if turns is None:
-            turns = self.__dict__["_turns"] = Turns(files.counts, self.cycle)
+            turns = self.__dict__["_turns"] = RoundRobin(files.counts, self.cycle)
         which, places = turns.places(index)
         return files.firsts[which] + places
 

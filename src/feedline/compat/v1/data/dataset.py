@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from feedline.compat.v1.data import deferred
 from feedline.compat.v1.data.deferred import Deferred
 from feedline.compat.v1.graph import get_default_graph, inside_function, with_seed_of
-from feedline.compat.v1.symbolic import Call, Symbolic, Values
+from feedline.compat.v1.symbolic import Symbolic, SymbolicCall, SymbolicValues
 from feedline.compat.v1.tensor import Operation, Tensor
 from feedline.data.dataset import Dataset as _Dataset
 from feedline.naming import own_methods
 from feedline.ops.sources.from_sparse_tensor_slices import from_sparse_tensor_slices
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.plan.node import Node
 from feedline.structure.nest import map_structure
 from feedline.structure.ragged import RaggedTensor
@@ -145,7 +145,7 @@ class Dataset(_Methods[T_co], Symbolic):
             if isinstance(step, Deferred):
                 yield from step.call.tensors
 
-    def _resolve(self, values: Values) -> Dataset[Any]:
+    def _resolve(self, values: SymbolicValues) -> Dataset[Any]:
         return _make(deferred.resolved_plan(self._plan, values))
 
     def _pending(self) -> bool:
@@ -173,7 +173,7 @@ def in_graph(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def v1_dataset(made: object) -> Any:
     """A dataset or a plan as a v1 dataset; anything else as it is."""
-    if isinstance(made, Face):
+    if isinstance(made, DatasetBase):
         return made if isinstance(made, Dataset) else _make(made._plan)
     return _make(made) if isinstance(made, Node) else made
 
@@ -185,7 +185,7 @@ def as_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(*args: Any, **kwargs: Any) -> Any:
         if inside_function():
             return function(*args, **kwargs)
-        call = Call(function, args, kwargs)
+        call = SymbolicCall(function, args, kwargs)
         return Operation(function.__name__, lambda frame: [call(frame)], call.tensors, stateful=True).outputs(None)
 
     return method

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
 from feedline.compat.v1.graph import get_default_graph, inside_function, seeding
-from feedline.compat.v1.symbolic import Call, Values
+from feedline.compat.v1.symbolic import SymbolicCall, SymbolicValues
 from feedline.compat.v1.tensor import StandIns
 from feedline.errors import FailedPreconditionError
-from feedline.ops.cache import Memory
+from feedline.ops.cache import CacheMemory
 from feedline.ops.shuffle import Shuffle
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.face import Face, sample
+from feedline.plan.dataset_base import DatasetBase, sample
 from feedline.plan.node import Node, node
-from feedline.plan.rewrite import standing_for, with_inputs
+from feedline.plan.rewrite import replace_node, with_inputs
 from feedline.random.seeds import M, SeedGenerator, function_scope
 from feedline.structure.spec import general
 
@@ -32,7 +32,7 @@ class Deferred(Node):
 
     op: ClassVar[str] = "deferred"
     opaque: ClassVar[bool] = True
-    call: Call
+    call: SymbolicCall
     seeds: Any
     first: int
 
@@ -65,7 +65,7 @@ class Deferred(Node):
 def applied(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The dataset that `function` makes, or the plan that stands for it where the arguments are symbolic."""
     graph = get_default_graph()
-    call = Call(function, args, kwargs)
+    call = SymbolicCall(function, args, kwargs)
     with graph._building():
         if inside_function() or not call.pending:
             return function(*args, **kwargs)
@@ -74,12 +74,12 @@ def applied(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
                 made: Any = call(StandIns(StandIns.SIZES[0]))
             except Exception:  # made-up values need not suit it; the real ones will tell
                 made = None
-        if made is not None and not isinstance(made, Face):
+        if made is not None and not isinstance(made, DatasetBase):
             raise TypeError(f"{call!r} gives no dataset and takes no symbolic arguments")
         return Deferred(call, graph._seeds, graph._reserve(scope.used))
 
 
-def resolved_plan(plan: Node, values: Values) -> Node:
+def resolved_plan(plan: Node, values: SymbolicValues) -> Node:
     """The plan that runs: deferred steps made with their values, and random ones as if they had just been made.
 
     TensorFlow makes all datasets of a graph anew whenever an iterator is initialised. So a seeded shuffle starts over
@@ -92,19 +92,19 @@ def resolved_plan(plan: Node, values: Values) -> Node:
     fresh: dict[str, Any] = {}
     for field in dataclasses.fields(step):
         held = getattr(step, field.name)
-        if isinstance(held, Memory):
-            fresh[field.name] = Memory()
+        if isinstance(held, CacheMemory):
+            fresh[field.name] = CacheMemory()
         elif isinstance(held, SeedGenerator):
             again = functools.partial(_fresh, held)
             fresh[field.name] = again() if isinstance(step, Shuffle) else values.once(held, again)
-    return standing_for(plan, step.replace(**fresh)) if fresh else step
+    return replace_node(plan, step.replace(**fresh)) if fresh else step
 
 
-def _made(step: Deferred, values: Values) -> Node:
+def _made(step: Deferred, values: SymbolicValues) -> Node:
     with seeding(step.seeds), function_scope() as scope:
         scope.used = step.first
         result = step.call(values)
-    if not isinstance(result, Face):
+    if not isinstance(result, DatasetBase):
         raise TypeError(f"{step.call.function!r} gave no dataset but a {type(result).__name__}")
     return result._plan
 

@@ -18,9 +18,9 @@ from feedline.compat.v1.data.dataset import (
 )
 from feedline.compat.v1.functions import constant
 from feedline.compat.v1.graph import get_default_graph
-from feedline.compat.v1.tensor import Frame, Operation, Tensor
+from feedline.compat.v1.tensor import Operation, SessionRun, Tensor
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
-from feedline.plan.face import Face
+from feedline.plan.dataset_base import DatasetBase
 from feedline.structure import types
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import OptionalSpec, RaggedTensorSpec, SparseTensorSpec, TensorShape, TensorSpec
@@ -53,7 +53,7 @@ class Resource:
                 raise FailedPreconditionError(
                     f"the iterator {self.name!r} has not been initialised in this session; run its initializer first"
                 )
-            frame = Frame(session)
+            frame = SessionRun(session)
             frame.fetch(list(self.one_shot._tensors()))
             return self.initialize(session, self.one_shot._resolve(frame))
 
@@ -149,7 +149,7 @@ class Iterator:
         return self._initializing(ds, name)
 
     def _initializing(self, dataset: Dataset[Any], name: str | None = None) -> Operation:
-        def compute(frame: Frame) -> Sequence[Any]:
+        def compute(frame: SessionRun) -> Sequence[Any]:
             self._find(frame).initialize(frame.session, dataset._resolve(frame))
             return ()
 
@@ -164,7 +164,7 @@ class Iterator:
         spec = self._spec
         tree = None if spec is None else flatten(spec)[1]
 
-        def compute(frame: Frame) -> Sequence[Any]:
+        def compute(frame: SessionRun) -> Sequence[Any]:
             return _leaves(self._find(frame).state(frame.session).get_next(), tree)
 
         return Operation(name or "IteratorGetNext", compute, self._handle, stateful=True).outputs(spec)
@@ -179,7 +179,7 @@ class Iterator:
         (True, False)
         """
 
-        def compute(frame: Frame) -> Sequence[Any]:
+        def compute(frame: SessionRun) -> Sequence[Any]:
             return [self._find(frame).state(frame.session).get_next_as_optional()]
 
         op = Operation("IteratorGetNextAsOptional", compute, self._handle, stateful=True)
@@ -188,7 +188,7 @@ class Iterator:
     def string_handle(self, name: str | None = None) -> Tensor:
         """A string that stands for the iterator in this session: what `from_string_handle` takes."""
 
-        def compute(frame: Frame) -> Sequence[Any]:
+        def compute(frame: SessionRun) -> Sequence[Any]:
             return [self._find(frame).handle(frame.session)]
 
         op = Operation(name or "IteratorToStringHandle", compute, self._handle, stateful=True)
@@ -232,7 +232,7 @@ class Iterator:
             f"{op}: an iterator from a string handle is another one in each run; use the one it stands for"
         )
 
-    def _find(self, frame: Frame) -> Resource:
+    def _find(self, frame: SessionRun) -> Resource:
         if isinstance(self._resource, Resource):
             return self._resource
         handle = frame.value(self._resource)
@@ -262,7 +262,7 @@ class NextElement:
     def has_value(self, name: str | None = None) -> Tensor:
         """Whether there is an element."""
 
-        def compute(frame: Frame) -> Sequence[Any]:
+        def compute(frame: SessionRun) -> Sequence[Any]:
             return [np.bool_(frame.value(self._optional).has_value())]
 
         return Tensor(Operation(name or "OptionalHasValue", compute, [self._optional]), 0, TensorSpec([], types.bool))
@@ -272,7 +272,7 @@ class NextElement:
         spec = self.element_spec
         tree = None if spec is None else flatten(spec)[1]
 
-        def compute(frame: Frame) -> Sequence[Any]:
+        def compute(frame: SessionRun) -> Sequence[Any]:
             return _leaves(frame.value(self._optional).get_value(), tree)
 
         return Operation(name or "OptionalGetValue", compute, [self._optional]).outputs(spec)
@@ -341,7 +341,7 @@ def _up_to(tree: Tree, nest: Any) -> list[Any]:
 
 
 def _dataset(value: Any, op: str) -> Dataset[Any]:
-    if not isinstance(value, Face):
+    if not isinstance(value, DatasetBase):
         raise TypeError(f"{op}: dataset must be a Dataset, got {value!r} of type {type(value).__name__}")
     made: Dataset[Any] = v1_dataset(value)
     return made

@@ -1,0 +1,197 @@
+"""Which files a plan reads: a checkpoint that names others is refused.
+
+The names come from the plan's own sources: names in memory, numbers, lines of files. Where only a function of the
+user's could tell, of which feedline cannot know what it does, a state is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from feedline.engine.run import BLOCK_ROWS, Run
+from feedline.errors import FailedPreconditionError, OpError
+from feedline.io.files import shown
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.file_access import OpensFiles, OpensFolders, OpensPlans
+from feedline.plan.node import Node, RowFailed, RowWise
+from feedline.random.element import uncounted
+from feedline.structure.block import Block
+from feedline.structure.nest import flatten
+
+MOST_ROWS = 1 << 17
+MOST_BYTES = 1 << 24
+"""Sources with more rows or bytes than this are not searched."""
+DEPTH = 4
+
+_Rows = dict[Any, tuple[Block, int]]
+
+
+class AllowedFiles:
+    """What the plans of one iterator read. Sources are searched once."""
+
+    def __init__(self) -> None:
+        self.plans: list[Node] = []
+        self._kept: dict[int, tuple[Node, _Rows | None]] = {}
+        # Nodes are kept beside what is known of them, so that no other node gets their id.
+        self._ways: dict[tuple[int, bytes], tuple[Node, list[Any]]] = {}
+
+    def check_state(self, node: Node, state: object) -> None:
+        """The files that a state says are being read must be named by the input."""
+        if isinstance(node, OpensFiles):
+            for name in node.named_in(state):
+                self.check_name(node, name)
+
+    def check_name(self, node: Node, name: bytes) -> None:
+        """A file must be named by the input."""
+        rows = self._rows(node.inputs[0]) if node.inputs else None
+        if rows is not None and name not in rows:
+            raise _refused(name)
+
+    def check_row(self, node: Node, row: Block) -> None:
+        """A plan is made of a row of the input, where the plan may read files or the row may name some."""
+        if not isinstance(node, OpensPlans):
+            return
+        element = row.rows()[0]
+        rows = self._rows(node.inputs[0])
+        key = _key(element)
+        if rows is not None and key is not None and key not in rows:
+            raise FailedPreconditionError(
+                f"the state belongs to another dataset: {node.op} (step {node.position}) was called with "
+                f"{_short(element)}, which is no element of its input"
+            )
+
+    def check_file(self, recipe: object, name: bytes) -> None:
+        """Some plan must read this file, in this way."""
+        ways = (way for plan in self.plans for way in self._opened(plan, name, DEPTH))
+        if not any(way is None or way == recipe for way in ways):
+            raise _refused(name)
+
+    def check_folder(self, values: Any) -> None:
+        """A dataset that waits in a buffer must be one of those that the plan reads."""
+        if not isinstance(values[0], str):
+            return  # it reads no folder
+        givers = [n for plan in self.plans for n in plan.walk() if isinstance(n, OpensFolders)]
+        if givers and not any(n.gives(values) for n in givers):
+            raise FailedPreconditionError("the state belongs to another dataset: it names a folder that is not read")
+
+    def _opened(self, plan: Node, name: bytes, depth: int) -> Iterator[Any]:
+        """The ways in which a plan reads a file; None among them where that cannot be told."""
+        for node in plan.walk():
+            if isinstance(node, OpensFiles) and node.inputs:
+                known = self._ways.get((id(node), name))
+                if known is None:
+                    rows = self._rows(node.inputs[0])
+                    ways = [None] if rows is None else [node.reads_as(name)] if name in rows else []
+                    known = self._ways[id(node), name] = node, ways
+                yield from known[1]
+            elif isinstance(node, OpensPlans):
+                yield from self._opened_inside(node, name, depth)
+
+    def _opened_inside(self, node: Any, name: bytes, depth: int) -> Iterator[Any]:
+        rows = self._rows(node.inputs[0])
+        if rows is None or not depth:
+            yield None
+            return
+        for key in sorted(rows, key=lambda key: not _within(key, name)):
+            block, i = rows[key]
+            yield from self._opened(node.child(block.slice(i, i + 1)), name, depth - 1)
+
+    def _rows(self, plan: Node) -> _Rows | None:
+        """All rows of a plan by their keys; more than those where it leaves some out; None where they are not known."""
+        kept = self._kept.get(id(plan))
+        if kept is None:
+            found: _Rows | None = {}
+            assert found is not None
+            try:
+                size = 0
+                for block in _blocks(plan):
+                    size += block.nbytes
+                    for i, element in enumerate(block.rows()):
+                        key = _key(element)
+                        if key is None or len(found) > MOST_ROWS or size > MOST_BYTES:
+                            raise _Unknown
+                        found[key] = block, i
+            except (_Unknown, OpError, OSError):
+                found = None
+            kept = self._kept[id(plan)] = plan, found
+        return kept[1]
+
+
+class _Unknown(Exception):
+    """The rows of a plan are not known before it runs."""
+
+
+def _blocks(plan: Node) -> Iterator[Block]:
+    """The rows of a plan, without those effects that running it has; all of those that it may choose from."""
+    if plan.inputs and (plan.keeps_rows or plan.checkpoint_transparent):
+        for below in plan.inputs:
+            yield from _blocks(below)
+    elif plan.user_code or getattr(plan, "generator", None) is not None or _is_long(plan.cardinality()):
+        raise _Unknown
+    elif plan.inputs and plan.in_order and plan.side_effect_free:
+        yield plan.rows(np.arange(plan.cardinality()))
+    elif isinstance(plan, RowWise) and len(plan.inputs) == 1:
+        for block in _blocks(plan.inputs[0]):
+            try:
+                yield plan.apply(block)
+            except RowFailed:
+                raise _Unknown from None
+    elif plan.inputs and not isinstance(plan, OpensFiles):
+        raise _Unknown
+    else:
+        yield from _run(plan)
+
+
+def _is_long(cardinality: int) -> bool:
+    return cardinality == INFINITE or cardinality > MOST_ROWS
+
+
+def _run(plan: Node) -> Iterator[Block]:
+    run, rows = Run(plan), 0
+    try:
+        with uncounted:
+            run.start()
+        while (block := run.pull(BLOCK_ROWS)) is not None:
+            rows += block.n
+            if rows > MOST_ROWS:
+                raise _Unknown
+            yield block
+    finally:
+        run.close()
+
+
+def _key(element: object) -> Any:
+    """An element as something that can be looked up; None for what cannot."""
+    if isinstance(element, bytes):
+        return element
+    found: list[Any] = []
+    for leaf in flatten(element)[0]:
+        if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O":
+            found.append((leaf.shape, tuple(leaf.ravel().tolist())))
+        elif isinstance(leaf, (np.ndarray, np.generic)):
+            found.append((leaf.dtype.str, leaf.shape, leaf.tobytes()))
+        elif isinstance(leaf, (bytes, str, int, float)):
+            found.append(leaf)
+        else:
+            return None
+    return tuple(found)
+
+
+def _within(key: object, name: bytes) -> bool:
+    """True where a row says something that stands in a name."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(part, bytes) and part in name for part in parts)
+
+
+def _refused(name: bytes) -> FailedPreconditionError:
+    return FailedPreconditionError(
+        f"the state belongs to another dataset: it names {shown(name)}, which this one does not read, or not so"
+    )
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < 80 else f"{text[:77]}..."

@@ -1,0 +1,199 @@
+"""Memory of batches that the results of calls are written into by the workers that made them.
+
+A batch of large rows (images, say) is put together by copying each row once. Where workers make the rows, they are made
+in the batch at once, if their function asks NumPy for the memory of its results, and does so the same way each time.
+Otherwise the workers copy them: several at a time, each row while it is still in the cache, and its own memory is free
+for the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feedline.kernels.memory import SlotAllocator
+from feedline.plan.node import RowWise
+from feedline.random.element import drawing
+from feedline.structure.block import Array, Block, concat_columns
+from feedline.structure.buffer_pool import buffers
+
+LARGE_ROW = 1 << 16
+"""Columns with so many bytes a row are worth it."""
+
+QUICK_ROW = 1 << 18
+"""Rows of so many bytes are copied in about the time that a thread takes to wake up."""
+
+Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Array | None]
+"""What gives the memory of a batch, as `np.empty` does; None where there is none."""
+
+Layout = list[tuple[tuple[int, ...], np.dtype[Any]] | None]
+
+
+class BatchSlot(NamedTuple):
+    """Rows of a batch, from `start` on: for each column the batch's memory, None where rows are not written there, and
+    which of the arrays that a call makes becomes its row (see `kernels.memory.SlotAllocator`).
+    """
+
+    arrays: tuple[Array | None, ...]
+    start: int
+    alloc_pattern: Array
+
+    def joined(self, parts: list[Block]) -> Block:
+        """One block of parts that lie here one after another."""
+        rows = sum(part.n for part in parts)
+        here = slice(self.start, self.start + rows)
+        columns = [
+            concat_columns([part.columns[j] for part in parts]) if array is None else array[here]
+            for j, array in enumerate(self.arrays)
+        ]
+        return Block(columns, rows, parts[0].tree)
+
+    def continues(self, other: BatchSlot | None, rows: int) -> bool:
+        """True when `other` is where the row after the first `rows` of this slot belongs."""
+        return other is not None and other.arrays is self.arrays and other.start == self.start + rows
+
+
+def _copy(row: Array, target: Array) -> None:
+    """Copies a row. NumPy hands the interpreter over for every copy of more than a few numbers, and where many threads
+    want it, getting it back takes longer than copying a small picture; of a single thing it copies it does not.
+    """
+    if row.nbytes <= QUICK_ROW and row.flags.c_contiguous and target.flags.c_contiguous:
+        one = np.dtype((np.void, row.nbytes))
+        target.reshape(-1).view(one)[:] = row.reshape(-1).view(one)
+    else:
+        target[...] = row
+
+
+class BatchAllocator:
+    """The batch whose rows are being handed out to workers. Rows are numbered from the first one of an iteration, and
+    every `rows` of them are a batch.
+    """
+
+    __slots__ = ("_alloc_pattern", "_arrays", "_batch", "_layout", "_memory", "rows")
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self._memory: Allocate | None = buffers.empty
+        self._layout: Layout | None = None
+        self._alloc_pattern = np.empty(0, np.int64)
+        self.forget()
+
+    def forget(self) -> None:
+        """No batch has been begun."""
+        self._batch: int | None = None
+        self._arrays: tuple[Array | None, ...] = ()
+
+    def use(self, memory: Allocate | None = buffers.empty) -> None:
+        """From now on batches lie in that memory; with None they are put together as usual."""
+        self.forget()
+        self._memory = memory
+
+    def learn(self, made: Block) -> None:
+        """Looks at the first results."""
+        if self._layout is None and made.n:
+            self._layout = [
+                (c.shape[1:], c.dtype)
+                if isinstance(c, np.ndarray) and c.dtype.kind in "biufc" and c.nbytes >= LARGE_ROW * made.n
+                else None
+                for c in made.columns
+            ]
+            self._alloc_pattern = np.full(len(made.columns), -1, np.int64)
+
+    def room(self, number: int) -> int:
+        """How many rows from `number` on belong to one batch."""
+        return self.rows - number % self.rows
+
+    @property
+    def worth_it(self) -> bool:
+        """True when results have large columns, and there is memory for them."""
+        return self._memory is not None and self._layout is not None and any(self._layout)
+
+    def batch_slot(self, number: int) -> BatchSlot:
+        """Where row `number` belongs. Numbers must come in order."""
+        batch, start = divmod(number, self.rows)
+        if batch != self._batch:
+            memory = self._memory
+            assert memory is not None
+            self._batch = batch
+            self._arrays = tuple(
+                None if like is None else memory((self.rows, *like[0]), like[1]) for like in self._layout or ()
+            )
+        return BatchSlot(self._arrays, start, self._alloc_pattern)
+
+
+class SlotWriter:
+    """Writes the large leaves of results to a batch slot: see `plan.function.Destination`."""
+
+    __slots__ = ("_fits", "_rows", "_slot", "_there")
+
+    def __init__(self, batch_slot: BatchSlot) -> None:
+        self._slot = batch_slot
+        self._fits = [array is not None for array in batch_slot.arrays]
+        self._rows = SlotAllocator(batch_slot.arrays, batch_slot.alloc_pattern)
+        self._there: list[tuple[int, Array]] = []  # columns whose row the result at hand uses, and where it belongs
+
+    def __enter__(self) -> None:
+        self._rows.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self._rows.__exit__(*error)
+
+    def begin(self, i: int) -> None:
+        """An array that becomes row i may be made there."""
+        self._rows.begin(self._slot.start + i)
+
+    def take(self, i: int, leaves: list[Any]) -> None:
+        """Copies a result's arrays, those that belong to the batch to their row of it, but for those that are there."""
+        arrays, at, rows = self._slot.arrays, self._slot.start + i, self._rows
+        rows.end()
+        self._there.clear()
+        for j, leaf in enumerate(leaves):
+            if type(leaf) is not np.ndarray:
+                if arrays[j] is not None:
+                    self._fits[j] = False
+                continue
+            array = arrays[j]
+            if array is None or leaf.shape != array.shape[1:] or leaf.dtype != array.dtype:
+                self._fits[j] = False
+                leaves[j] = leaf.copy()
+                continue
+            row = array[at]
+            if leaf.flags.c_contiguous and rows.made(j, leaf):
+                leaves[j] = row
+                self._there.append((j, row))
+            elif rows.unused(j):
+                leaves[j] = row
+                _copy(leaf, row)
+            else:  # another array lies there: one that this is a view of, for instance
+                leaves[j] = leaf.copy()
+                self._there.append((j, row))
+
+    def commit(self, leaves: list[Any]) -> None:
+        """Rows are the batch's where nobody has kept an array that lies there."""
+        for j, row in self._there:
+            if not self._rows.unused(j):
+                self._fits[j] = False
+                leaves[j] = leaves[j].copy()
+            elif leaves[j] is not row:
+                _copy(leaves[j], row)
+                leaves[j] = row
+
+    def column(self, j: int, rows: int) -> Array | None:
+        """The rows of a batch, if all of them have been written to it."""
+        array, start = self._slot.arrays[j], self._slot.start
+        return array[start : start + rows] if array is not None and self._fits[j] else None
+
+    @property
+    def fits(self) -> bool:
+        """True when everything that belongs to the batch is there."""
+        return all(fits for fits, array in zip(self._fits, self._slot.arrays, strict=True) if array is not None)
+
+
+def apply_into_slot(node: RowWise, block: Block, number: int, draws: Any, batch_slot: BatchSlot) -> tuple[Block, bool]:
+    """As `node.applied`, with the rows in their slot if they fit in there, and whether they do."""
+    writer = SlotWriter(batch_slot)
+    with drawing(number, draws, node.epochs):
+        made, in_slot = node.apply_into(block, writer)
+    return made, in_slot and writer.fits

@@ -1,0 +1,48 @@
+"""What iterators of a dataset share, as it was before one of them is given a state: put back if that is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from feedline.plan.function import Function
+from feedline.plan.node import Node
+
+_Entry = tuple[Any, str, Any]
+_undo_log: ContextVar[list[_Entry] | None] = ContextVar("journal", default=None)
+
+
+@contextmanager
+def kept(plan: Node) -> Iterator[None]:
+    """If what is inside raises, counts of iterations, what results of functions look like, and what is cached in memory
+    are what they were.
+    """
+    entries: list[_Entry] = []
+    token = _undo_log.set(entries)
+    try:
+        note(plan)
+        yield
+    except BaseException:
+        for thing, name, value in reversed(entries):
+            setattr(thing, name, value)
+        raise
+    finally:
+        _undo_log.reset(token)
+
+
+def note(plan: Node) -> None:
+    """Another plan whose parts may be changed."""
+    entries = _undo_log.get()
+    if entries is None:
+        return
+    for node in plan.walk():
+        for thing in (getattr(node, name, None) for name in ("generator", "epochs", "memory")):
+            names = [name for name in ("count", "seed", "seed2", "rows") if hasattr(thing, name)]
+            entries += [(thing, name, getattr(thing, name)) for name in names if not callable(getattr(thing, name))]
+        for field in dataclasses.fields(node):
+            function = getattr(node, field.name)
+            if isinstance(function, Function):
+                entries.append((function, "_signature", function._signature))

@@ -1,0 +1,175 @@
+"""What a state must look like before anything is made of it, and how much it may ask for.
+
+A checkpoint is a file as any other: it may be damaged, or made by somebody who means harm. Its checksum has no key. So
+every value is looked at before it is used: its type, whether it contradicts others, and whether it stands for more than
+there can be.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import DataLossError, OpError
+from feedline.plan.node import Node
+from feedline.plan.pull import Child
+from feedline.structure.block import Block
+
+MOST_SKIPPED = 1 << 20
+"""No block has more rows, so no more rows of one have been handed out."""
+MOST_EMPTY = 1 << 24
+"""Rows without any bytes in them cost nothing in a state, and so much memory in an iterator."""
+INT = 1 << 63
+
+_STEP = {"op", "state", "arguments", "functions", "waiting"}
+_BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError, zlib.error)
+_PLAIN = (int, bool, float, str, bytes, tuple, list, dict, Block, np.ndarray, type(None))
+
+
+def damaged(what: str) -> DataLossError:
+    """The state is not one that feedline made."""
+    return DataLossError(f"the iterator state is damaged: {what}")
+
+
+@contextmanager
+def damage_on_error() -> Iterator[None]:
+    """Whatever a wrong value leads to, inside, is an error of ours."""
+    try:
+        yield
+    except OpError:
+        raise
+    except (*_BROKEN, RecursionError) as e:
+        raise damaged(f"{type(e).__name__}: {e}") from e
+
+
+def after_restore(node: Node, error: Exception) -> DataLossError | None:
+    """What a step that goes on from a state has raised: where it is no error of ours, nor of a user's function, values
+    of the state contradict each other, which only shows now.
+    """
+    if isinstance(error, OpError) or not isinstance(error, _BROKEN):
+        return None
+    return damaged(f"step {node.position}, {node.op}, cannot go on from it: {type(error).__name__}: {error}")
+
+
+def is_int(value: object, low: int = 0, high: int = INT) -> bool:
+    """True for an integer from `low` to below `high`."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(low <= value < high)
+
+
+def well_formed(plain: dict[str, Any]) -> None:
+    """Raises unless the outer form of a state is right."""
+    if not is_int(plain["skip"], 0, MOST_SKIPPED + 1):
+        raise damaged(f"skip is {plain['skip']!r}, and no block has so many elements")
+    if not isinstance(plain["ended"], bool) or not isinstance(plain["python"], str):
+        raise damaged("ended is no bool, or python no version")
+    if not isinstance(plain["steps"], list) or not all(map(_is_step, plain["steps"])):
+        raise damaged("its steps are not lists of operators with their arguments, functions and states")
+    check_counts(plain["counts"])
+
+
+def _is_step(step: object) -> bool:
+    if not isinstance(step, dict) or set(step) != _STEP or not isinstance(step["op"], str):
+        return False
+    arguments, functions, waiting = step["arguments"], step["functions"], step["waiting"]
+    if not isinstance(arguments, dict) or not isinstance(functions, dict) or not isinstance(waiting, list):
+        return False
+    return (
+        all(isinstance(a, list) and len(a) == 2 for a in arguments.values())
+        and all(isinstance(f, list) and len(f) == 3 for f in functions.values())
+        and all(isinstance(w, list) and len(w) == 2 and isinstance(w[0], str) for w in waiting)
+    )
+
+
+def check_counts(counts: object) -> None:
+    """Raises unless these are counts of iterations, some of them with two seeds."""
+    entries: list[Any] = counts if isinstance(counts, list) else [None]
+    for entry in entries:
+        fits = isinstance(entry, list) and len(entry) in (1, 3) and all(is_int(n, 0, 1 << 64) for n in entry)
+        if not fits or entry[0] >= INT:
+            raise damaged(f"{entry!r} is no count of iterations")
+
+
+def check_fields(state: Any, where: str) -> None:
+    """Raises unless the fields of a state, a named tuple, have the types that they are declared with. Numbers count
+    something: none is negative unless that is where it begins.
+    """
+    kind: Any = type(state)
+    hints, usual = _hints(kind), kind._field_defaults
+    for name, value in zip(kind._fields, state, strict=True):
+        first = usual.get(name, 0)
+        low = min(0, first) if isinstance(first, int) else -INT
+        high = MOST_SKIPPED + 1 if name == "skip" else INT
+        number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not _fits(value, hints.get(name, Any)) or (number and hints.get(name) is int and not low <= value < high):
+            raise damaged(f"{where}: {name} is {_short(value)}")
+
+
+def check_saved(saved: object, form: object, where: str) -> None:
+    """The same for what a class of states has saved, a dict, and the typed dict that says what is in it."""
+    if form is None:
+        return
+    hints = _hints(form)
+    if not isinstance(saved, dict) or saved.keys() != hints.keys():
+        raise damaged(f"{where}: its state is none of that step")
+    for name, value in saved.items():
+        if not _fits(value, hints[name]) or (hints[name] is int and not is_int(value)):
+            raise damaged(f"{where}: {name} is {_short(value)}")
+
+
+@lru_cache(256)
+def _hints(kind: object) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(kind)
+    except NameError:  # a name that only type checkers see
+        return {}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if hint is Any:
+        return True
+    if hint is None or hint is type(None):
+        return value is None
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return any(_fits(value, part) for part in inside)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if len(inside) == 2 and inside[1] is Ellipsis:
+            return all(_fits(part, inside[0]) for part in value)
+        return len(value) == len(inside) and all(map(_fits, value, inside))
+    if origin is list:
+        return isinstance(value, list) and all(_fits(part, inside[0]) for part in value)
+    if origin is dict:
+        parts = value.items() if isinstance(value, dict) else [(None, None)]
+        return all(_fits(key, inside[0]) and _fits(part, inside[1]) for key, part in parts)
+    kind = origin or hint
+    if kind is int:
+        return is_int(value, -INT * 2, INT * 2)
+    if kind is bool:
+        return isinstance(value, (bool, np.bool_))
+    if kind is Child:
+        return isinstance(value, Child)
+    if not isinstance(kind, type) or not issubclass(kind, (*_PLAIN, Exception)):
+        return True  # something live, which is in a state as whatever it says of itself
+    return isinstance(value, kind)
+
+
+def check_block(block: Any) -> None:
+    """Raises unless every column of a block has as many rows as it says."""
+    if not is_int(block.n) or any(len(column) != block.n for column in block.columns):
+        raise damaged(f"rows that do not fit each other: {_short(block.n)} of them")
+    if block.n > MOST_EMPTY and not block.nbytes:
+        raise damaged(f"{block.n} rows with nothing in them")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < 80 else f"{text[:77]}..."

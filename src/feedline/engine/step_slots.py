@@ -1,0 +1,76 @@
+"""The steps of a plan, as a checkpoint knows them, and the nodes that they are in a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from feedline.engine.run import Run
+from feedline.errors import FailedPreconditionError
+from feedline.plan.dataset_base import with_buffer
+from feedline.plan.node import Node
+from feedline.plan.rewrite import with_inputs
+
+
+class StepSlots(NamedTuple):
+    """A step: where its state is in the list of a run, and where those of the checkpoint-transparent nodes directly
+    above are.
+    """
+
+    slot: int
+    above: tuple[int, ...]
+
+
+def step_slots(nodes: list[Node]) -> list[StepSlots]:
+    """The steps of a plan, given its nodes, inputs first."""
+    found: list[StepSlots] = []
+    for slot, node in enumerate(nodes):
+        if node.checkpoint_transparent:
+            last = found[-1]
+            found[-1] = last._replace(above=(*last.above, slot))
+        else:
+            found.append(StepSlots(slot, ()))
+    return found
+
+
+def rebuilt(plan: Node, change: Callable[[Node, int], Node]) -> Node:
+    """The plan with each step replaced by what `change` makes of it and its number."""
+    number = -1
+
+    def visit(node: Node) -> Node:
+        nonlocal number
+        made = with_inputs(node, tuple([visit(n) for n in node.inputs]))
+        if node.checkpoint_transparent:
+            return made
+        number += 1
+        return change(made, number)
+
+    return visit(plan)
+
+
+def name_of(node: Node) -> str:
+    """The name of a node's step."""
+    return node.written or node.op
+
+
+def with_buffers(run: Run, plains: list[dict[str, Any]]) -> Run:
+    """The run; where rows wait at places at which it has no room for them, one that has."""
+    extra, room = [], with_buffer(run.plan).op
+    for number, step in enumerate(step_slots(run.nodes)):
+        have = Counter(run.nodes[slot].op for slot in step.above)
+        missing = [Counter(op for op, _ in plain["steps"][number]["waiting"]) - have for plain in plains]
+        extra.append(max(n[room] for n in missing))
+        wrong = {op for n in missing for op in n} - {room}
+        if wrong:
+            raise FailedPreconditionError(
+                f"the state was saved from a dataset that the optimizer had rewritten ({', '.join(sorted(wrong))}), "
+                "and this one is not; restore it with the same options"
+            )
+
+    def widened(node: Node, number: int) -> Node:
+        for _ in range(extra[number]):
+            node = with_buffer(node)
+        return node
+
+    return run.duplicate(rebuilt(run.plan, widened)) if any(extra) else run

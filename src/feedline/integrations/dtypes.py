@@ -1,0 +1,121 @@
+"""What every framework needs: its import, the dtypes asked for, and an error for a leaf it has no type for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.plan.dataset_base import DatasetBase
+from feedline.structure.datasets import Datasets
+from feedline.structure.nest import Tree, flatten
+from feedline.structure.optional import Optional
+from feedline.structure.ragged import RaggedTensor
+from feedline.structure.sparse import SparseTensor
+from feedline.structure.spec import DatasetSpec, OptionalSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
+from feedline.structure.types import as_dtype, string
+
+_NO_TENSOR: tuple[tuple[tuple[type, ...], str, str], ...] = (
+    ((RaggedTensor, RaggedTensorSpec), "is ragged", "pad it with padded_batch, or with .to_tensor() in a map"),
+    ((SparseTensor, SparseTensorSpec), "is sparse", "call .to_dense() on it in a map"),
+    ((DatasetBase, Datasets, DatasetSpec), "holds datasets", "flatten them with flat_map"),
+    ((Optional, OptionalSpec), "holds optionals", "take their values out with .get_value() in a map"),
+)
+_STRINGS = "holds strings", "leave it out, or turn it into numbers, in a map"
+
+
+def needed(module: str, extra: str, op: str) -> Any:
+    """The module, or an error that says what to install."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as e:
+        if e.name != module.partition(".")[0]:  # it is there, and lacks something itself
+            raise
+        raise ImportError(f"{op} needs the package {e.name}: pip install 'feedline[{extra}]'", name=e.name) from e
+
+
+def refused(op: str, path: str, leaf: object) -> InvalidTypeError:
+    """The error for a leaf, or its spec, that becomes no array of numbers."""
+    for kinds, what, remedy in _NO_TENSOR:
+        if isinstance(leaf, kinds):
+            return InvalidTypeError(f"{op}: the leaf {path} {what}, and there is no such tensor; {remedy}")
+    if is_string(leaf):
+        return InvalidTypeError(f"{op}: the leaf {path} {_STRINGS[0]}, which have no tensor; {_STRINGS[1]}")
+    shown = getattr(leaf, "dtype", type(leaf).__name__)
+    return InvalidTypeError(f"{op}: the leaf {path} is of type {shown}, for which there is no tensor; cast it in a map")
+
+
+def is_string(leaf: object) -> bool:
+    """True for strings, arrays of them and their spec."""
+    if isinstance(leaf, TensorSpec):
+        return leaf.dtype == string
+    return isinstance(leaf, bytes) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O")
+
+
+def check(op: str, spec: object, more: Callable[[str, TensorSpec], None] | None = None) -> None:
+    """Refuses elements with leaves that become no arrays of numbers, before any of them is made."""
+    leaves, tree = flatten(spec)
+    for path, leaf in zip(tree.paths(), leaves, strict=True):
+        if leaf is not None and (not isinstance(leaf, TensorSpec) or is_string(leaf)):
+            raise refused(op, path, leaf)
+        if more is not None and leaf is not None:
+            more(path, leaf)
+
+
+class Dtypes:
+    """Which dtype a leaf is to have: `dtypes` as users give it, one dtype for all leaves, or a mapping whose keys are
+    dtypes, or paths of leaves such as `"$.image"`, which win.
+    """
+
+    def __init__(self, dtypes: object, op: str) -> None:
+        self.op = op
+        self._all = None if dtypes is None or isinstance(dtypes, Mapping) else _name(dtypes)
+        given = dtypes if isinstance(dtypes, Mapping) else {}
+        self._paths = {k: _name(v) for k, v in given.items() if isinstance(k, str) and k.startswith("$")}
+        self._names = {_name(k): _name(v) for k, v in given.items() if k not in self._paths}
+        self.given = dtypes is not None
+
+    def check(self, tree: Tree) -> None:
+        """Refuses paths that elements of this structure do not have."""
+        unknown = sorted(set(self._paths) - set(tree.paths()))
+        if unknown:
+            has = ", ".join(tree.paths())
+            raise InvalidArgumentError(f"{self.op}: dtypes names the leaf {unknown[0]}, but the elements have {has}")
+
+    def wanted(self, path: str, dtype: np.dtype[Any]) -> str | None:
+        """The name of the dtype that a leaf is to be cast to, None where it is to stay as it is."""
+        found = self._paths.get(path) or self._names.get(dtype.name) or self._all
+        return None if found == dtype.name else found
+
+
+def _name(dtype: object) -> str:
+    text = str(dtype)
+    return text.removeprefix("torch.") if text.startswith("torch.") else as_dtype(dtype).name
+
+
+def converter(tree: Tree, leaves: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """A function that treats each leaf of an element by its function."""
+    if tree.is_leaf:
+        return leaves[0]
+    if tree.kind is tuple and len(leaves) == 2 and all(child.is_leaf for child in tree.children):
+        first, second = leaves
+        return lambda element: (first(element[0]), second(element[1]))
+    take, build = apart(tree), tree.unflatten
+    return lambda element: build([f(v) for f, v in zip(leaves, take(element), strict=True)])
+
+
+def apart(tree: Tree) -> Callable[[Any], Sequence[Any]]:
+    """As `tree.flatten`, for elements that are known to have this structure since they were made by it."""
+    kind = tree.kind
+    if kind is None:
+        return lambda element: (element,)
+    if all(child.is_leaf for child in tree.children):
+        if issubclass(kind, tuple):
+            return tuple
+        if issubclass(kind, Mapping) and tree.size > 1:
+            return itemgetter(*tree.keys)
+    return tree.flatten

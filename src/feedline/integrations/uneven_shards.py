@@ -1,0 +1,149 @@
+"""Processes that have different numbers of elements: what one that has fewer does while the others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from feedline.errors import InvalidArgumentError
+from feedline.ops.assert_cardinality import assert_cardinality
+from feedline.ops.shard import Shard
+from feedline.ops.sources.files import Files
+from feedline.plan.cardinality import INFINITE
+from feedline.plan.counted import length
+from feedline.plan.dataset_base import dataset, in_memory
+from feedline.plan.node import Node, Pull, node
+from feedline.plan.rewrite import bottom_up
+from feedline.structure.block import Block, concat
+
+OnUneven = Literal["pad", "drop", "error", "allow"]
+"""What to do where processes have different numbers of elements: those with fewer give their first ones once more,
+those with more leave their last ones out, it is an error, or nothing.
+"""
+
+
+def on_uneven_argument(value: object, op: str) -> Any:
+    """`on_uneven`, or None where it is left open."""
+    if value is not None and value not in get_args(OnUneven):
+        named = ", ".join(map(repr, get_args(OnUneven)))
+        raise InvalidArgumentError(f"{op}: on_uneven must be one of {named}, got {value!r}")
+    return value
+
+
+class UnevenState(NamedTuple):
+    """The first rows, which are given once more; how many have been given; and whether the input has ended."""
+
+    kept: Block | None = None
+    given: int = 0
+    ended: bool = False
+
+
+@node
+class Padded(Node):
+    """The input's rows, and after them its first ones again, until there are `count`."""
+
+    State: ClassVar[Any] = UnevenState
+    op: ClassVar[str] = "pad"
+    keeps_rows: ClassVar[bool] = True
+    input: Node
+    count: int
+    short: int
+
+    def cardinality(self) -> int:
+        """As asked for."""
+        return self.count
+
+    def step(self, state: UnevenState, pull: Pull, want: int) -> tuple[Block | None, UnevenState]:
+        """Keeps as many rows as will be missing."""
+        kept, given, ended = state
+        if not ended:
+            block = pull(want)
+            if block is not None:
+                have = 0 if kept is None else kept.n
+                if block.n and have < self.short:
+                    kept = concat([b for b in (kept, block.slice(0, self.short - have).frozen()) if b is not None])
+                return block, UnevenState(kept, given + block.n)
+        if kept is None or given >= self.count:
+            return None, UnevenState(kept, given, True)
+        at = (given - (self.count - self.short)) % kept.n
+        block = kept.slice(at, min(kept.n, at + min(want, self.count - given)))
+        return block, UnevenState(kept, given + block.n, True)
+
+
+def evened(
+    op: str, how: str | None, processes: int, number: int, lengths: Callable[[int], list[int | None]]
+) -> int | None:
+    """How many elements a process is to give; None for as many as it has. `lengths` are those of the readers in a
+    process. Where `how` is left open, numbers that are known are made equal by leaving out elements.
+    """
+    if processes == 1 or how == "allow":
+        return None
+    found = [lengths(process) for process in range(processes)]
+    if any(n is None for each in found for n in each):
+        if how is None:
+            return None
+        raise InvalidArgumentError(
+            f"{op}: on_uneven={how!r} needs the number of elements that each process has, and it is not known; tell it "
+            "with fl.experimental.assert_cardinality at the end of the dataset, or give on_uneven='allow' and let the "
+            "training end when the first process has no more"
+        )
+    totals = [sum(n for n in each if n is not None) for each in found]
+    if any(n < 0 for n in totals) or len(set(totals)) == 1:
+        return None
+    if how == "error":
+        told = ", ".join(map(str, totals[:8])) + (", …" if len(totals) > 8 else "")
+        raise InvalidArgumentError(
+            f"{op}: the processes have different numbers of elements ({told}), so that some would wait for others at "
+            "the end of an epoch; give on_uneven='drop' or 'pad', or a dataset whose number of batches is a multiple "
+            f"of {processes}"
+        )
+    if how == "pad" and not totals[number]:
+        raise InvalidArgumentError(
+            f"{op}: process {number} of {processes} has no elements, so there is nothing to pad with; make batches "
+            "smaller, or give on_uneven='drop'"
+        )
+    return max(totals) if how == "pad" else min(totals)
+
+
+def known_length(plan: Node, count: bool) -> int | None:
+    """How many elements a plan has, below zero where it has no end; None where that is not known. With `count`, records
+    are counted where that can be done.
+    """
+    n = plan.cardinality()
+    if n < 0 and n != INFINITE and count:
+        n = length(bottom_up(plan, _with_names))
+    return n if n >= 0 or n == INFINITE else None
+
+
+def _with_names(plan: Node) -> Node | None:
+    """Files whose names are a part of those in memory, with their names in memory."""
+    if not isinstance(plan, Files) or not isinstance(plan.input, Shard) or not plan.input.indexable:
+        return None
+    n = plan.input.cardinality()
+    return plan.replace(input=in_memory(plan.input.rows(np.arange(n)))) if n >= 0 else None
+
+
+def spread(lengths: Sequence[int], total: int) -> list[int]:
+    """How many elements each of several readers gives so that they give `total` together: about as many more or fewer
+    for all of them, and none for one that has none.
+    """
+    made = list(lengths)
+    while (gap := total - sum(made)) != 0:
+        step = max(1, abs(gap) // len(made))
+        if gap > 0:
+            i = min((i for i, n in enumerate(lengths) if n), key=made.__getitem__)
+            made[i] += step
+        else:
+            i = max(range(len(made)), key=lambda i: (made[i], i))
+            made[i] -= min(step, made[i])
+    return made
+
+
+def of_length(part: Any, have: int, count: int) -> Any:
+    """The dataset with so many elements, where it has `have`."""
+    if count > have:
+        return dataset(Padded(part._plan, count, count - have))
+    made = part.take(count) if count < have else part
+    return made if made.cardinality() == count else made.apply(assert_cardinality(count))

@@ -1,0 +1,77 @@
+"""The bases of the messages of `train`: in C++ they keep a message as its own bytes as long as nobody looks into it.
+
+`serialized` is these bytes, or None, which it always is without a compiler. A constructor that cannot encode what it is
+given calls `_build` with the same arguments. Setting `serialized` to None is for whoever has put the contents somewhere
+else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from feedline.kernels import NATIVE
+
+if TYPE_CHECKING or not NATIVE:
+
+    class LazyMessage:
+        """A message that is never kept as bytes."""
+
+        __slots__ = ("serialized",)
+        serialized: bytes | None
+
+        def __init__(self, *args: Any, **values: Any) -> None:
+            self.serialized = None
+            self._build(*args, **values)
+
+        def _build(self, **values: Any) -> None:
+            raise TypeError(f"{type(self).__name__} holds nothing")
+
+    class LazyBytesList(LazyMessage):
+        """A list of strings."""
+
+        __slots__ = ()
+
+    class LazyFloatList(LazyMessage):
+        """A list of floats."""
+
+        __slots__ = ()
+
+    class LazyInt64List(LazyMessage):
+        """A list of integers."""
+
+        __slots__ = ()
+
+    class LazyFeature(LazyMessage):
+        """One of these lists."""
+
+        __slots__ = ()
+
+    class LazyFeatures(LazyMessage):
+        """Features under their names."""
+
+        __slots__ = ()
+
+    class LazyExample(LazyMessage):
+        """Features in an Example."""
+
+        __slots__ = ()
+else:
+    from feedline.kernels._native import (
+        LazyBytesList,
+        LazyExample,
+        LazyFeature,
+        LazyFeatures,
+        LazyFloatList,
+        LazyInt64List,
+        LazyMessage,
+    )
+
+__all__ = [
+    "LazyBytesList",
+    "LazyExample",
+    "LazyFeature",
+    "LazyFeatures",
+    "LazyFloatList",
+    "LazyInt64List",
+    "LazyMessage",
+]

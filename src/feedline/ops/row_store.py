@@ -1,0 +1,279 @@
+"""Rows kept for later, by number: what shuffle, and other operators that hold rows back, store them in."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feedline import kernels
+from feedline.structure.block import Array, Block, Bytes, Objects, Provenance, object_array, rows_of, spec_of_column
+from feedline.structure.buffer_pool import take_array
+from feedline.structure.nest import LEAF, Tree
+from feedline.structure.spec import TypeSpec, general_leaf
+from feedline.structure.strings import SHORT
+
+_INT64 = np.dtype(np.int64)
+EXPECTED_BYTES = 1 << 26
+"""Room for rows that take more is made when they come."""
+RESERVED_BYTES = 1 << 30
+"""The same for arrays of numbers: memory that is not written to costs nothing, and a store that grows is held twice
+while it is copied.
+"""
+PIECE_BYTES = 1 << 23
+"""A block of rows for the pool need not be larger: its rows are held twice while they are stored."""
+FIRST_ROWS = 16
+"""Rows to begin with, as long as their size is not known."""
+LARGEST = 1 << 28
+"""Bytes of strings that are kept in one matrix; where it would be larger, each is an object."""
+MOST_UNEVEN = 4
+"""Strings that are so many times as long as usual, each in a row as wide as the longest, would waste memory."""
+
+
+class RowStore:
+    """Rows under numbers that are used again when a row has been removed, so that memory stays as large as it must be.
+
+    Rows that are one int64 each need no store: the row is its own number. As long as all rows say where they come from
+    that is kept beside them. `expected` is how many rows there will be at most, as far as that is known.
+    """
+
+    __slots__ = (
+        *(
+            "_capacity",
+            "_expected",
+            "_free",
+            "_lineage",
+            "_numbers_only",
+            "_numbers_of",
+            "_row_bytes",
+            "_stores",
+            "_tree",
+        ),
+    )
+
+    def __init__(self, expected: int = 0) -> None:
+        self._tree: Tree | None = None
+        self._expected = expected
+        self._stores: list[Any] = []
+        self._free: Array = np.empty(0, np.int64)
+        self._capacity = 0
+        self._numbers_only = False
+        self._row_bytes = 0.0
+        self._numbers_of: Array | None = np.empty(0, np.int64)
+        self._lineage: tuple[Any, ...] = ()
+
+    def add(self, block: Block) -> Array:
+        """Stores the rows; gives their numbers."""
+        if self._tree is None:
+            self._tree = block.tree
+            column = block.columns[0] if block.columns else None
+            self._numbers_only = (
+                block.tree is LEAF and isinstance(column, np.ndarray) and column.dtype == _INT64 and column.ndim == 1
+            )
+            self._stores = [_store_for(c) for c in block.columns]
+            self._lineage = () if block.provenance is None else block.provenance.lineage
+        if self._numbers_only:
+            column = block.columns[0]
+            if isinstance(column, np.ndarray) and column.dtype == _INT64 and column.ndim == 1:
+                return column
+            raise TypeError(f"rows of {block.spec()!r} among rows of int64 scalars")
+        block = block.reordered(self._tree)
+        if block.n:
+            self._weigh(block.nbytes, block.n)
+        numbers = self._free_numbers(block.n)
+        self._free = self._free[: len(self._free) - block.n]
+        for i, column in enumerate(block.columns):
+            self._stores[i] = _write(self._stores[i], numbers, column)
+        self._say(numbers, block.provenance)
+        return numbers
+
+    def reserve(self, n: int) -> tuple[Array, Array, Array] | None:
+        """As `RecordBuffer` says: where the rows are strings that are kept in a matrix."""
+        if self._tree is not LEAF or not isinstance(self._stores[0], StringRows):
+            return None
+        numbers = self._free_numbers(n)
+        store = self._stores[0]  # has grown, and may have become another one
+        return (store.rows, store.lengths, numbers) if isinstance(store, StringRows) else None
+
+    def commit(self, numbers: Array, provenance: Provenance | None, size: int) -> None:
+        """As `RecordBuffer` says."""
+        self._weigh(size, len(numbers))
+        self._free = self._free[: len(self._free) - len(numbers)]
+        self._say(numbers, provenance)
+
+    def _weigh(self, size: int, n: int) -> None:
+        usual = size / n
+        self._row_bytes += (usual - self._row_bytes) / 8 if self._row_bytes else usual
+
+    def _say(self, numbers: Array, provenance: Provenance | None) -> None:
+        """Keeps where these rows come from, as long as all say it."""
+        if self._numbers_of is None:
+            return
+        if provenance is None or provenance.lineage != self._lineage:
+            self._numbers_of = None
+        else:
+            self._numbers_of[numbers] = provenance.numbers()
+
+    def piece(self) -> int:
+        """How many rows are best added at a time."""
+        if self._tree is None:
+            return FIRST_ROWS
+        return max(1, int(PIECE_BYTES / max(1.0, self._row_bytes)))
+
+    def size_of(self, rows: int) -> int:
+        """About how many bytes so many rows take, and what says which they are."""
+        return int(rows * (8 if self._numbers_only else 16 + self._row_bytes))
+
+    def peek(self, numbers: Array) -> Block:
+        """The rows with these numbers."""
+        if self._numbers_only or self._tree is None:
+            return Block([numbers.copy()], len(numbers), LEAF)
+        provenance = None if self._numbers_of is None else Provenance(0, self._numbers_of.take(numbers), self._lineage)
+        return Block([_read(s, numbers) for s in self._stores], len(numbers), self._tree, provenance)
+
+    def snapshot(self) -> RowStoreSnapshot | None:
+        """What says of the rows that are in the pool now where they come from, when they are no longer there; None
+        where they do not say.
+        """
+        if self._numbers_only or self._tree is None:
+            return RowStoreSnapshot(None)
+        return None if self._numbers_of is None else RowStoreSnapshot(self._numbers_of.copy(), self._lineage)
+
+    def remove(self, numbers: Array) -> Block:
+        """The rows with these numbers, which are free from now on."""
+        if self._numbers_only:
+            return Block([numbers], len(numbers), LEAF)
+        rows = self.peek(numbers)
+        for store in self._stores:
+            if isinstance(store, Objects):
+                for i in numbers.tolist():
+                    store.items[i] = None
+            elif isinstance(store, StringRows):
+                store.lengths[numbers] = 0
+            elif store.dtype.kind == "O":
+                store[numbers] = None
+        self._free = np.concatenate([self._free, numbers])
+        return rows
+
+    def _free_numbers(self, n: int) -> Array:
+        """The numbers of so many rows that are free, as they are used next."""
+        if len(self._free) < n:
+            have = self._capacity
+            numbers = all(isinstance(s, np.ndarray) and s.dtype.kind != "O" for s in self._stores)
+            room = RESERVED_BYTES if numbers else EXPECTED_BYTES
+            expected = min(self._expected, int(room / max(1.0, self._row_bytes)))
+            more = max(n - len(self._free), have // 2, 64, expected - have)
+            self._stores = [_longer(s, more) for s in self._stores]
+            if self._numbers_of is not None:
+                self._numbers_of = _longer(self._numbers_of, more)
+            self._free = np.concatenate([np.arange(have + more - 1, have - 1, -1), self._free])
+            self._capacity = have + more
+        return self._free[len(self._free) - n :][::-1].copy()
+
+
+class RowStoreSnapshot(NamedTuple):
+    """Where the rows of a pool at one moment come from; None where each row is its own number."""
+
+    origins: Array | None
+    lineage: tuple[Any, ...] = ()
+
+    def peek(self, numbers: Array) -> Block:
+        """The rows with these numbers; with no columns where they can be had from where they come from."""
+        if self.origins is None:
+            return Block([numbers], len(numbers), LEAF)
+        return Block([], len(numbers), LEAF, Provenance(0, self.origins.take(numbers), self.lineage))
+
+
+class StringRows:
+    """Short strings of much the same length, each at the beginning of its row of a matrix: they come from a buffer and
+    go to another without any object being made of them.
+    """
+
+    __slots__ = ("lengths", "rows")
+
+    def __init__(self) -> None:
+        self.rows: Array = np.empty((0, 0), np.uint8)
+        self.lengths: Array = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def write(self, numbers: Array, strings: Bytes) -> bool:
+        """Puts strings into rows; False where they are too long, or too different, to be kept here."""
+        offsets, numbers = np.ascontiguousarray(strings.offsets), np.ascontiguousarray(numbers)
+        longest = kernels.strings_to_rows(strings.data, offsets, strings.gap, self.rows, self.lengths, numbers)
+        if longest <= self.rows.shape[1]:
+            return True
+        usual = (offsets[-1] - offsets[0]) / len(strings) - strings.gap
+        width = -(-(longest + longest // 8) // 64) * 64
+        if longest > min(SHORT, 64 + MOST_UNEVEN * usual) or not self._resize(len(self), width):
+            return False
+        kernels.strings_to_rows(strings.data, offsets, strings.gap, self.rows, self.lengths, numbers)
+        return True
+
+    def read(self, numbers: Array) -> Bytes:
+        """The strings in these rows, in fresh memory."""
+        return Bytes(*kernels.strings_from_rows(self.rows, self.lengths, np.ascontiguousarray(numbers)))
+
+    def longer(self, more: int) -> Any:
+        """With so many rows more, or what is kept instead where that would be too large."""
+        return self if self._resize(len(self) + more, self.rows.shape[1]) else _longer(self.objects(), more)
+
+    def objects(self) -> Array:
+        """The strings as objects of their own."""
+        return self.read(np.arange(len(self))).objects()
+
+    def _resize(self, count: int, width: int) -> bool:
+        if count * width > LARGEST:
+            return False
+        have, old = self.rows.shape
+        rows, lengths = np.empty((count, width), np.uint8), np.zeros(count, np.int64)
+        rows[:have, :old], lengths[:have] = self.rows, self.lengths
+        self.rows, self.lengths = rows, lengths
+        return True
+
+
+def _store_for(column: object) -> Any:
+    if isinstance(column, Bytes):
+        return StringRows() if column.size is None else np.empty((0, column.size), object)
+    if isinstance(column, np.ndarray):
+        return np.empty((0, *column.shape[1:]), column.dtype)
+    return Objects([], spec_of_column(column))
+
+
+def _longer(store: Any, more: int) -> Any:
+    if isinstance(store, StringRows):
+        return store.longer(more)
+    if isinstance(store, Objects):
+        return Objects([*store.items, *([None] * more)], store.spec)
+    wider = np.empty((len(store) + more, *store.shape[1:]), store.dtype)
+    wider[: len(store)] = store
+    return wider
+
+
+def _write(store: Any, numbers: Array, column: Any) -> Any:
+    if isinstance(store, StringRows):
+        if isinstance(column, Bytes) and column.size is None and store.write(numbers, column):
+            return store
+        store = store.objects()
+    if isinstance(store, np.ndarray):
+        if isinstance(column, Bytes):  # each string by itself, so that it goes when its row does
+            column = column.objects()
+        if isinstance(column, np.ndarray) and column.shape[1:] == store.shape[1:] and column.dtype == store.dtype:
+            store[numbers] = column
+            return store
+        store = Objects(list(store), spec_of_column(store))  # rows of another shape: from now on each row by itself
+    merged = general_leaf(store.spec, spec_of_column(column))
+    store.spec = merged if isinstance(merged, TypeSpec) else None
+    for i, row in zip(numbers.tolist(), rows_of(column), strict=True):
+        store.items[i] = row
+    return store
+
+
+def _read(store: Any, numbers: Array) -> Any:
+    if isinstance(store, StringRows):
+        return store.read(numbers)
+    if isinstance(store, np.ndarray):
+        return take_array(store, numbers)
+    items = [store.items[i] for i in numbers.tolist()]
+    return object_array(items) if all(isinstance(i, bytes) for i in items) else Objects(items, store.spec)

@@ -1,0 +1,115 @@
+"""The two things a plan needs from above: the class users hold it by, and a way to look at a few of its elements.
+
+`DatasetBase` is what operators know of `Dataset`: something with a plan. The class itself, and the engine, register
+here when they are imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from feedline.early import working
+from feedline.plan.node import Node
+from feedline.structure.block import Block
+from feedline.structure.datasets import Nested
+from feedline.structure.spec import DatasetSpec, register_spec_of
+
+if TYPE_CHECKING:
+    from feedline.data.dataset import Dataset
+
+T_co = TypeVar("T_co", covariant=True)
+
+SEARCHED = 1 << 10
+"""Rows of a source without end among which elements to see a spec in are looked for."""
+
+
+class DatasetBase(Nested, Generic[T_co]):
+    """Something users hold a plan by."""
+
+    _made: ClassVar[Callable[[Node], Dataset[Any]]]
+    """Makes the result of a transformation; None of the subclasses' constructors is called for that."""
+
+    _plan: Node
+
+    def _derive(self, plan: Node) -> Dataset[Any]:
+        """A dataset with another plan, of the family this one belongs to."""
+        return type(self)._made(plan)
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of the elements."""
+        return self._plan.element_spec
+
+
+_default: list[Callable[[Node], Dataset[Any]]] = []
+_sampler: list[Callable[[Node, int], list[Block]]] = []
+_in_memory: list[Callable[[Block], Node]] = []
+_with_buffer: list[Callable[[Node], Node]] = []
+_recipes: dict[str, Callable[..., Node]] = {}
+
+
+def register_dataset(make: Callable[[Node], Dataset[Any]]) -> None:
+    """Says how a dataset is made from a plan."""
+    _default[:] = [make]
+
+
+def register_sampler(sample: Callable[[Node, int], list[Block]]) -> None:
+    """Says how the first few elements of a plan are had."""
+    _sampler[:] = [sample]
+
+
+def register_in_memory(make: Callable[[Block], Node]) -> None:
+    """Says how rows in memory become a plan."""
+    _in_memory[:] = [make]
+
+
+def register_with_buffer(make: Callable[[Node], Node]) -> Callable[[Node], Node]:
+    """Says how a plan becomes one that can hold some of its rows back."""
+    _with_buffer[:] = [make]
+    return make
+
+
+def register_recipe(op: str, make: Callable[..., Node]) -> None:
+    """Says how the plans of an operator are made again from the plain values that their `recipe` gives."""
+    _recipes[op] = make
+
+
+def from_recipe(op: str, values: tuple[Any, ...]) -> Node:
+    """The plan whose `recipe` gave these values."""
+    return _recipes[op](*values)
+
+
+def in_memory(block: Block) -> Node:
+    """A plan whose elements are the rows of a block."""
+    return _in_memory[0](block.frozen())
+
+
+def beginning(source: Node) -> Node:
+    """The first rows of a source without end: a search for a few elements ends in them, whatever filters do."""
+    with working.in_turn():
+        block, _ = source.step(source.begin(None), None, SEARCHED)
+    assert block is not None
+    return in_memory(block)
+
+
+def with_buffer(plan: Node) -> Node:
+    """A plan with the same rows that has a state in which rows can wait: where a checkpoint has some at a place at
+    which the plan it is loaded into keeps none.
+    """
+    return _with_buffer[0](plan)
+
+
+def dataset(plan: Node) -> Dataset[Any]:
+    """A `Dataset` with this plan."""
+    return _default[0](plan)
+
+
+def sample(plan: Node, count: int) -> list[Block]:
+    """Up to `count` elements of the plan, as blocks of one row each, without touching the plan's seeds."""
+    return _sampler[0](plan.sampled(), count)
+
+
+@register_spec_of
+def _spec_of(value: object) -> Any:
+    return DatasetSpec(value.element_spec) if isinstance(value, DatasetBase) else None

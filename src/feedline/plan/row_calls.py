@@ -1,0 +1,121 @@
+"""How the calls of a step are shared out, where the step stands, and what a call that fails raises."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from feedline.plan.interrupted import Exited
+from feedline.random.element import Draws
+from feedline.structure.block import Array, Block, rows_of
+
+if TYPE_CHECKING:
+    from feedline.plan.node import RowWise
+
+
+class RowWiseState(NamedTuple):
+    """How many rows have come in; rows still to do; finished rows, and errors among them, that come before those; rows
+    of the input to be passed over first; what random numbers of this iteration are drawn from; and an error of the
+    input that follows the rows still to do.
+    """
+
+    seen: int = 0
+    rest: Block | None = None
+    ready: tuple[Block | Exception, ...] = ()
+    skip: int = 0
+    draws: Draws | None = None
+    late: Exception | None = None
+
+
+class RowFailed(Exception):
+    """`apply` failed on row `index` of its block; `done` are the finished rows before it, `path` the leaf at fault, and
+    `place` where the row comes from, in words, if it was read from a file; for a batch, the one in it that is to blame.
+    """
+
+    link: Any = None
+    """Which of several functions failed, where a step has several."""
+
+    def __init__(self, index: int, done: Block | None, error: BaseException, path: str = "") -> None:
+        super().__init__(index, error)
+        self.index, self.done, self.error, self.path = index, done, error, path
+        self.place = ""
+
+    def locate(self, block: Block) -> None:
+        """Looks up the place of the row in the block that `apply` was given."""
+        if block.provenance is not None:
+            self.place = block.provenance.place(self.index)
+        elif block.batch_provenance is not None:
+            member = _to_blame(block, self.index, getattr(self.error, "culprit", None))
+            self.place = "" if member is None else block.batch_provenance.place(self.index, member)
+
+    def on(self, number: int | None) -> str:
+        """The row, element `number` of the iteration, as errors name it."""
+        element = "" if number is None else f" on element {number}"
+        return f"{element} ({self.place})" if self.place else element
+
+
+def applied_at(step: RowWise, index: Array) -> Block:
+    """What a row-wise step makes of just the rows of its input with these numbers."""
+    elements = step.input.rows(index)
+    try:
+        return step.apply(elements)
+    except RowFailed as failed:
+        failed.locate(elements)
+        if not isinstance(failed.error, Exception):
+            raise failed.error from None
+        blamed = step.blame(failed, int(index[failed.index]))
+        if isinstance(blamed, Exited):
+            raise blamed.error from None
+        raise blamed from failed.error
+
+
+def _to_blame(block: Block, row: int, culprit: tuple[int, int] | None) -> int | None:
+    """The number, in a batch, of the string that an error is about; None where it is about none of them. The function
+    may have chosen among the strings: it is the one with that number only if it is the same.
+    """
+    if culprit is None or block.batch_provenance is None:
+        return None
+    number, checksum = culprit
+    for column in block.slice(row, row + 1).columns:
+        strings = _strings(rows_of(column)[0])
+        if len(strings) == block.batch_provenance.count(row):
+            same = [i for i, string in enumerate(strings) if zlib.crc32(string) == checksum]
+            if same:
+                return number if number in same else same[0]
+    return None
+
+
+def _strings(value: object) -> list[bytes]:
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "O" or value.ndim != 1:
+        return []
+    strings: list[bytes] = value.tolist()
+    return strings
+
+
+class Parallel(NamedTuple):
+    """How a step's work may be shared out: how many calls at once (AUTOTUNE: as many as pay), whether their order is
+    kept (None: as the options say), and by what they are run, "thread" or "process".
+    """
+
+    calls: int
+    ordered: bool | None = None
+    workers: str = "thread"
+
+
+class Called(NamedTuple):
+    """A function of the user's that a step calls: the operator, the number of the step, and the function's name."""
+
+    op: str
+    position: int
+    name: str
+
+
+def called_by(step: Any) -> tuple[Called, ...]:
+    """The functions that a row-wise step says it has `called`, or those among its arguments."""
+    said: tuple[Called, ...] | None = getattr(step, "called", None)
+    if said is not None:
+        return said
+    functions = (getattr(step, field, None) for field in ("function", "predicate"))
+    return tuple(Called(step.op, step.position, f.name) for f in functions if f is not None)

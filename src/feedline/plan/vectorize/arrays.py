@@ -1,0 +1,139 @@
+"""NumPy's functions for `RowValues`, and the others that computing code calls: registered when this is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from feedline.plan.vectorize.registry import register
+from feedline.plan.vectorize.rows import NUMBERS, UFUNCS, RowValues, Unsupported, aligned
+
+Array = np.ndarray[Any, Any]
+
+MAKERS = (np.arange, np.empty, np.eye, np.full, np.linspace, np.ones, np.zeros)
+"""They make arrays of plain numbers, which cannot be `RowValues`."""
+BUILTINS = (abs, dict, enumerate, len, list, range, reversed, sum, tuple, zip)
+"""They do to `RowValues` what they do to what has the same methods."""
+TYPES = (
+    *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+    *(np.float16, np.float32, np.float64),
+)
+
+
+def has_rows(values: object) -> bool:
+    """True when a value, or one in a list, differs from row to row."""
+    if isinstance(values, (list, tuple)):
+        return any(has_rows(v) for v in values)
+    return type(values) is RowValues
+
+
+def _parts(values: object) -> list[Array]:
+    """Values to be put side by side, all with the rows first."""
+    if type(values) is RowValues:
+        values = list(values)
+    if not isinstance(values, (list, tuple)):
+        raise Unsupported
+    n = next(len(v.data) for v in values if type(v) is RowValues)
+    parts = []
+    for value in values:
+        if type(value) is not RowValues:
+            array = np.asarray(value)
+            value = RowValues(np.broadcast_to(array, (n, *array.shape)))
+        if value.data.dtype.kind not in NUMBERS:
+            raise Unsupported
+        parts.append(value.data)
+    return parts
+
+
+def _axis(axis: object, ndim: int) -> int:
+    """An axis of a row's value, which has `ndim`, as one of the column."""
+    if type(axis) is not int or not -ndim <= axis < ndim:
+        raise Unsupported
+    return 1 + axis % ndim
+
+
+def _stack(arrays: Any, axis: int = 0) -> Any:
+    if not _any(arrays):
+        return np.stack(arrays, axis)
+    parts = _parts(arrays)
+    return RowValues(np.stack(parts, _axis(axis, parts[0].ndim)))
+
+
+def _concatenate(arrays: Any, axis: int = 0) -> Any:
+    if not _any(arrays):
+        return np.concatenate(arrays, axis)
+    parts = _parts(arrays)
+    return RowValues(np.concatenate(parts, _axis(axis, parts[0].ndim - 1)))
+
+
+def _any(arrays: object) -> bool:
+    return type(arrays) is RowValues or has_rows(arrays)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    if not has_rows([condition, x, y]):
+        return np.where(condition, x, y)
+    return RowValues(np.where(*aligned((condition, x, y))))
+
+
+def _expand_dims(a: Any, axis: Any) -> Any:
+    if type(a) is not RowValues:
+        return np.expand_dims(a, axis)
+    data = a._numbers()
+    return RowValues(np.expand_dims(data, _axis(axis, data.ndim)))
+
+
+def _reshape(a: Any, shape: Any) -> Any:
+    return a.reshape(shape) if type(a) is RowValues else np.reshape(a, shape)
+
+
+def _ravel(a: Any) -> Any:
+    return a.ravel() if type(a) is RowValues else np.ravel(a)
+
+
+def _transpose(a: Any, axes: Any = None) -> Any:
+    return a.transpose(axes) if type(a) is RowValues else np.transpose(a, axes)
+
+
+def _array(make: Callable[..., Array]) -> Callable[..., Any]:
+    """`np.array` or `np.asarray`: of a value, or of a list of values that are alike."""
+
+    def version(value: Any, dtype: Any = None) -> Any:
+        if not has_rows(value):
+            return make(value, dtype)
+        if type(value) is not RowValues:
+            if not all(type(v) is RowValues for v in value):
+                raise Unsupported
+            value = _stack(value)
+        return RowValues(value._numbers()) if dtype is None else value.astype(dtype)
+
+    return version
+
+
+class _Type:
+    """One of NumPy's types: where it is called it casts, elsewhere NumPy takes it for its dtype."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind, self.dtype = kind, np.dtype(kind)
+
+    def __call__(self, value: Any = 0) -> Any:
+        return value.astype(self.dtype) if type(value) is RowValues else self._kind(value)
+
+
+for _ufunc in UFUNCS:
+    register(_ufunc, _ufunc, most=_ufunc.nin)
+for _type in TYPES:
+    register(_type, _Type(_type), most=1)
+for _function in (*MAKERS, *BUILTINS):
+    register(_function, _function)
+register(np.stack, _stack, most=2)
+register(np.concatenate, _concatenate, most=2)
+register(np.where, _where)
+register(np.expand_dims, _expand_dims)
+register(np.reshape, _reshape)
+register(np.ravel, _ravel)
+register(np.transpose, _transpose)
+register(np.array, _array(np.array))
+register(np.asarray, _array(np.asarray))
