@@ -15,7 +15,8 @@ from tests.harness import check, check_errors
 import feedline as fl
 from feedline.engine.context import WorkerThread, forced
 from feedline.engine.parallel import ParallelMapStage
-from feedline.engine.prefetch_stage import CHEAP_BLOCKS, PrefetchStage
+from feedline.engine.prefetch_policy import CHEAP_BLOCKS
+from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.engine.run import blocks
 from feedline.plan import pace
 
@@ -393,7 +394,7 @@ def test_rows_that_come_in_small_pieces_are_handed_over_in_large_ones(monkeypatc
         count = sum(len(batch) for batch in it)
         (stage,) = [s for s in it._run.stages if isinstance(s, PrefetchStage)]
     assert count == 32_000
-    assert stage.blocks < 2_000  # one row at a time would be as slow as that sounds
+    assert stage.counts.blocks < 2_000  # one row at a time would be as slow as that sounds
 
 
 def test_states_are_not_copied_while_a_thread_changes_them() -> None:
@@ -437,7 +438,7 @@ def test_what_a_thread_is_at_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> N
 
     def noted(self: ParallelMapStage) -> None:
         above = [s for s in self.run.stages if isinstance(s, PrefetchStage) and s.first <= self.slot < s.slot]
-        stood.extend(s.parked_now or not s.alive for s in above)
+        stood.extend(s.buffer.still for s in above)
         pause(self)
 
     monkeypatch.setattr(ParallelMapStage, "pause", noted)

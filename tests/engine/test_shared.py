@@ -15,6 +15,7 @@ from tests.engine.watch import leftovers
 
 import feedline as fl
 from feedline.engine.context import forced
+from feedline.engine.prefetch_buffer import Producer
 from feedline.engine.prefetch_stage import PrefetchStage
 
 PATIENCE_S = 10
@@ -102,7 +103,7 @@ def ahead(it: Any) -> Any:
     """The iterator, once its threads can do nothing more before it is asked for more."""
     until = time.monotonic() + PATIENCE_S
     for stage in it._run.stages:
-        while isinstance(stage, PrefetchStage) and stage.running and stage.alive and not stage.blocked:
+        while isinstance(stage, PrefetchStage) and stage.running and stage.buffer.producer is Producer.WORKING:
             assert time.monotonic() < until
             time.sleep(0.0005)
     return it

@@ -91,7 +91,7 @@ class ChunkDispatcher(Input):
         self.copyable = self.ordered and run.is_copyable(inputs)
         self.seeded = inputs.node.consumes_shared_seeds
         if self.seeded and isinstance(inputs, PrefetchStage):
-            inputs.eager = True
+            inputs.policy.eager = True
         self.tuner = Tuner(calls, settings, self.context.cores, self.key, self.context.budget.piece)
         if self._in_processes() or settings.processes:
             # Now, by the thread that makes iterators: a child that is forked while another one imports it never can.

@@ -89,7 +89,7 @@ class Run:
         self.root = self._input(plan)
         last = self.stages[-1] if self.stages and not path else None
         if isinstance(last, PrefetchStage):
-            last.slack = context is not None and context.settings.slack
+            last.policy.slack = context is not None and context.settings.slack
         self.snapshot_slots = tuple(i for i, n in enumerate(self.nodes) if n.mutable_state and n.snapshotable)
         self.mutable_state = any(n.mutable_state and not n.snapshotable for n in self.nodes) or any(
             not s.copyable for s in self.stages

@@ -1,0 +1,130 @@
+"""When a prefetch uses a thread, how much that makes at a time, and how much of it may wait."""
+
+from __future__ import annotations
+
+from math import inf
+from time import perf_counter
+
+from feedline.plan.arguments import AUTOTUNE
+from feedline.structure.block import Block
+
+WORTH_A_THREAD = 100e-6
+"""A thread pays where a block takes more seconds than this, and than its bytes take to another core at `CROSSING`."""
+CROSSING = 8e9  # bytes per second
+FAST = 2e8
+CERTAIN = 20e-3
+"""Above `FAST` bytes per second one slow block is probably noise (warm-up, another process): a thread starts only after
+consecutive slow blocks add up to `CERTAIN` seconds.
+"""
+NOT_WORTH_IT = 20e-6
+CHEAP_BLOCKS = 256
+"""The thread ends after `CHEAP_BLOCKS` consecutive blocks that took less than `NOT_WORTH_IT` seconds each."""
+QUICK = 500e-6
+SLOW = 5e-3
+LARGEST_ROWS = 8192
+LARGEST_BYTES = 1 << 21
+DEEPEST = 64
+SLACK = 0.2
+"""With slack, the thread waits this share of the time that the last block spent in a full buffer before it goes on."""
+LONGEST_SLACK = 0.1
+
+
+class ThreadPolicy:
+    """Decides whether blocks are made by a thread or by the consumer, from how long they take."""
+
+    __slots__ = ("_cheap", "_left", "_slow_seconds", "delay", "eager", "slack")
+
+    def __init__(self, eager: bool) -> None:
+        self.eager = eager  # always a thread
+        self.slack = False  # gives the consumer a moment alone before the thread goes on
+        self.delay = 0.0
+        self._cheap, self._slow_seconds, self._left = 0, 0.0, -inf
+
+    def starts_after(self, block: Block | None, began: float, ended: float) -> bool:
+        """Whether a thread should make the blocks after one that the consumer has made inline."""
+        seconds, away, self._left = ended - began, began - self._left, ended
+        if block is None or not block.n or self.eager:
+            return self.eager
+        cost = WORTH_A_THREAD + block.nbytes / CROSSING
+        if min(seconds, away) <= cost and seconds <= 2 * cost:
+            self._slow_seconds = 0.0
+            return False
+        self._slow_seconds += seconds
+        return self._slow_seconds > CERTAIN or block.nbytes < FAST * seconds
+
+    def started(self) -> None:
+        """A thread starts."""
+        self._cheap = 0
+
+    def made(self, seconds: float) -> None:
+        """The thread has made a block."""
+        self._cheap = self._cheap + 1 if seconds < NOT_WORTH_IT and not self.eager else 0
+
+    @property
+    def ends(self) -> bool:
+        """Whether the consumer should make the blocks by itself again."""
+        return self._cheap > CHEAP_BLOCKS
+
+    def consumed(self, made: float) -> None:
+        """A block that was made at this time leaves the buffer."""
+        if self.slack:
+            self.delay = min(SLACK * (perf_counter() - made), LONGEST_SLACK)
+
+
+class BlockSizing:
+    """How many rows a block has, and how many blocks may wait. `ahead` is the user's buffer size; `effect_free` says
+    that nobody can see how far ahead rows are made.
+    """
+
+    __slots__ = ("ahead", "depth", "effect_free", "largest", "rows", "unit")
+
+    def __init__(self, ahead: int, depth: int, effect_free: bool, largest: int) -> None:
+        self.ahead, self.depth, self.effect_free = ahead, depth, effect_free
+        self.largest = min(LARGEST_BYTES, largest)
+        self.rows = 1
+        self.unit = 1  # the consumer's batch size: blocks of whole batches need not be put together
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks may wait. The user's buffer size counts rows, unless nobody can tell."""
+        if self.ahead == AUTOTUNE:
+            return self.depth
+        return max(2, self.depth // self.rows) if self.effect_free else self.depth // self.rows
+
+    def inline(self, want: int) -> int:
+        """How many rows the consumer may make by itself at a time: no effects are seen further ahead than allowed."""
+        return want if self.effect_free or self.ahead == AUTOTUNE else min(want, self.depth + 1)
+
+    def like(self, block: Block) -> None:
+        """Blocks may be as large as one that the consumer has asked for."""
+        if self.effect_free:
+            self.rows = max(1, min(block.n, LARGEST_ROWS, self._rows_of_bytes(block)))
+
+    def deepen(self) -> None:
+        """The consumer has found nothing though the buffer has been full: more blocks may wait."""
+        self.depth = min(2 * self.depth, DEEPEST)
+
+    def adapt(self, block: Block, seconds: float) -> None:
+        """Larger blocks where rows are small and quickly made, as far as the user's buffer size allows; smaller ones
+        where a block takes long.
+        """
+        rows = self.rows
+        if seconds > (4 * SLOW if self.effect_free else SLOW):
+            self.rows = max(1, rows // 2)
+        elif seconds < self._long_enough and 8 * block.n >= rows:  # no step gives less than that for long
+            limit = LARGEST_ROWS if self.effect_free or self.ahead == AUTOTUNE else max(1, self.depth // 2)
+            self.rows = min(2 * rows, limit, max(1, self._rows_of_bytes(block)))
+        if self.rows > self.unit:
+            self.rows -= self.rows % self.unit
+
+    def _rows_of_bytes(self, block: Block) -> int:
+        return self.largest * block.n // max(1, block.nbytes)
+
+    @property
+    def _long_enough(self) -> float:
+        """Blocks that take less are made larger. Where nobody can tell, more is tried for longer: steps that work on
+        whole blocks take little more for it.
+        """
+        if self.effect_free:
+            return SLOW
+        return SLOW / 2 if self.ahead == AUTOTUNE else QUICK
