@@ -429,7 +429,7 @@ def test_an_error_that_waits_keeps_no_iterator_alive() -> None:
         (calls,) = [
             stage for stage in it._run.stages if isinstance(stage, ParallelMapStage) and stage.node.parallel is not None
         ]
-        while calls.late is None:
+        while calls.feed.late is None:
             next(it)
 
     with forced("thread"):

@@ -1,36 +1,99 @@
-"""A row-wise node whose calls are shared out among threads or processes.
+"""A row-wise node whose calls are made by several threads or processes at a time.
 
-The consumer pulls rows from the input, cuts them into chunks, hands those to workers, and takes the results in order
-(or as they come). Between two chunks it looks at whether that pays; where it does not, it makes the calls by itself,
-which is all that a sequential run does.
+    inline ──calls take long enough (Tuner), or must be made by workers──▶ parallel
+       ▲                                                                      │
+       └──the end, or workers do not pay──────────────────────────────────────┘
+
+    input ──RowFeed──▶ tasks ──WorkerTeam──▶ TaskWindow ──▶ Output ──▶ consumer
+
+Inline, the consumer makes the calls by itself, which is all that a sequential run does. In parallel, it pulls rows from
+the input (`RowFeed`), splits them into tasks, submits those to the workers (`WorkerTeam`), keeps them in the order of
+their rows (`TaskWindow`), and takes the results in this order, or as they come (`Output`).
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from queue import Empty
 from time import perf_counter, thread_time
 from typing import Any
 
-from feedline.engine.batch_buffer import BatchSlot
-from feedline.engine.context import Closing, forced
-from feedline.engine.dispatch import QUICK_PULL, ChunkDispatcher
-from feedline.engine.input import CHANGING, blocks
+from feedline.engine.autotune import Tuner
+from feedline.engine.batch_buffer import BatchAllocator, BatchSlot
+from feedline.engine.context import Closing, Reservation, closable_by_others, forced
+from feedline.engine.input import CHANGING, Input, blocks
 from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.engine.report import Stage
+from feedline.engine.row_feed import QUICK_PULL, RowFeed
 from feedline.engine.task import Task
-from feedline.errors import DeadlineExceededError
-from feedline.kernels.interrupts import check, paused
+from feedline.engine.task_output import Output
+from feedline.engine.task_window import TaskWindow
+from feedline.engine.worker_team import WorkerTeam
+from feedline.kernels.interrupts import check
 from feedline.plan.arguments import AUTOTUNE
-from feedline.plan.node import EMPTY, Interrupted, RowFailed, RowWiseState
+from feedline.plan.node import EMPTY, Interrupted, Node, RowFailed, RowWise, RowWiseState
 from feedline.plan.row_calls import called_by
 from feedline.structure.block import Block
 
+LONG_PULL = 500e-6
+WIDEST = 16
+WIDE_BYTES = 1 << 26
+"""Where workers have had nothing to do while the consumer was busy (with putting a batch together, say), up to `WIDEST`
+times as many tasks are submitted ahead, as long as their results take no more bytes than that.
+"""
 
-class ParallelMapStage(ChunkDispatcher):
+
+class ParallelMapStage(Input):
     """A row-wise node with workers."""
 
-    __slots__ = ()
+    __slots__ = (
+        "__weakref__", "active", "closing", "context", "draws", "feed", "full", "output", "seen", "team", "tuner",
+        "waited", "wide", "window", "worked",
+    )
+    inputs: Input
+    node: RowWise
+
+    def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
+        super().__init__(run, node, first, slot, inputs)
+        self.context = run.context
+        parallel, settings = node.parallel, self.context.settings
+        calls = parallel.calls if parallel is not None else 1
+        ordered = parallel.ordered if parallel is not None else True
+        ordered = settings.ordered if ordered is None else ordered
+        self.feed = RowFeed(inputs, ordered and run.is_copyable(inputs))
+        self.team = WorkerTeam(self.context, self.node, (run.level, slot, node.op))
+        self.tuner = Tuner(calls, settings, self.context.cores, self.key, self.context.budget.piece)
+        if self.team.in_processes:
+            self.tuner.in_processes(self.context.cores if calls == AUTOTUNE else calls)
+        self.waited = self.worked = 0.0
+        self.closing = False
+        self.wide = 1  # how many times as many tasks as usual are submitted ahead
+        self._reset(ordered)
+        self.context.stages.add(self)
+
+    @property
+    def key(self) -> str:
+        """The name of this stage in reports."""
+        return f"{self.run.path}{self.node.position} {self.node.op}"
+
+    def _reset(self, ordered: bool) -> None:
+        self.active = False  # whether workers make the calls
+        self.full = False  # whether as many tasks have been submitted as may be
+        self.window = TaskWindow(ordered)
+        self.output = Output()
+        self.feed.reset()
+        self.seen = 0  # how many rows have been pulled
+        self.draws: Any = None
+        if self.team.allocator is not None:
+            self.team.allocator.forget()
+
+    @property
+    def copyable(self) -> bool:
+        """Whether rows that are pulled say from which states they would come again."""
+        return self.feed.copyable
+
+    def set_batch_hint(self, rows: int) -> None:
+        """The consumer makes batches of so many rows."""
+        if self.window.ordered and self.node.one_to_one:
+            self.team.allocator = BatchAllocator(rows)
 
     # The consumer's side.
 
@@ -41,60 +104,49 @@ class ParallelMapStage(ChunkDispatcher):
         check()
         if not self.active:
             return self._run_inline(want)
+        output, feed = self.output, self.feed
         while True:
-            if self.out is not None:
-                if self.batch_slot is not None and self._extend_from_slot(self.batch_slot, self.out, want):
+            if output.rows is not None:
+                if output.batch_slot is not None and self._extend_from_slot(output.batch_slot, output.rows, want):
                     continue
-                return self._emit(want)
-            if self.error is not None:
-                error, self.error = self.error, None
+                return output.take(want)
+            if output.error is not None:
+                error, output.error = output.error, None
                 raise error
-            if self.ready:
-                self._next_ready()
+            if output.later:
+                output.advance()
                 continue
-            if not self.tuner.calls and not self.window and self.late is None and not self._closable_by_others():
+            if not self.tuner.calls and not self.window and feed.late is None and not self._closable_by_others():
                 self._stop_parallel()
                 return self._run_inline(want)
             self._fill_window(want)
             if not self.window:
-                if self.late is not None:
-                    error, self.late = self.late, None
+                if feed.late is not None:
+                    error, feed.late = feed.late, None
                     raise error
-                if self.ended:
+                if feed.ended:
                     self._stop_parallel()
                     return None
                 return EMPTY
             self._take(self._wait(want))
 
-    def _emit(self, want: int) -> Block:
-        rows = self.out
-        assert rows is not None
-        self.out = rows.slice(want, rows.n) if rows.n > want else None
-        self.batch_slot = None
-        return rows if self.out is None else rows.slice(0, want)
-
-    def _extend_from_slot(self, batch_slot: BatchSlot, out: Block, want: int) -> bool:
-        """Adds what the next call has written behind the rows at hand to them, so that a batch is given as a whole."""
-        if out.n >= want or self.error is not None or self.ready:
+    def _extend_from_slot(self, batch_slot: BatchSlot, rows: Block, want: int) -> bool:
+        """Adds what the next task has written behind the rows at hand to them, so that a batch is given as a whole."""
+        output = self.output
+        if rows.n >= want or output.error is not None or output.later:
             return False
         self._fill_window(want)
-        if not self.window or not batch_slot.continues(self.window[0].batch_slot, out.n):
+        head = self.window.head
+        if head is None or not batch_slot.continues(head.batch_slot, rows.n):
             return False
         task = self._wait(want)
         if task.failed is not None or task.batch_slot is None:
-            self.window.appendleft(task)
+            self.window.put_back(task)
             return False
         self._take(task)
-        assert self.out is not None
-        self.out, self.source_task, self.batch_slot = batch_slot.joined([out, self.out]), None, batch_slot
+        assert output.rows is not None
+        output.put(batch_slot.joined([rows, output.rows]), None, batch_slot)
         return True
-
-    def _next_ready(self) -> None:
-        item = self.ready.popleft()
-        if isinstance(item, Exception):
-            self.error = item
-        else:
-            self.out, self.source_task, self.batch_slot = item, None, None
 
     def _run_inline(self, want: int) -> Block | None:
         """As without workers; measures how long calls take, and decides whether workers would pay."""
@@ -105,8 +157,8 @@ class ParallelMapStage(ChunkDispatcher):
             return self(want)
         if tuner.fixed is None:  # a call must not take long before it is known whether others should help
             want = min(want, tuner.chunk() if tuner.alone.count else 1)
-        want = min(want, self._at_once())
-        timed = self.timed
+        want = min(want, self.feed.at_once)
+        timed = self.feed.timed
         timed.seconds = 0.0
         cpu = thread_time() if tuner.alone.count < 8 or tuner.alone.value > QUICK_PULL else None
         began = perf_counter()
@@ -120,11 +172,10 @@ class ParallelMapStage(ChunkDispatcher):
         after = self.states[self.slot]
         rows = after.seen - state.seen
         if rows:
-            self._pulled(want, timed.seconds)
+            self.feed.pulled(want, timed.seconds)
             wall = perf_counter() - began - timed.seconds
             spent = None if cpu is None or timed.seconds > 0.1 * wall else thread_time() - cpu
             self.worked += wall
-            self.made += rows
             if block is not None and block.n and cpu is not None:
                 tuner.result_bytes.add(block.nbytes / block.n)
             if tuner.made_alone(rows, wall, spent) and self.node.output_spec_known:
@@ -132,209 +183,302 @@ class ParallelMapStage(ChunkDispatcher):
         return block
 
     def _must_parallelize(self, state: RowWiseState) -> bool:
-        """True where calls must be made by others from the first one on: other processes, threads that may be given up
+        """True where calls must be made by workers from the first one on: other processes, threads that may be given up
         on, or any where what is ready first comes first.
         """
-        if not self.ordered and not self.tuner.tried and not state.ready:
+        if not self.window.ordered and not self.tuner.tried and not state.ready:
             return True
-        by_others = self.context.settings.timeout is not None or self._in_processes() or forced.mode is not None
+        by_others = self.context.settings.timeout is not None or self.team.in_processes or forced.mode is not None
         return not state.ready and ((by_others and self.node.output_spec_known) or self._closable_by_others())
 
-    def _wait(self, want: int | None = None) -> Task:
-        """The call whose turn it is, when it is finished. Where so many rows are wanted after it, more calls are handed
-        out meanwhile, as the input gives rows for them.
+    def _closable_by_others(self) -> bool:
+        """True where somebody might close the iterator while the consumer is in a function of the user's: then a worker
+        should be in it, even where that brings nothing else.
         """
-        head = self.window[0]
+        return self.node.user_code and closable_by_others()
+
+    def _start_parallel(self, state: RowWiseState) -> None:
+        """Workers make the calls from now on."""
+        self._reset(self.window.ordered)
+        self.team.start(max(1, self.tuner.go()))
+        self.seen, self.draws = state.seen, state.draws
+        self.output, self.feed.late = Output(state.ready), state.late
+        self.states[self.slot] = RowWiseState(skip=state.skip, draws=state.draws)  # passed over in `_pull`
+        self.active = True
+        if state.rest is not None:
+            self._split(state.rest, None, 0)
+
+    def _stop_parallel(self) -> None:
+        """The consumer makes the calls by itself from now on, or there are no more."""
+        self.states[self.slot] = RowWiseState(self.seen, draws=self.draws)
+        self.active = False
+        self.team.stop()
+
+    # Tasks are submitted.
+
+    def _fill_window(self, want: int) -> None:
+        """Submits tasks until enough are on their way."""
+        window = self.window
+        began = perf_counter()
+        if self.full and window and self.wide < WIDEST and window.all_finished():
+            self.wide *= 2
+        room = self._window_size()
+        self.full = False
+        while self.feed.is_open and len(window) < room:
+            if window:
+                if self.feed.early or window.one_at_a_time:
+                    return
+                if self.context.budget.left < self._row_cost() or not self.feed.has_ready():
+                    return
+                if perf_counter() - began > LONG_PULL and window.any_finished():
+                    return
+            if not self._pull(room, want):
+                return
+        self.full = len(window) >= room
+
+    def _window_size(self) -> int:
+        settings, tuner = self.context.settings, self.tuner
+        calls = tuner.decide()
+        if not calls and self._closable_by_others():
+            calls = max(1, tuner.go()) if tuner.rested else 1
+        if calls and calls != self.team.calls:
+            self.team.start(calls)
+        if not calls:
+            if tuner.holds_gil and settings.processes and tuner.asked == AUTOTUNE and not self.team.moved:
+                self._move_to_processes()
+            return 0  # what is on its way is waited for, then the consumer goes on alone
+        if not self.node.output_spec_known and self.window.ordered and not self.team.in_processes:
+            return 1  # the first one says what results look like
+        if settings.timeout is not None:
+            return calls  # each has a worker, and its time begins when it is submitted
+        if tuner.asked == 1:
+            return 1
+        room = max(2 * calls, calls + 2)
+        return room if self.wide == 1 else max(room, min(self.wide * room, int(WIDE_BYTES / tuner.call_bytes)))
+
+    def _move_to_processes(self) -> None:
+        why_not = self.team.move_to_processes()
+        if why_not:
+            self.tuner.why += f"; {why_not}"
+        else:
+            self.tuner.moved(self.context.cores)
+
+    def _pull(self, room: int, want: int) -> bool:
+        """Pulls rows and submits them; False where there are none now."""
+        state = self.states[self.slot]
+        affordable = self.context.budget.left / self._row_cost()
+        most = self._task_rows(want) * (room - len(self.window))
+        asked = state.skip or max(1, min(self.feed.at_once, most, int(affordable)))
+        in_turn = not self.window and self.output.rows is None
+        pulled = self.feed.pull(asked, in_turn, fresh=not state.skip)
+        if pulled is None:
+            return False
+        block, before = pulled
+        if not block.n:
+            return not self.window
+        if state.skip:
+            self.states[self.slot] = state._replace(skip=state.skip - block.n)
+            return True
+        self.tuner.row_bytes.add(block.nbytes / block.n)
+        self._split(block, before, 0)
+        return True
+
+    def _task_rows(self, want: int) -> int:
+        """How many rows a task should have."""
+        if not self.node.output_spec_known or self.context.settings.timeout is not None:
+            return 1
+        if self.feed.seeded and not self.feed.threaded:
+            return max(1, min(self.tuner.chunk(), want))
+        return self.tuner.chunk()
+
+    def _split(self, block: Block, before: list[Any] | None, offset: int, at_head: bool = False) -> None:
+        """Makes tasks of a block's rows."""
+        task_rows = self._task_rows(block.n)
+        allocator = self.team.allocator
+        if allocator is not None and (at_head or not allocator.worth_it):
+            allocator = None
+        tasks = []
+        start = 0
+        while start < block.n:
+            number = self.seen + start
+            rows = min(task_rows, block.n - start)
+            rows = rows if allocator is None else min(rows, allocator.room(number))
+            part = block.slice(start, start + rows) if rows < block.n else block
+            tasks.append(Task(part, number, self.draws, before, offset + start))
+            if allocator is not None:
+                tasks[-1].batch_slot = allocator.batch_slot(number)
+            start += rows
+        self.seen += block.n
+        for task in tasks:
+            task.reservation = self._reserve(task.block)
+        if at_head:
+            self.window.push_front(tasks)
+        else:
+            self.window.append(tasks)
+        if not self.window.one_at_a_time:
+            for task in tasks:
+                self._submit(task)
+
+    def _submit(self, task: Task) -> None:
+        if not self.window.ordered:
+            task.on_done = self.window.notify
+        self.team.submit(task)
+        if self.closing or self.context.closing:
+            raise Closing  # whoever closes may not have seen this task, and it may never be made
+
+    def _result_bytes(self) -> float:
+        """What the result for one row takes, about."""
+        known = self.tuner.result_bytes
+        return known.value if known.count else self.context.budget.unknown
+
+    def _row_cost(self) -> float:
+        """What one row takes on its way, about."""
+        return max(1.0, self.tuner.row_bytes.value + self._result_bytes())
+
+    def _reserve(self, block: Block) -> Reservation:
+        return Reservation(self.context.budget, block.nbytes + int(block.n * self._result_bytes()))
+
+    # Results are taken.
+
+    def _wait(self, want: int | None = None) -> Task:
+        """The task whose result is next, when it is finished. Where so many rows are wanted after it, more tasks are
+        submitted meanwhile, as the input gives rows for them.
+        """
+        window, limit = self.window, self.context.settings.timeout
+        head = window.head
+        assert head is not None
         if not head.submitted:
             self._submit(head)
-        found = self._next_finished()
+        found = window.next_finished(self.team.overdue)
         if found is None:
             self.context.check()
             began = perf_counter()
             try:
-                while (found := self._next_finished()) is None:
-                    self._wait_for_one(head, self._watched_input(want))
+                while (found := window.next_finished(self.team.overdue)) is None:
+                    window.wait(limit and limit / 4, self._feeding(want))
                     if want is not None:
                         self._fill_window(want)
             finally:
                 self.waited += perf_counter() - began
         if self.closing or self.context.closing:
             raise Closing
-        self.window.remove(found)
+        window.remove(found)
         return found
 
-    def _next_finished(self) -> Task | None:
-        """The first call where the order counts, else any, if it is finished or takes too long."""
-        limit = self.context.settings.timeout
-        for i, task in enumerate(self.window):
-            if task.finished:
-                return task
-            if limit is not None and self.workers.age(task) > limit:
-                self.window[i] = self._overdue(task)
-                return self.window[i]
-            if self.ordered:
-                return None
-        return None
-
-    def _watched_input(self, want: int | None) -> PrefetchStage | None:
+    def _feeding(self, want: int | None) -> PrefetchStage | None:
         """The input, where workers would have something to do as soon as its thread has rows."""
-        if want is None or self.ended or self.late is not None or self.early or self.window[0].again:
+        if want is None or not self.feed.is_open or self.feed.early or self.window.one_at_a_time:
             return None
         room = len(self.window) < self._window_size() and self.context.budget.left >= self._row_cost()
-        return self.inputs if room and isinstance(self.inputs, PrefetchStage) and self.inputs.running else None
-
-    def _wait_for_one(self, head: Task, feeding: PrefetchStage | None) -> None:
-        """Returns when something has happened, or it is time to look for calls that take too long."""
-        limit = self.context.settings.timeout
-        if feeding is not None:
-            feeding.watch(self.finished)
-        elif self.ordered:
-            with paused():
-                if head.done.acquire(timeout=-1 if limit is None else limit / 4):
-                    head.release()
-            return
-        if self.ordered:
-            head.on_done = self._notify
-            if head.finished:
-                return
-        with paused(), suppress(Empty):
-            self.finished.get(timeout=limit and limit / 4)
-
-    def _overdue(self, task: Task) -> Task:
-        """Gives up on a call that takes too long. Its worker is left to itself."""
-        limit = self.context.settings.timeout
-        message = (
-            f"the call took longer than {limit:g} seconds (options.threading.call_timeout) and was given up; "
-            f"{self.workers.after_timeout}"
-        )
-        self.workers.abandoned()
-        return task.abandoned(DeadlineExceededError(message))
+        return self.feed.running if room else None
 
     def _take(self, task: Task) -> None:
-        """What a finished call has brought."""
-        tuner = self.tuner
+        """What a finished task has brought."""
         task.release_budget()
         self.worked += task.wall
         failed = task.failed
-        if failed is None and self.workers_unaware_of_spec:
+        if failed is None and self.team.unaware_of_spec:
             assert task.rows is not None
             try:
                 task.rows = self.node.accepted(task.rows)
             except RowFailed as e:
                 failed = e
         if failed is None:
-            rows = task.rows
-            assert rows is not None
-            if task.used < task.block.n:
-                self._resubmit(task, task.used)
-                task.block = task.block.slice(0, task.used)
-            self.made += task.block.n
-            tuner.result_bytes.add(rows.nbytes / max(1, task.block.n))
-            if task.wall:
-                tuner.made_by_worker(task.block.n, task.wall, task.cpu)
-            self.out = rows if rows.n else None
-            self.source_task = task if rows.n == task.block.n else None
-            self.batch_slot = task.batch_slot
-            if self.allocator is not None:
-                self.allocator.learn(rows)
+            self._take_rows(task)
             return
         if isinstance(failed, RowFailed) and not isinstance(failed.error, Exception):
             failed = failed.error  # from outside: no thread was left, and the consumer has made the call
         if not isinstance(failed, RowFailed):
-            if self._in_processes() and self._after_death(task, failed):
-                return
+            self._take_crash(task, failed)
+            return
+        self.output.put(failed.done)
+        failed.locate(task.block)  # a worker may not know where its rows come from
+        self.output.error = self.node.blame(failed, task.number + failed.index)
+        self._resubmit(task, failed.index + 1)
+
+    def _take_rows(self, task: Task) -> None:
+        rows, tuner = task.rows, self.tuner
+        assert rows is not None
+        if task.used < task.block.n:
+            self._resubmit(task, task.used)
+            task.block = task.block.slice(0, task.used)
+        tuner.result_bytes.add(rows.nbytes / max(1, task.block.n))
+        if task.wall:
+            tuner.made_by_worker(task.block.n, task.wall, task.cpu)
+        self.output.put(rows, task if rows.n == task.block.n else None, task.batch_slot)
+        if self.team.allocator is not None:
+            self.team.allocator.learn(rows)
+
+    def _take_crash(self, task: Task, failed: BaseException) -> None:
+        """An error that is no row's: the end of a worker process, or one from outside."""
+        after = self.team.after_death(task, failed)
+        if after is None:
             if not isinstance(failed, Exception):
                 self._resubmit(task, 0)
             raise failed
-        self.out = failed.done if failed.done is not None and failed.done.n else None
-        self.source_task = self.batch_slot = None
-        failed.locate(task.block)  # those who made the call may not know where its rows come from
-        self.error = self.node.blame(failed, task.number + failed.index)
-        self._resubmit(task, failed.index + 1)
+        if isinstance(after, RowFailed):
+            self.output.error = self.node.blame(after, task.number)
+            return
+        for single in after:
+            single.reservation = self._reserve(single.block)
+        self.window.push_front(after)
 
     def _resubmit(self, task: Task, used: int) -> None:
-        """Hands over the rows of a call that are left, to be made next."""
+        """Submits the rows of a task that are left, to be made next."""
         if used < task.block.n:
             seen, self.seen = self.seen, task.number + used
             self._split(task.block.slice(used, task.block.n), task.before, task.offset + used, at_head=True)
             self.seen = seen
 
-    def _after_death(self, task: Task, failed: BaseException) -> bool:
-        """Calls that were on their way when a worker process died are made again, one row at a time, each alone, so
-        that the one that kills its worker is found. False where the error is another one.
-        """
-        from feedline.engine.processes import WorkerDied
-
-        if not isinstance(failed, WorkerDied):
-            return False
-        self.workers.revive(failed)
-        if task.block.n == 1 and task.again:
-            self.error = self.node.blame(RowFailed(0, None, self.workers.death(failed)), task.number)
-            return True
-        rows = task.split_rows()
-        for single in rows:
-            single.reservation = self._reserve(single.block)
-        self._push_front(rows)
-        return True
-
     # Checkpoints.
 
     def capture_stages(self, into: list[Any]) -> None:
-        """The states that a run without workers would have: those from which the oldest chunk on its way was pulled, or
-        those of now. `pause` has waited for rows on their way that cannot be had again; without it, their calls may be
+        """The states that a run without workers would have: those from which the oldest task's rows were pulled, or
+        those of now. `pause` has waited for tasks whose rows cannot be pulled again; without it, their calls may be
         changing them.
         """
         if not self.active:
             self.inputs.capture_stages(into)
             return
-        ready = (*self._pending_output(), *self.ready)
-        head = self.window[0] if self.window else None
-        source_task = self.source_task if self.out is not None else None
-        if source_task is not None and source_task.before is not None:
-            assert self.out is not None
-            given = source_task.block.n - self.out.n
-            into[self.first : self.slot] = source_task.before
-            state = RowWiseState(source_task.number + given, skip=source_task.offset + given, draws=self.draws)
+        output, head = self.output, self.window.head
+        task = output.task if output.rows is not None else None
+        if task is not None and task.before is not None:
+            assert output.rows is not None
+            given = task.block.n - output.rows.n
+            into[self.first : self.slot] = task.before
+            state = RowWiseState(task.number + given, skip=task.offset + given, draws=self.draws)
         elif head is not None and head.before is not None:
             into[self.first : self.slot] = head.before
-            state = RowWiseState(head.number, None, ready, head.offset, self.draws)
+            state = RowWiseState(head.number, None, output.waiting, head.offset, self.draws)
         elif head is not None:
             into[self.slot] = CHANGING
             return
         else:
             self.inputs.capture_stages(into)
             skip = self.states[self.slot].skip
-            state = RowWiseState(self.seen, None, ready, skip, self.draws, self.late)
+            state = RowWiseState(self.seen, None, output.waiting, skip, self.draws, self.feed.late)
         into[self.slot] = state
 
     def pause(self) -> None:
-        """Nothing of it runs when its consumer does not, but for calls on their way. Where their rows cannot be had
+        """Nothing of it runs when its consumer does not, but for tasks on their way. Where their rows cannot be pulled
         again, those are waited for: a function may write into what it was given. An interrupt ends the waiting; what
         has come by then is kept.
         """
         if not self.active or self._reproducible():
             return
-        self.ready.extendleft(reversed(self._take_output()))
+        self.output.defer_first()
         while self.window:
             try:
                 self._take(self._wait())
             except Exception as e:
-                self.ready.append(e)
-            self.ready += self._take_output()
-
-    def _take_output(self) -> list[Block | Exception]:
-        """What is at hand, which is not any more."""
-        found = self._pending_output()
-        self.out = self.error = None
-        return found
+                self.output.later.append(e)
+            self.output.defer()
 
     def _reproducible(self) -> bool:
-        source_task = self.source_task if self.out is not None else None
-        oldest = source_task or (self.window[0] if self.window else None)
+        """Whether the rows of the oldest task can be pulled again."""
+        task = self.output.task if self.output.rows is not None else None
+        oldest = task or self.window.head
         return oldest is None or oldest.before is not None
-
-    def _pending_output(self) -> list[Block | Exception]:
-        return [v for v in (self.out, self.error) if v is not None]
 
     def resume(self) -> None:
         """The opposite of `pause`: it goes on when it is asked for more."""
@@ -342,34 +486,29 @@ class ParallelMapStage(ChunkDispatcher):
     def stats(self) -> Stage:
         """For reports."""
         calls = self.tuner.calls  # also those that have made everything there was
-        how = "alone" if not calls else "processes" if self._in_processes() else "threads"
-        held = sum(task.size for task in self.window.copy())
+        how = "alone" if not calls else "processes" if self.team.in_processes else "threads"
         name = " and ".join(name for _, _, name in called_by(self.node))
-        tuned = self.tuner.asked == AUTOTUNE
+        tuned, held = self.tuner.asked == AUTOTUNE, self.window.size
         return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why, name, tuned)
 
     # The end.
 
     def cancel(self) -> None:
-        """Wakes a consumer that waits, to its end; calls that nobody has begun are not made any more."""
+        """Wakes a consumer that waits, to its end; tasks that no worker has begun are not made any more."""
         self.closing = True
-        if self.workers is not None:
-            self.workers.forget()
-        self.finished.put(None)
-        for task in self.window.copy():
-            task.release()
+        self.team.forget()
+        self.window.release_all()
 
     def finish(self) -> bool:
         """Forgets what is on its way."""
         for task in self.window:
             task.release_budget()
-        self._stop_workers()
-        self._reset()
+        self.team.stop()
+        self._reset(self.window.ordered)
         return True
 
     def start(self) -> None:
-        """Starts anew. Calls that have not begun are not made; those that have may end later."""
-        if self.workers is not None:
-            self.workers.forget()
+        """Starts anew. Tasks that have not begun are not made; those that have may end later."""
+        self.team.forget()
         self.finish()
         super().start()

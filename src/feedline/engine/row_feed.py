@@ -1,0 +1,101 @@
+"""The rows that a parallel map stage makes tasks of: how they are pulled from its input."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+from feedline.early import Early, working
+from feedline.engine.input import Input, TimedPull
+from feedline.engine.prefetch_stage import PrefetchStage
+from feedline.plan.pace import AT_ONCE
+from feedline.structure.block import Block
+
+QUICK_PULL = 100e-6
+MOST_ROWS = 1 << 16
+
+
+class RowFeed:
+    """The input of a stage. `ended` says that it has no more rows, `late` is an error that comes after those it gave,
+    `early` that what comes next cannot be read ahead of its time.
+    """
+
+    __slots__ = ("_pull_rows", "copyable", "early", "ended", "inputs", "late", "seeded", "timed")
+
+    def __init__(self, inputs: Input, copyable: bool) -> None:
+        self.inputs, self.copyable = inputs, copyable
+        self.timed = TimedPull(inputs)
+        self.seeded = inputs.node.consumes_shared_seeds
+        if self.seeded and isinstance(inputs, PrefetchStage):
+            inputs.policy.eager = True
+        self.reset()
+
+    def reset(self) -> None:
+        """As before the first row."""
+        self.ended = self.early = False
+        self.late: Exception | None = None
+        self._pull_rows = 1
+
+    @property
+    def threaded(self) -> bool:
+        """Whether a thread may read the input."""
+        return isinstance(self.inputs, PrefetchStage)
+
+    @property
+    def running(self) -> PrefetchStage | None:
+        """The input where a thread reads it now."""
+        return self.inputs if isinstance(self.inputs, PrefetchStage) and self.inputs.running else None
+
+    @property
+    def at_once(self) -> int:
+        """How many rows the input gives at once. A thread gives those that are ready, however many are asked for."""
+        return MOST_ROWS if self.threaded else self._pull_rows
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more rows may come before the end or an error."""
+        return not self.ended and self.late is None
+
+    def has_ready(self) -> bool:
+        """Whether the input can be asked for more without waiting for its thread, and without taking seeds before their
+        time.
+        """
+        if isinstance(self.inputs, PrefetchStage) and (self.seeded or self.inputs.running):
+            return self.inputs.has_ready()
+        return not self.seeded
+
+    def pull(self, asked: int, in_turn: bool, fresh: bool) -> tuple[Block, list[Any] | None] | None:
+        """Rows, and the states from which they would come again, if that is known; None where there are none now.
+        `in_turn` says that the consumer waits for them; those that are not `fresh` are passed over.
+        """
+        before = self.inputs.copy() if self.copyable and fresh else None
+        outer, self.early = working.ahead, False
+        working.ahead = outer or not in_turn
+        began = perf_counter()
+        try:
+            block = self.inputs(asked)
+        except Exception as e:
+            self.late = e
+            return None
+        except Early:
+            if in_turn:
+                raise
+            self.early = True
+            return None
+        finally:
+            working.ahead = outer
+        if block is None:
+            self.ended = True
+            return None
+        if block.n and fresh:
+            self.pulled(asked, perf_counter() - began)
+            if self.seeded and self.inputs.has_drawn_seeds(before, self.inputs.copy()):
+                before = None  # another iterator may have drawn from the same seeds meanwhile
+        return block, before
+
+    def pulled(self, asked: int, seconds: float) -> None:
+        """The input took so many seconds to give rows."""
+        if seconds < QUICK_PULL:
+            self._pull_rows = max(self._pull_rows, min(2 * asked, MOST_ROWS))
+        elif seconds > AT_ONCE:
+            self._pull_rows = max(1, asked // 2)

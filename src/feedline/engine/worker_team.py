@@ -1,0 +1,114 @@
+"""The workers of a parallel map stage: threads, or processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from feedline.engine.batch_buffer import BatchAllocator
+from feedline.engine.context import forced, may_start_processes
+from feedline.engine.task import Task, ThreadWorkers
+from feedline.errors import DeadlineExceededError, InvalidArgumentError
+from feedline.plan.node import RowFailed, RowWise
+
+
+class WorkerTeam:
+    """Starts and stops the workers that make a node's calls. `allocator` gives the memory they write results into, if
+    the consumer has told its batch size.
+    """
+
+    __slots__ = ("_context", "_node", "_pool_key", "allocator", "calls", "moved", "unaware_of_spec", "workers")
+
+    def __init__(self, context: Any, node: RowWise, pool_key: tuple[Any, ...]) -> None:
+        self._context, self._node, self._pool_key = context, node, pool_key
+        self.workers: Any = None
+        self.calls = 0
+        self.moved = False  # from threads to processes, since the function holds the interpreter
+        self.unaware_of_spec = False  # whether workers have copies of the node that do not know what results look like
+        self.allocator: BatchAllocator | None = None
+        if self.in_processes or context.settings.processes:
+            # Now, by the thread that makes iterators: a child that is forked while another one imports it never can.
+            import feedline.engine.processes  # noqa: F401
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether the workers are processes."""
+        parallel = self._node.parallel
+        wanted = self.moved or forced.mode == "process" or (parallel is not None and parallel.workers == "process")
+        return wanted and may_start_processes()
+
+    def start(self, calls: int | None = None) -> None:
+        """Starts workers for so many calls at a time, or as many as before, in place of those there are."""
+        self.calls = calls or self.calls
+        self.stop()
+        self.unaware_of_spec = self.in_processes and not self._node.output_spec_known
+        if self.in_processes:
+            from feedline.engine.processes import ProcessWorkers
+
+            self.workers = ProcessWorkers(self._context, self._node, self.calls)
+            if self.allocator is not None:
+                self.allocator.use(self.workers.memory)
+        else:
+            pool = self._context.pool(self._pool_key, self.calls, self._node.op)
+            self.workers = ThreadWorkers(pool, self._node)
+
+    def stop(self) -> None:
+        """Lets the workers go."""
+        workers, self.workers = self.workers, None
+        if workers is not None:
+            workers.close()
+            if self.allocator is not None and not isinstance(workers, ThreadWorkers):
+                self.allocator.use()
+
+    def forget(self) -> None:
+        """Tasks that no worker has begun are not made any more."""
+        if self.workers is not None:
+            self.workers.forget()
+
+    def submit(self, task: Task) -> None:
+        """Has a task made."""
+        if self.workers is None:  # an interrupt has come between two
+            self.start()
+        task.submitted = True
+        try:
+            self.workers.submit(task)
+        except BaseException:  # an interrupt: nobody knows whether it is on its way
+            task.submitted = False
+            raise
+
+    def move_to_processes(self) -> str:
+        """The next workers are processes, if the function can be sent there; else why it cannot."""
+        from feedline.engine.serialization import serialize_node
+
+        try:
+            serialize_node(self._node)
+        except InvalidArgumentError as e:
+            return str(e)
+        self.moved = True
+        return ""
+
+    def overdue(self, task: Task) -> Task | None:
+        """A failed task in the place of one that takes longer than `call_timeout`; its worker is abandoned."""
+        limit = self._context.settings.timeout
+        if limit is None or self.workers.age(task) <= limit:
+            return None
+        message = (
+            f"the call took longer than {limit:g} seconds (options.threading.call_timeout) and was given up; "
+            f"{self.workers.after_timeout}"
+        )
+        self.workers.abandoned()
+        return task.abandoned(DeadlineExceededError(message))
+
+    def after_death(self, task: Task, failed: BaseException) -> list[Task] | RowFailed | None:
+        """What follows where a worker process has died: tasks in the place of this one, to be made one at a time, or
+        the failure of the one that has killed its worker. None where the error is another one.
+        """
+        if not self.in_processes:
+            return None
+        from feedline.engine.processes import WorkerDied
+
+        if not isinstance(failed, WorkerDied):
+            return None
+        self.workers.revive(failed)
+        if task.block.n == 1 and task.again:
+            return RowFailed(0, None, self.workers.death(failed))
+        return task.split_rows()
