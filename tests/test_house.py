@@ -28,11 +28,7 @@ TESTS = ROOT / "tests"
 MODULES = ["feedline", *sorted(m.name for m in pkgutil.walk_packages(fl.__path__, "feedline."))]
 DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
-MANY_LINES = 500
-LONG = {
-    "src/feedline/structure/ragged.py": "one class with the whole of tf.RaggedTensor, and the functions it is made of",
-    "tests/structure/test_ragged.py": "its tests",
-}
+MANY_ATTRIBUTES = 20
 
 
 # Documentation
@@ -72,10 +68,22 @@ def _files(folder: Path, pattern: str = "*.py") -> list[Path]:
     return sorted(p for p in folder.rglob(pattern) if "__pycache__" not in p.parts)
 
 
-def test_files_are_short() -> None:
-    files = [*_files(SOURCE), *_files(TESTS)]
-    long = {p.relative_to(ROOT).as_posix() for p in files if len(p.read_text().splitlines()) > MANY_LINES}
-    assert long == set(LONG), f"over {MANY_LINES} lines: {sorted(long)}; LONG says which may be, and why"
+def test_classes_are_small() -> None:
+    """A class with many attributes is several: parts with names of their own."""
+    counted = {f"{path.relative_to(SOURCE)}: {c.name}": len(_attributes(c)) for path, c in _classes()}
+    found = {name: n for name, n in counted.items() if n > MANY_ATTRIBUTES}
+    assert not found, f"more than {MANY_ATTRIBUTES} attributes: {found}"
+
+
+def _classes() -> Iterator[tuple[Path, ast.ClassDef]]:
+    for path in _files(SOURCE):
+        yield from ((path, n) for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ClassDef))
+
+
+def _attributes(of: ast.ClassDef) -> set[str]:
+    """What methods of a class assign to `self`."""
+    stored = (n for n in ast.walk(of) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    return {n.attr for n in stored if isinstance(n.value, ast.Name) and n.value.id == "self"}
 
 
 def test_each_operator_has_its_test_file() -> None:

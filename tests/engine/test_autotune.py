@@ -195,14 +195,14 @@ def test_frozen_choices_are_not_tuned(clock: Clock) -> None:
 def test_chunks_take_a_few_milliseconds() -> None:
     tuner = make()
     assert tuner.chunk() == CHUNK_ROWS
-    tuner.alone.add(1e-4)
+    tuner.costs.alone.add(1e-4)
     assert tuner.chunk() == round(ALONE_SECONDS / 1e-4)
     tuner.go()
     assert tuner.chunk() == round(CHUNK_SECONDS / 1e-4)
-    tuner.row_bytes.add(CHUNK_BYTES / 4)
+    tuner.costs.row_bytes.add(CHUNK_BYTES / 4)
     assert tuner.chunk() == 4
     slow = make()
-    slow.alone.add(1.0)
+    slow.costs.alone.add(1.0)
     assert slow.chunk() == 1
 
 

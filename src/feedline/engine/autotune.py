@@ -58,6 +58,52 @@ class Mean:
         self.value += (value - self.value) / min(self.count, 16)
 
 
+class Costs:
+    """What rows take: seconds per row of the consumer's calls (`alone`) and of the workers' (`shared`), the share of
+    processor time in those seconds, and bytes.
+    """
+
+    __slots__ = ("alone", "quickest", "result_bytes", "row_bytes", "share", "shared")
+
+    def __init__(self) -> None:
+        self.alone, self.shared, self.share = Mean(), Mean(), Mean()
+        self.row_bytes, self.result_bytes = Mean(), Mean()
+        self.quickest = inf  # seconds per row of a worker's call, where the consumer has made none
+
+    @property
+    def by_itself(self) -> float:
+        """Seconds per row where nothing else runs."""
+        return self.alone.value if self.alone.count or self.quickest == inf else self.quickest
+
+    @property
+    def waits(self) -> bool:
+        """Whether the function waits for most of the time."""
+        return self.share.count > 0 and self.share.value < 0.5
+
+
+class Rest:
+    """How long what has brought nothing is not tried again: longer from time to time."""
+
+    __slots__ = ("_seconds", "_until")
+
+    def __init__(self) -> None:
+        self._seconds, self._until = 1.0, 0.0
+
+    @property
+    def over(self) -> bool:
+        """Whether it is time to try again."""
+        return perf_counter() >= self._until
+
+    def pause(self, seconds: float) -> None:
+        """Begins a rest of so many seconds."""
+        self._until = perf_counter() + seconds
+
+    def begin(self) -> None:
+        """Begins a rest that is twice as long as the one before."""
+        self.pause(self._seconds)
+        self._seconds = min(2 * self._seconds, LONGEST_REST)
+
+
 class Tuner:
     """Chooses the number of calls for one step: 0 means that the consumer makes them by itself."""
 
@@ -65,33 +111,24 @@ class Tuner:
         self.asked = calls
         self.calls = 0
         self.tried = False
-        self.alone = Mean()
-        self.shared = Mean()
-        self.share = Mean()
-        self.row_bytes = Mean()
-        self.result_bytes = Mean()
+        self.costs = Costs()
         self.aim = CHUNK_SECONDS
         self.why = "not measured yet"
         self.holds_gil = False
         self.history: list[str] = []
         self._cores, self._piece = cores, piece
-        self._rest = 1.0
-        self._until = 0.0
+        self._rest = Rest()
         self._began = 0.0
         self._best: tuple[float, int] = (1.0, 0)
         self._settled = self._moved = False
         self._bad = 0
-        self._quickest = inf
         chosen = (settings.chosen or {}).get(key)
         self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
         self.frozen = self.fixed is not None
         if forced.mode is not None:
             self.fixed = self.asked = 3 if calls in (AUTOTUNE, 1) else calls
         self._small = forced.mode is not None
-        self._fewest = settings.fewest_calls or 2
-        self._first = max(settings.initial_calls or 2, self._fewest)
-        self._tuned = settings.tuned
-        self._may_move = settings.processes
+        self._settings = settings
 
     def moved(self, calls: int) -> None:
         """Threads brought nothing: other processes make the calls."""
@@ -110,54 +147,50 @@ class Tuner:
         """The most calls that may ever pay."""
         if self.asked != AUTOTUNE:
             return self.asked
-        return MOST_WAITING if self._waits else max(1, self._cores)
-
-    @property
-    def _waits(self) -> bool:
-        return self.share.count > 0 and self.share.value < 0.5
+        return MOST_WAITING if self.costs.waits else max(1, self._cores)
 
     def chunk(self) -> int:
         """How many rows one call should take."""
         if self._small:
             return 1 if forced.mode == "thread" else 3
-        if self.calls and not self.alone.count and (self._quickest == inf or self.shared.count < FIRST_CALLS):
+        costs = self.costs
+        if self.calls and not costs.alone.count and (costs.quickest == inf or costs.shared.count < FIRST_CALLS):
             return 1  # nobody knows yet how long a call takes
-        per_row = self.shared.value if self.calls and self.shared.count else self._by_itself
+        per_row = costs.shared.value if self.calls and costs.shared.count else costs.by_itself
         aim = self.aim if self.calls else min(self.aim, ALONE_SECONDS)
         rows = CHUNK_ROWS if per_row <= 0 else int(aim / per_row)
-        if self.row_bytes.value > 0:
-            rows = min(rows, int(min(self._piece, CHUNK_BYTES) / self.row_bytes.value))
-        if self.result_bytes.value > 0:
-            rows = min(rows, int(min(self._piece, RESULT_BYTES) / self.result_bytes.value))
+        if costs.row_bytes.value > 0:
+            rows = min(rows, int(min(self._piece, CHUNK_BYTES) / costs.row_bytes.value))
+        if costs.result_bytes.value > 0:
+            rows = min(rows, int(min(self._piece, RESULT_BYTES) / costs.result_bytes.value))
         return max(1, min(rows, CHUNK_ROWS))
 
     @property
     def call_bytes(self) -> float:
         """What a call takes and gives, about."""
-        return max(1.0, self.chunk() * (self.row_bytes.value + self.result_bytes.value))
+        return max(1.0, self.chunk() * (self.costs.row_bytes.value + self.costs.result_bytes.value))
 
     def made_alone(self, rows: int, wall: float, cpu: float | None) -> bool:
         """The consumer has made a call by itself. True when it is time for workers."""
-        self.alone.add(wall / rows)
+        self.costs.alone.add(wall / rows)
         if cpu is not None and wall > 0:
-            self.share.add(min(1.0, cpu / wall))
+            self.costs.share.add(min(1.0, cpu / wall))
         if self.fixed is not None:
             return self.fixed > 0
-        now = perf_counter()
-        if now < self._until:
+        if not self.rested:
             return False
-        if self.alone.count < 2 or (self.alone.count < 4 and self.alone.value * rows < 1e-3):
+        if self.costs.alone.count < 2 or (self.costs.alone.count < 4 and self.costs.alone.value * rows < 1e-3):
             return False
-        if self.alone.value * min(CHUNK_ROWS, self.chunk()) < TOO_CHEAP:
-            self.why = f"a row takes {seconds_of(self.alone.value)}: handing rows over would cost more"
-            self._until = now + 0.25
+        if self.costs.alone.value * min(CHUNK_ROWS, self.chunk()) < TOO_CHEAP:
+            self.why = f"a row takes {seconds_of(self.costs.alone.value)}: handing rows over would cost more"
+            self._rest.pause(0.25)
             return False
         return self.limit > 1 or self.asked == 1
 
     @property
     def rested(self) -> bool:
         """True when it is time to try again what has brought nothing."""
-        return perf_counter() >= self._until
+        return self._rest.over
 
     def go(self) -> int:
         """Workers begin; gives their number."""
@@ -168,7 +201,8 @@ class Tuner:
         elif self.asked != AUTOTUNE:
             self.calls, self.why = self.asked, "as asked for"
         else:
-            self.calls = min(max(self._first, WAITING_FIRST) if self._waits else self._first, self.limit)
+            first = max(self._settings.initial_calls or 2, self._settings.fewest_calls or 2)
+            self.calls = min(max(first, WAITING_FIRST) if self.costs.waits else first, self.limit)
             self.why = "trying"
         self._restart()
         self._best = (1.0, 0)
@@ -177,37 +211,33 @@ class Tuner:
 
     def made_by_worker(self, rows: int, wall: float, cpu: float) -> None:
         """A worker has made a call."""
-        self.shared.add(wall / rows)
-        if not self.alone.count:  # the consumer has made none: the quickest tells how long one takes, about
-            self._quickest = min(self._quickest, wall / rows)
-            self.share.add(min(1.0, cpu / wall) if wall > 0 else 1.0)
-
-    @property
-    def _by_itself(self) -> float:
-        return self.alone.value if self.alone.count or self._quickest == inf else self._quickest
+        self.costs.shared.add(wall / rows)
+        if not self.costs.alone.count:  # the consumer has made none: the quickest tells how long one takes, about
+            self.costs.quickest = min(self.costs.quickest, wall / rows)
+            self.costs.share.add(min(1.0, cpu / wall) if wall > 0 else 1.0)
 
     @property
     def speedup(self) -> float:
         """How many times more workers get done than the consumer alone did."""
-        return self.calls * self._by_itself / self.shared.value if self.shared.value > 0 and self.calls else 1.0
+        shared = self.costs.shared.value
+        return self.calls * self.costs.by_itself / shared if shared > 0 and self.calls else 1.0
 
     def decide(self) -> int:
         """The number of calls from now on, looked at again from time to time."""
-        now = perf_counter()
         if (
             not self.calls
             or self.fixed is not None
-            or not self._tuned
+            or not self._settings.tuned
             or self.asked == 1
-            or self.shared.count < TRIAL_CALLS
-            or now - self._began < TRIAL_SECONDS
+            or self.costs.shared.count < TRIAL_CALLS
+            or perf_counter() - self._began < TRIAL_SECONDS
         ):
             return self.calls
         gain, calls = self.speedup, self.calls
         certain = self.asked == AUTOTUNE and not self._settled
         self._bad = 0 if gain >= GAIN else self._bad + 1
         if self._bad and (certain or self._bad >= BAD_TRIALS):
-            self._give_up(gain, now)
+            self._give_up(gain)
         elif self._bad:
             self._restart()
         elif self.asked != AUTOTUNE:
@@ -236,29 +266,28 @@ class Tuner:
             self.why = f"{self.calls} calls get {best:.1f} x as much done as one, {calls} only {gain:.1f} x"
         if self._settled and self._crowded:
             self.why += CROWD
-            if self._may_move:
+            if self._settings.processes:
                 self.holds_gil, self.calls = True, 0
         self._restart()
 
     @property
     def _crowded(self) -> bool:
         most = min(self.limit, self._cores)
-        return most >= 4 and not self._waits and self._best[0] < CROWDED * most
+        return most >= 4 and not self.costs.waits and self._best[0] < CROWDED * most
 
-    def _give_up(self, gain: float, now: float) -> None:
+    def _give_up(self, gain: float) -> None:
         """More calls at once do not help. Tried again later, each time after a longer rest."""
-        self.holds_gil = not self.share.count or self.share.value > 0.7
+        self.holds_gil = not self.costs.share.count or self.costs.share.value > 0.7
         self.history.append(f"{self.calls} calls: {gain:.1f} x one call")
         self.why = f"{self.calls} calls at once got only {gain:.1f} x as much done as one"
         if self.holds_gil:
             self.why += ': the function holds the interpreter (the GIL); workers="process" would help'
         self.calls = self._bad = 0
-        self._until = now + self._rest
-        self._rest = min(2 * self._rest, LONGEST_REST)
+        self._rest.begin()
         self._restart()
 
     def _restart(self) -> None:
-        self.shared = Mean()
+        self.costs.shared = Mean()
         self._began = perf_counter()
 
 

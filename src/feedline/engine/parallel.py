@@ -156,11 +156,11 @@ class ParallelMapStage(Input):
             self._start_parallel(state)
             return self(want)
         if tuner.fixed is None:  # a call must not take long before it is known whether others should help
-            want = min(want, tuner.chunk() if tuner.alone.count else 1)
+            want = min(want, tuner.chunk() if tuner.costs.alone.count else 1)
         want = min(want, self.feed.at_once)
         timed = self.feed.timed
         timed.seconds = 0.0
-        cpu = thread_time() if tuner.alone.count < 8 or tuner.alone.value > QUICK_PULL else None
+        cpu = thread_time() if tuner.costs.alone.count < 8 or tuner.costs.alone.value > QUICK_PULL else None
         began = perf_counter()
         try:
             block, self.states[self.slot] = self.step(state, timed, want)
@@ -177,7 +177,7 @@ class ParallelMapStage(Input):
             spent = None if cpu is None or timed.seconds > 0.1 * wall else thread_time() - cpu
             self.worked += wall
             if block is not None and block.n and cpu is not None:
-                tuner.result_bytes.add(block.nbytes / block.n)
+                tuner.costs.result_bytes.add(block.nbytes / block.n)
             if tuner.made_alone(rows, wall, spent) and self.node.output_spec_known:
                 self._start_parallel(after)
         return block
@@ -279,7 +279,7 @@ class ParallelMapStage(Input):
         if state.skip:
             self.states[self.slot] = state._replace(skip=state.skip - block.n)
             return True
-        self.tuner.row_bytes.add(block.nbytes / block.n)
+        self.tuner.costs.row_bytes.add(block.nbytes / block.n)
         self._split(block, before, 0)
         return True
 
@@ -328,12 +328,12 @@ class ParallelMapStage(Input):
 
     def _result_bytes(self) -> float:
         """What the result for one row takes, about."""
-        known = self.tuner.result_bytes
+        known = self.tuner.costs.result_bytes
         return known.value if known.count else self.context.budget.unknown
 
     def _row_cost(self) -> float:
         """What one row takes on its way, about."""
-        return max(1.0, self.tuner.row_bytes.value + self._result_bytes())
+        return max(1.0, self.tuner.costs.row_bytes.value + self._result_bytes())
 
     def _reserve(self, block: Block) -> Reservation:
         return Reservation(self.context.budget, block.nbytes + int(block.n * self._result_bytes()))
@@ -402,7 +402,7 @@ class ParallelMapStage(Input):
         if task.used < task.block.n:
             self._resubmit(task, task.used)
             task.block = task.block.slice(0, task.used)
-        tuner.result_bytes.add(rows.nbytes / max(1, task.block.n))
+        tuner.costs.result_bytes.add(rows.nbytes / max(1, task.block.n))
         if task.wall:
             tuner.made_by_worker(task.block.n, task.wall, task.cpu)
         self.output.put(rows, task if rows.n == task.block.n else None, task.batch_slot)
