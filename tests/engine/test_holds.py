@@ -72,7 +72,7 @@ def test_what_a_shuffle_holds_leaves_less_for_others() -> None:
             next(it)
         time.sleep(0.2)
         ahead = next(s for s in it.report().stages if "prefetch" in s.key)
-        assert len(it._run.stages[0].items) <= 1 and ahead.held <= 500_000
+        assert len(it._run.stages[0].buffer.items) <= 1 and ahead.held <= 500_000
         assert len(list(it)) == 280
     with iter(ds) as it:
         for _ in range(20):
