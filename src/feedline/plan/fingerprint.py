@@ -14,6 +14,7 @@ import dis
 import enum
 import functools
 import hashlib
+import inspect
 import pickle
 import types
 from collections.abc import Iterable, Mapping
@@ -35,6 +36,8 @@ from feedline.structure.types import DType
 LARGE = 1 << 20
 SAMPLES = 4096
 SHOWN = 80
+HAS_DOCSTRING = getattr(inspect, "CO_HAS_DOCSTRING", 0)
+"""The flag of code that has a docstring, from Python 3.14 on; before that the first constant tells."""
 
 DIGESTED_AS = {
     "feedline.io.arrow.columns.TableSchema": "feedline.io.arrow.columns.Form",
@@ -137,9 +140,10 @@ class _Digests:
         if isinstance(value, SparseTensor):
             return "sparse", (value.indices, value.values, value.dense_shape)
         if isinstance(value, types.CodeType):
-            # Not the names of variables, nor file and line: they change nothing in what the code does.
-            counts = value.co_argcount, value.co_kwonlyargcount, value.co_posonlyargcount, value.co_flags
-            return "code", (value.co_code, value.co_names, value.co_consts, counts)
+            # Not the names of variables, nor file, line and docstring: they change nothing in what the code does.
+            flags = value.co_flags & ~HAS_DOCSTRING
+            counts = value.co_argcount, value.co_kwonlyargcount, value.co_posonlyargcount, flags
+            return "code", (value.co_code, value.co_names, _constants(value), counts)
         return _function_parts(value) if callable(value) else _object_parts(value)
 
 
@@ -204,7 +208,7 @@ class _Outlines(_Digests):
     def _parts(self, value: object) -> tuple[str, Iterable[Any]]:
         kind = _path(type(value)).rpartition(".")[2]
         if isinstance(value, types.FunctionType):
-            return "function", self._code(value)
+            return _by_name(value) if _is_ours(value) else ("function", self._code(value))
         if isinstance(value, Bytes):
             return "strings", _sampled(Block([value], len(value), LEAF))
         if isinstance(value, Objects):
@@ -264,6 +268,8 @@ def _function_parts(function: object) -> tuple[str, Iterable[Any]]:
         return "partial", (function.func, function.args, dict(sorted(function.keywords.items())))
     if isinstance(function, types.MethodType):
         return "method", (function.__func__, function.__self__)
+    if isinstance(function, types.FunctionType) and _is_ours(function):
+        return _by_name(function)
     if isinstance(function, types.FunctionType):
         space, code = function.__globals__, function.__code__
         used = {name: space[name] for name in _names(code) if name in space}
@@ -272,7 +278,25 @@ def _function_parts(function: object) -> tuple[str, Iterable[Any]]:
     call: Any = type(function).__call__
     if isinstance(call, types.FunctionType):
         return "callable", (call, *_object_parts(function)[1])
+    return _by_name(function)
+
+
+def _by_name(function: object) -> tuple[str, Iterable[Any]]:
     return "builtin", (getattr(function, "__module__", None), _name(function))
+
+
+def _is_ours(function: types.FunctionType) -> bool:
+    """True for a function of feedline's that captures nothing: it does the same in every version, however it is
+    written.
+    """
+    return (function.__module__ or "").split(".")[0] == "feedline" and function.__closure__ is None
+
+
+def _constants(code: types.CodeType) -> tuple[Any, ...]:
+    """The constants of code, without the docstring of a function, which is the first."""
+    first = code.co_consts[:1]
+    described = bool(code.co_flags & HAS_DOCSTRING) or (not code.co_name.startswith("<") and not HAS_DOCSTRING)
+    return (None, *code.co_consts[1:]) if described and first and isinstance(first[0], str) else code.co_consts
 
 
 def _object_parts(value: object) -> tuple[str, Iterable[Any]]:
