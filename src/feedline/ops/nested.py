@@ -409,6 +409,13 @@ def first_blocks(plan: Node) -> tuple[list[Block], Exception | None]:
         return [], e
 
 
+def are_all(blocks: list[Block], plan: Node) -> bool:
+    """Whether the first elements are all that a plan gives, in any epoch, as far as that is known."""
+    if len(blocks) != plan.cardinality():
+        return False
+    return all(n.sampled_whole and not getattr(n, "generator", None) for n in plan.walk())
+
+
 def first_elements(plan: Node) -> tuple[list[Any], Exception | None]:
     """The same as elements. Datasets in them have the spec that the plan's spec says, which may be wider than what
     their own rows show.

@@ -91,6 +91,11 @@ class Repeat(Node):
         return self.input.sampled()
 
     @property
+    def sampled_whole(self) -> bool:
+        """A batch may go on into the next epoch."""
+        return self.count == 1
+
+    @property
     def indexable(self) -> bool:
         """Where the input is."""
         return self.input.indexable

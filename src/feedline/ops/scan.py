@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidTypeError
 from feedline.ops.carry import Carry, packed
-from feedline.ops.nested import first_blocks, first_elements, stand_ins
+from feedline.ops.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
@@ -51,7 +51,7 @@ class Scan(Node):
         if not blocks:
             return infer_unseen(given, stand_ins(given), self._spec_of, failed)
         found = [block.spec() for block in blocks]
-        return infer(found, given, lambda: first_elements(self.input)[0], self._spec_of)
+        return infer(found, given, lambda: first_elements(self.input)[0], self._spec_of, are_all(blocks, self))
 
     def _spec_of(self, element: object) -> Any:
         return packed(self._call(self._carry.initial, element)[1]).spec()

@@ -40,17 +40,18 @@ def infer(
     given: Any,
     elements: Callable[[], Iterable[Any]],
     attempt: Try,
+    complete: bool = False,
     strings_decide: bool = True,
 ) -> Any:
     """The spec that fits the results of a function for elements of spec `given`.
 
-    `found` are the specs of its results for some elements. `attempt` gives the spec of its result for an element, and
-    `elements` those that it may be tried with; made-up ones where there are none that came. Unless the
-    elements have a size of 0, it counts as unknown: rather something is empty just now.
+    `found` are the specs of its results for some elements, `complete` where these are all there are. `attempt` gives
+    the spec of its result for an element, and `elements` those that it may be tried with; made-up ones where there are
+    none that came. Unless the elements have a size of 0, it counts as unknown: rather something is empty just now.
     """
     spec = _merged(found)
     unknown, hidden = _is_open(given), strings_decide and _is_hidden(given)
-    if unknown or hidden or _has_integers(given):
+    if unknown or (not complete and (hidden or _has_integers(given))):
         spec = _Trials(given, elements, attempt).confirmed(spec, unknown, hidden)
     return spec if _has_empty(given) else map_structure(_never_empty, spec)
 

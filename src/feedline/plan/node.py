@@ -231,6 +231,11 @@ class Node(Access):
         changed = {f: _sampled(v) for f, v in self.input_fields()}
         return self.replace(**changed) if changed else self
 
+    @property
+    def sampled_whole(self) -> bool:
+        """Whether `sampled` gives the same elements, all of them."""
+        return True
+
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
         """The nodes this one reads from."""

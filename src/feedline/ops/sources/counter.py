@@ -61,6 +61,11 @@ class Counter(Node):
         return beginning(self)
 
     @property
+    def sampled_whole(self) -> bool:
+        """There are more elements."""
+        return False
+
+    @property
     def indexable(self) -> bool:
         """For integers; a float depends on all before it."""
         return self.start.dtype.kind in "iu"

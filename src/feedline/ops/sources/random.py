@@ -62,6 +62,11 @@ class Random(Node):
         g = self.generator
         return beginning(self.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle)))
 
+    @property
+    def sampled_whole(self) -> bool:
+        """There are more elements."""
+        return False
+
 
 def random(
     seed: SupportsIndex | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
