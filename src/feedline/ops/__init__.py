@@ -1,1 +1,1 @@
-"""The operators: one file each, named like the method. A file without a Node is a composition of others."""
+"""The operators: one file each, named like the method. A file without a Node composes other operators."""

@@ -1,4 +1,4 @@
-"""`apply`: a function of datasets as a step of a chain."""
+"""`apply`: a function from dataset to dataset as a step of a method chain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ D = TypeVar("D")
 
 
 def apply(self: Dataset[T], transformation_func: Callable[[Dataset[T]], D]) -> D:
-    """What `transformation_func` makes of this dataset.
+    """Applies `transformation_func` to this dataset and returns the result.
 
     >>> def doubled(dataset):
     ...     return dataset.map(lambda x: x * 2)

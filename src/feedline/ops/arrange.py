@@ -1,4 +1,4 @@
-"""Components of an element in another structure: columns under other names."""
+"""Rearranges the components of elements into another structure, without copying columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from feedline.structure.nest import Tree, flatten
 
 @node
 class Arrange(RowWise):
-    """Elements of the structure `tree`, whose leaves are the input's with the numbers `leaves`."""
+    """Elements with the structure `tree`; `leaves` are indices of the input's leaves."""
 
     one_to_one: ClassVar[bool] = True
     op: ClassVar[str] = "arrange"
@@ -24,20 +24,20 @@ class Arrange(RowWise):
         return self.tree.unflatten([specs[i] for i in self.leaves])
 
     def apply(self, block: Block) -> Block:
-        """The same columns; nothing is copied."""
+        """The same columns in the new structure, not copied."""
         return Block([block.columns[i] for i in self.leaves], block.n, self.tree) if block.n else block
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """The input's rows."""
+        """The input's rows in the new structure."""
         return self.apply(self.input.rows(index))
 
 
 def arranged(plan: Node, pattern: object) -> Node:
-    """`plan` with elements like `pattern`, a structure whose leaves are numbers of leaves."""
+    """`plan` with elements like `pattern`, a structure whose leaves are indices of the plan's leaves."""
     leaves, tree = flatten(pattern)
     return Arrange(plan, tuple(leaves), tree)

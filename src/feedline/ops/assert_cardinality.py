@@ -1,4 +1,4 @@
-"""`experimental.assert_cardinality`: the user's word for how many elements there are, and a check of it."""
+"""`experimental.assert_cardinality`: a cardinality that the user states, checked while iterating."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CountState(NamedTuple):
-    """How many elements have come, and an error that is due next."""
+    """The state: the number of elements so far, and an error to raise next."""
 
     seen: int = 0
     error: Exception | None = None
@@ -26,7 +26,7 @@ class CountState(NamedTuple):
 
 @node
 class AssertCardinality(Node):
-    """The input's rows, which must be exactly `expected`."""
+    """Passes rows on and checks that there are exactly `expected`."""
 
     State: ClassVar[Any] = CountState
     keeps_rows: ClassVar[bool] = True
@@ -35,11 +35,11 @@ class AssertCardinality(Node):
     expected: int
 
     def cardinality(self) -> int:
-        """As the user says."""
+        """The cardinality that the user states."""
         return self.expected
 
     def step(self, state: CountState, pull: Pull, want: int) -> tuple[Block | None, CountState]:
-        """Passes rows on and counts them; each one too many is an error, and an end that comes too early or late."""
+        """Counts rows; raises for each row beyond `expected`, and at an end that comes too early or late."""
         count, error = state
         if error is not None:
             raise error
@@ -62,20 +62,20 @@ class AssertCardinality(Node):
         )
 
     def after_error(self, state: CountState) -> CountState:
-        """The error has been raised; the next element may be asked for."""
+        """Clears the error; the next element may be read."""
         return CountState(state.seen)
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def has_row(self, i: int) -> bool:
-        """As the user says."""
+        """Whether row i exists, according to the stated cardinality."""
         return i >= 0 and (self.expected == INFINITE or i < self.expected)
 
     def rows(self, index: Array) -> Block:
-        """The input's rows, which must be as many as was said."""
+        """The input's rows. Raises if a row that should exist does not."""
         last = int(index.max(initial=-1))
         there = last < 0 or self.input.has_row(last)
         if there is None:
@@ -87,7 +87,7 @@ class AssertCardinality(Node):
 
 
 def assert_cardinality(expected_cardinality: Integer) -> Callable[[Dataset[T]], Dataset[T]]:
-    """States how many elements a dataset has, where that is not known otherwise; for `apply`.
+    """States the cardinality of a dataset, if it is not known otherwise; for `apply`.
 
     >>> odd = fl.Dataset.range(6).filter(lambda x: x % 2 == 1)
     >>> odd.cardinality() == fl.UNKNOWN_CARDINALITY
@@ -95,8 +95,8 @@ def assert_cardinality(expected_cardinality: Integer) -> Callable[[Dataset[T]], 
     >>> len(odd.apply(fl.experimental.assert_cardinality(3)))
     3
 
-    If the statement turns out to be wrong, iterating raises `FailedPreconditionError`. `INFINITE_CARDINALITY` states
-    that there is no end.
+    If it turns out to be wrong, iterating raises `FailedPreconditionError`. `INFINITE_CARDINALITY` states that the
+    dataset has no end.
     """
     expected = integer(expected_cardinality, "expected_cardinality", "assert_cardinality")
 

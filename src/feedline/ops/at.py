@@ -1,4 +1,4 @@
-"""`at`: one element by its number."""
+"""`at`: one element by its index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def at(self: Dataset[T], index: Integer) -> T:
-    """Element number `index` of a dataset, made without the others.
+    """The element at `index`, computed without the others.
 
     >>> ds = fl.Dataset.range(1_000_000).map(lambda x: x * 2).batch(4)
     >>> ds.at(1000)
@@ -26,10 +26,10 @@ def at(self: Dataset[T], index: Integer) -> T:
     >>> ds.at(249_999)
     array([1999992, 1999994, 1999996, 1999998])
 
-    It works over sources that know where each row is and steps that keep track of it, such as map, batch, take, skip,
-    shard, zip, concatenate, repeat, unbatch of batches of one size, and a cache of anything that has an end, which is
-    read as far as the element. Over TFRecord files without compression it works too: their records are counted
-    at the first call. After a `shuffle` it gives the elements in another order, as TensorFlow does.
+    It needs sources and steps with random access, such as map, batch, take, skip, shard, zip, concatenate, repeat,
+    unbatch of batches of one size, and cache of any finite dataset, which is read up to the element. Uncompressed
+    TFRecord files have random access too: their records are counted at the first call. After a `shuffle` the elements
+    are in another order than in an iteration, as in TensorFlow.
     """
     plan = self._plan
     i = integer(index, "index", "at")
@@ -44,7 +44,7 @@ def at(self: Dataset[T], index: Integer) -> T:
 
 
 def item(dataset: Dataset[T], index: Integer) -> T:
-    """Element number `index` of a dataset, as `at` gives it; a negative number counts from the end."""
+    """The element at `index`, as `at` returns it; a negative index counts from the end."""
     i = integer(index, "index", "dataset[index]")
     n = len(dataset) if i < 0 else 0
     if n + i < 0:
@@ -69,7 +69,7 @@ def _out_of_range(plan: Node, i: int) -> OutOfRangeError:
 
 
 def _by_number(plan: Node, i: int) -> Node:
-    """The plan in a form that gives any row, if there is a row number i."""
+    """The plan in a form with random access. Raises if there is none, or no row i."""
     if plan.indexable and plan.cardinality() >= 0:
         return plan
     known = counted_already(plan)
@@ -77,7 +77,7 @@ def _by_number(plan: Node, i: int) -> Node:
         return known
     possible = assumed(plan)
     if plan.indexable and possible.cardinality() < 0:
-        return plan  # counting would not tell
+        return plan  # counting would not make the cardinality known
     if not possible.indexable:
         odd = next(p for p in possible.walk() if not p.indexable)
         if odd is not plan and plan.has_row(i) is False:

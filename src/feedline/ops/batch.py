@@ -27,7 +27,7 @@ Stack = Callable[[Block, int], Block]
 
 
 class Partial(NamedTuple):
-    """Rows of the batch that is being filled, whether the input has ended, and an error that is due next."""
+    """The state: rows of the unfinished batch, whether the input has ended, and an error to raise at the next step."""
 
     rest: Block | None = None
     ended: bool = False
@@ -36,8 +36,8 @@ class Partial(NamedTuple):
 
 @node
 class Grouped(Node):
-    """Groups of `batch_size` rows, made into one element each: what batch, padded_batch and sparse_batch share.
-    Subclasses say `spec` and `stack`.
+    """Base of batch, padded_batch and sparse_batch: turns every `batch_size` rows into one element. Subclasses define
+    `spec` and `stack`.
     """
 
     State: ClassVar[Any] = Partial
@@ -48,17 +48,15 @@ class Grouped(Node):
 
     @property
     def size(self) -> int | None:
-        """The first dimension of every element, None where a short one may come."""
+        """The first dimension of every element; None if the last batch may be short."""
         return self.batch_size if self.drop_remainder else None
 
     def cardinality(self) -> int:
-        """Rounded up, or down where the remainder is dropped."""
+        """The input's, divided by the batch size: rounded up, or down if the remainder is dropped."""
         return divided(self.input.cardinality(), self.batch_size, self.drop_remainder)
 
     def step(self, state: Partial, pull: Pull, want: int) -> tuple[Block | None, Partial]:
-        """Collects rows until at least one batch is full. An error from the input loses the batch that is being
-        filled.
-        """
+        """Collects rows until at least one batch is full. An error from the input discards the unfinished batch."""
         size = self.batch_size
         rest, ended, error = state
         if error is not None:
@@ -77,7 +75,7 @@ class Grouped(Node):
             elif block.n:
                 parts.append(block)
                 have += block.n
-        full = min(have - have % size, want * size)  # there may be more after a restore with a smaller size
+        full = min(have - have % size, want * size)  # a state restored with a smaller batch_size may hold more
         if not full and (not have or self.drop_remainder):
             return None, Partial(None, True)
         rows = concat(parts)
@@ -87,7 +85,7 @@ class Grouped(Node):
         return self._stacked(rows.slice(0, full), size, Partial(left, ended))
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows of batches that are not full are redistributed."""
+        """Redistributes the rows of unfinished batches."""
         begun = begun_of(self, states)
         if not begun:
             return None
@@ -99,16 +97,16 @@ class Grouped(Node):
         return done, Partial(concat(left) if left else None, state.ended, error)
 
     def groups(self, rows: Block, size: int) -> tuple[Block, OpError | None, Block | None]:
-        """Rows in groups of `size`, up to the first group that cannot be made; its error; and the rows after it."""
+        """Stacks groups of `size` rows up to the first that fails; also returns its error and the rows after it."""
         return in_groups(self.stack, rows, size)
 
     def stack(self, rows: Block, size: int) -> Block:
-        """Rows in groups of `size`. Raises `Ungroupable` for the first group that cannot be made."""
+        """Stacks groups of `size` rows. Raises `Ungroupable` for a group that cannot be stacked."""
         raise TypeError(f"{type(self).__name__} cannot run")
 
     def after_error(self, state: Partial) -> Partial:
-        """An error of our own concerned rows that are gone; one of the input's takes the rows collected so far
-        along.
+        """After an error of this step, whose rows are gone, keeps the remaining rows; after an error of the input,
+        discards the rows collected so far.
         """
         return Partial(state.rest, state.ended) if state.error is not None else Partial()
 
@@ -121,33 +119,33 @@ class Batch(Grouped):
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
     lends: bool = field(default=False, compare=False, repr=False)
-    """Batches stay in memory that others hold, read-only: for consumers that copy them in any case."""
+    """Whether batches may be read-only views of memory held elsewhere: for consumers that copy them in any case."""
 
     def spec(self) -> Any:
-        """One more dimension in front, known only if no short batch can come."""
+        """The input's with a leading batch dimension, which is known only if no batch can be short."""
         return map_structure(lambda s: batched_spec(s, self.size), self.input.element_spec)
 
     @property
     def batch_size_hint(self) -> int | None:
-        """Groups of arrays of one shape."""
+        """The batch size: rows are stacked in fresh memory."""
         return self.batch_size
 
     def stack(self, rows: Block, size: int) -> Block:
-        """Rows in groups of `size`."""
+        """Stacks groups of `size` rows."""
         return stacked(rows, size, self.lends)
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     @property
     def shufflable(self) -> bool:
-        """As TensorFlow: only where no short batch can come."""
+        """Only if no batch can be short, as in TensorFlow."""
         return self.drop_remainder and super().shufflable
 
     def rows(self, index: Array) -> Block:
-        """Whole batches by their number; a short last batch, being of another shape, by itself."""
+        """Reads full batches together, and a short last batch on its own, since its shape differs."""
         n, size = self.input.cardinality(), self.batch_size
         short = np.flatnonzero(index >= n // size).tolist()
         if not short:
@@ -177,20 +175,20 @@ class Batch(Grouped):
 
 
 def stacked(rows: Block, size: int, lends: bool = False) -> Block:
-    """Rows in groups of `size`, each component stacked. Raises `Ungroupable` where that cannot be done."""
+    """Stacks each component in groups of `size` rows. Raises `Ungroupable` for a group that cannot be stacked."""
     columns = [group(c, size, p, lends) for c, p in zip(rows.columns, rows.tree.paths(), strict=True)]
     return Block(columns, rows.n // size, rows.tree)
 
 
 def in_groups(stack: Stack, rows: Block, size: int) -> tuple[Block, OpError | None, Block | None]:
-    """Rows in groups of `size`, up to the first group that cannot be made; its error; and the rows after it."""
+    """Stacks groups of `size` rows up to the first that fails; also returns its error and the rows after it."""
     error, stop = None, rows.n
     done = EMPTY
     while stop:
         try:
             done = stack(rows.slice(0, stop), size)
             break
-        except Ungroupable as e:  # a component looked at later may fail in an earlier group
+        except Ungroupable as e:  # another component may fail in an earlier group
             error, stop = e.error, e.at * size
     if stop:
         done.batch_provenance = BatchProvenance.in_groups(rows.provenance, stop, size)
@@ -199,7 +197,7 @@ def in_groups(stack: Stack, rows: Block, size: int) -> tuple[Block, OpError | No
 
 
 def batched_spec(spec: object, size: int | None) -> Any:
-    """A leaf's spec with one more dimension in front."""
+    """A leaf's spec with a leading batch dimension."""
     if spec is None:
         return None
     if isinstance(spec, TensorSpec):
@@ -294,10 +292,11 @@ def batch(
     [array([0, 1]), array([2, 3]), array([4])]
 
     The last batch may be smaller unless `drop_remainder` is True. All elements of a batch must have the same shape;
-    ragged and sparse ones become ragged and sparse batches. A batch is freshly allocated and belongs to the caller.
+    ragged and sparse elements become ragged and sparse batches. Each batch is freshly allocated and belongs to the
+    caller.
 
-    With `num_parallel_calls`, whatever their number, one thread in the background puts batches together: that is a
-    copy, which several threads would not make faster. Their order is always that of the elements.
+    With any `num_parallel_calls`, one background thread assembles the batches: assembling is a copy, which more threads
+    would not speed up. Batches always come in the order of the elements.
     """
     size = arguments.positive(batch_size, "batch_size", "batch")
     parallel = arguments.parallel_calls(num_parallel_calls, "batch")

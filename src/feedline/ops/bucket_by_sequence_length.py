@@ -26,7 +26,7 @@ OP = "bucket_by_sequence_length"
 
 @dataclass(frozen=True)
 class BucketOf:
-    """Maps an element to the number of its bucket."""
+    """Maps an element to the index of its bucket."""
 
     length_func: Callable[..., Any]
     boundaries: tuple[int, ...]
@@ -54,7 +54,7 @@ class BucketOf:
 
 @dataclass(frozen=True)
 class SizeOf:
-    """Maps the number of a bucket to its batch size."""
+    """Maps the index of a bucket to its batch size."""
 
     sizes: tuple[int, ...]
 
@@ -92,8 +92,8 @@ class Batched:
         return window.padded_batch(size, shapes, self.padding_values, drop_remainder=self.drop_remainder)
 
     def _open_shapes(self, window: Any) -> Any:
-        """The elements' shapes with None where they vary. A spec that would have to be inferred is not asked: a
-        dimension is open where it differs in this bucket, and the first one that is as large as the element is long.
+        """The elements' shapes, with None for dimensions that vary. Without a stated spec, those are the dimensions
+        that differ in this bucket, and the first one that equals the elements' lengths.
         """
         if self.spec is not None:
             return map_structure(lambda spec: spec.shape, self.spec)
@@ -112,7 +112,7 @@ class BucketBySequenceLength(GroupByWindow):
     op: ClassVar[str] = OP
 
     def spec(self) -> Any:
-        """One more dimension in front, which is open as all are that get padded."""
+        """The input's with a leading batch dimension, which is unknown, as are all padded dimensions."""
         batched = self.reduce_func.given
         assert isinstance(batched, Batched)
         leaves, tree = flatten(self.input.element_spec)
@@ -125,7 +125,7 @@ class BucketBySequenceLength(GroupByWindow):
 
 
 def _open_ends(shape: Any) -> list[int | None]:
-    """A padded shape with None for the dimensions that are as large as the largest element."""
+    """A padded shape with None for the dimensions that are padded to the largest element."""
     return [None if d is None or d == -1 else int(d) for d in shape]
 
 
@@ -151,7 +151,7 @@ def bucket_by_sequence_length(
     drop_remainder: bool = False,
     name: str | None = None,
 ) -> Dataset[Any]:
-    """Batches elements together with others of similar length, so that little has to be padded.
+    """Batches elements of similar length together, so that little padding is needed.
 
     >>> ds = fl.Dataset.from_generator(
     ...     lambda: iter([[1], [2, 2, 2], [3, 3], [4, 4, 4, 4]]), output_signature=fl.TensorSpec([None], fl.int32))
@@ -160,9 +160,9 @@ def bucket_by_sequence_length(
     [[1, 0], [3, 3]]
     [[2, 2, 2, 0], [4, 4, 4, 4]]
 
-    An element whose length is at least a boundary goes to the bucket after it, so there is one more batch size than
-    there are boundaries. Shapes and values for padding are those of `padded_batch`; with `pad_to_bucket_boundary`
-    unknown dimensions are padded to the boundary less one, with `no_padding` not at all.
+    A boundary is the exclusive upper limit of its bucket, so there is one more batch size than boundaries.
+    `padded_shapes` and `padding_values` are those of `padded_batch`. With `pad_to_bucket_boundary`, unknown dimensions
+    are padded to the boundary minus one; with `no_padding`, nothing is padded.
     """
     call = arguments.function(element_length_func, "element_length_func", OP)
     boundaries = tuple(arguments.integer(b, "bucket_boundaries", OP) for b in bucket_boundaries)

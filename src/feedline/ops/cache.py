@@ -35,8 +35,8 @@ SUFFIX = ".elements"
 
 
 class CachedRows:
-    """Read-only rows in chunks. Small blocks are put together, so that reading is as quick as from an array; large ones
-    stay as they are, so that nothing is ever copied as a whole.
+    """Read-only rows in chunks. Small blocks are joined, so that reading is as fast as from an array; large blocks stay
+    as they are, so that the cache is never copied as a whole.
     """
 
     __slots__ = ("_bytes", "_small", "_waiting", "chunks", "starts")
@@ -61,7 +61,7 @@ class CachedRows:
             self.join()
 
     def join(self) -> None:
-        """Makes a chunk of what is waiting to be one."""
+        """Joins the pending small blocks into a chunk."""
         if self._small:
             chunk = concat(self._small).frozen()
             self.chunks.append(chunk)
@@ -70,12 +70,12 @@ class CachedRows:
 
     @property
     def count(self) -> int:
-        """How many rows are in chunks."""
+        """The number of rows in chunks."""
         return self.starts[-1]
 
     @property
     def total(self) -> int:
-        """How many rows there are."""
+        """The number of rows, pending ones included."""
         return self.starts[-1] + self._waiting
 
     def span(self, start: int, want: int) -> Block | None:
@@ -87,7 +87,7 @@ class CachedRows:
         return self.chunks[i].slice(at, at + want)
 
     def take(self, index: Array) -> Block:
-        """The rows with these numbers, in fresh memory."""
+        """The rows at these indices, in fresh memory."""
         which = np.searchsorted(self.starts, index, "right") - 1
         parts = [self.chunks[i].take(index[which == i] - self.starts[i]) for i in np.unique(which).tolist()]
         back = np.argsort(np.argsort(which, kind="stable"), kind="stable")
@@ -95,7 +95,7 @@ class CachedRows:
 
 
 class Reached:
-    """Elements that random access has had made, by number: one by one, or in a pass of its own, as far as that is."""
+    """Elements that random access has computed, by index: individually, or in a pass of its own."""
 
     __slots__ = ("_elements", "_guard", "_pass", "_process", "begun")
 
@@ -107,8 +107,7 @@ class Reached:
         self.begun = False
 
     def upto(self, i: int, plan: Node) -> bool:
-        """Reads on until element number i has come; False where the end comes first. An element that fails raises, and
-        is not counted.
+        """Reads on up to element i; False if the input ends before it. An element that fails raises and is not counted.
         """
         with self._guard:
             if not self.begun or (self._pass is not None and self._process != os.getpid()):
@@ -123,7 +122,7 @@ class Reached:
             return i < len(self._elements)
 
     def take(self, index: Array, plan: Node | None = None) -> Block:
-        """These elements, in fresh memory; those that are not there yet are had from the plan."""
+        """The elements at these indices, in fresh memory; missing ones are computed by the plan and kept."""
         with self._guard:
             new = [i for i in dict.fromkeys(index.tolist()) if i not in self._elements]
             if new and plan is not None:
@@ -132,8 +131,8 @@ class Reached:
 
 
 class CacheMemory:
-    """Where the iterators of one dataset find the rows of its first complete pass, and random access those that it has
-    had made. A copy of the plan starts empty.
+    """The rows of the first complete pass, shared by all iterators of one dataset, and the elements that random access
+    has computed. A copy, pickled or not, starts empty.
     """
 
     __slots__ = ("reached", "rows")
@@ -143,7 +142,7 @@ class CacheMemory:
         self.reached = Reached()
 
     def offer(self, rows: CachedRows) -> None:
-        """Takes the rows of a complete pass, unless another one was earlier."""
+        """Stores the rows of a complete pass, unless another pass completed first."""
         if self.rows is None:
             self.rows = rows
 
@@ -152,31 +151,31 @@ class CacheMemory:
 
 
 class CacheState:
-    """One pass over a cache: the rows, the number of the next one to read (None while they are being collected), and
-    whether they are all there.
+    """One pass over a cache: the rows, the index of the next row to read (None while rows are being collected), and
+    whether the rows are complete.
     """
 
     __slots__ = ("at", "complete", "rows", "size")
 
     def __init__(self, rows: CachedRows, at: int | None, complete: bool) -> None:
         self.rows, self.at, self.complete = rows, at, complete
-        self.size: int | None = None  # of the input, once it is asked for
+        self.size: int | None = None  # the input's cardinality, computed at the first step
 
     class Saved(TypedDict):
-        """What `save` gives."""
+        """The dict that `save` returns."""
 
         rows: list[Block]
         at: int | None
         complete: bool
 
     def save(self) -> dict[str, Any]:
-        """With all rows: they might come out otherwise when the input is run again."""
+        """The state with all its rows, since running the input again might give others."""
         self.rows.join()
         return {"rows": self.rows.chunks, "at": self.at, "complete": self.complete}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> CacheState:
-        """The state that `save` described."""
+        """Restores a state from what `save` returned."""
         rows = CachedRows(saved["rows"])
         rows.join()
         if saved["at"] is not None and not 0 <= saved["at"] <= sum(block.n for block in saved["rows"]):
@@ -185,8 +184,7 @@ class CacheState:
 
 
 class CacheStates:
-    """Loads the states of one cache. A complete pass fills it, since the next one may begin without another look at
-    that state.
+    """Restores states of one cache. A complete pass also fills the cache's memory, where the next pass looks for rows.
     """
 
     Saved = CacheState.Saved
@@ -195,7 +193,7 @@ class CacheStates:
         self.memory = memory
 
     def load(self, saved: dict[str, Any]) -> CacheState:
-        """The state that `CacheState.save` described."""
+        """Restores a state from what `CacheState.save` returned."""
         loaded = CacheState.load(saved)
         if loaded.complete:
             self.memory.offer(loaded.rows)
@@ -204,7 +202,7 @@ class CacheStates:
 
 @node
 class Cache(Node):
-    """The input's rows, kept in memory."""
+    """Keeps the input's rows in memory."""
 
     mutable_state: ClassVar[bool] = True
     op: ClassVar[str] = "cache"
@@ -213,28 +211,28 @@ class Cache(Node):
 
     @property
     def State(self) -> CacheStates:
-        """What loads its states: they belong to this cache's memory."""
+        """Restores states, which are bound to this cache's memory."""
         return CacheStates(self.memory)
 
     def begin(self, pull: Pull) -> CacheState:
-        """The input is started only where its rows are still needed."""
+        """Starts the input only if its rows are not in memory yet."""
         if self.memory.rows is not None:
             return CacheState(self.memory.rows, 0, True)
         pull.start()
         return CacheState(CachedRows(), None, False)
 
     def step(self, state: CacheState, pull: Pull, want: int) -> tuple[Block | None, CacheState]:
-        """Reads what is kept, or keeps what is read. The first pass to have it all serves all that begin after it."""
+        """Reads cached rows, or caches rows as they are read. The first complete pass serves all later ones."""
         if state.at is not None:
             block = state.rows.span(state.at, want)
             state.at += 0 if block is None else block.n
             return block, state
-        if state.complete:  # what is still to come, an error perhaps, is not kept
+        if state.complete:  # whatever follows, such as an error, is not cached
             return pull(want), state
         if state.size is None:
             state.size = self.input.cardinality()
         missing = state.size - state.rows.total
-        # The last row is pulled alone, so that what it completes does not depend on how many are asked for at once.
+        # The last row is pulled alone, so that the pass completes at the same row whatever the block size.
         block = pull(min(want, missing - 1) if missing > 1 else want)
         if block is not None and block.n:
             block = block.frozen()
@@ -246,32 +244,32 @@ class Cache(Node):
         return block, state
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Only where none has kept anything: what is kept is one part of the input, and the next one is another."""
+        """Only possible while nothing is cached: cached rows belong to one shard, and the shards change."""
         if all(s is None or (s.at is None and not s.complete and not s.rows) for s in states):
             return None if all(s is None for s in states) else CacheState(CachedRows(), None, False)
         raise not_reshardable(self, len(states), parts)
 
     @property
     def side_effect_free(self) -> bool:
-        """Once the rows are in memory, whatever made them."""
+        """True once the rows are in memory, whatever code produced them."""
         return self.memory.rows is not None or self.input.side_effect_free
 
     def sampled(self) -> Node:
-        """A look at the first elements must not be taken for a pass."""
+        """The input's sample: inferring a spec must not count as a pass."""
         return self.input.sampled()
 
     @property
     def indexable(self) -> bool:
-        """Always: where the input is not, it is read as far as it must be."""
+        """Always: an input without random access is read up to the index."""
         return True
 
     @property
     def in_order(self) -> bool:
-        """What it gives by number is kept apart from what an iteration gives, and may come from another pass."""
+        """Whether rows read by index equal an iteration's: if the input's do, else they come from a separate pass."""
         return self.input.in_order
 
     def has_row(self, i: int) -> bool | None:
-        """Where the input does not tell, it is read to see."""
+        """Whether row i exists; an input of unknown cardinality is read up to it."""
         n = self.input.cardinality()
         if n != UNKNOWN:
             return i >= 0 and (i < n or n == INFINITE)
@@ -279,11 +277,11 @@ class Cache(Node):
 
     @property
     def _whole(self) -> CachedRows | None:
-        """The rows of a complete pass, unless random access has begun one of its own."""
+        """The rows of a complete pass, unless random access has begun a pass of its own."""
         return None if self.memory.reached.begun else self.memory.rows
 
     def rows(self, index: Array) -> Block:
-        """From memory where they are there already. Otherwise they are made and kept, since functions run once."""
+        """Reads rows from memory. Missing rows are computed and kept, since functions must run only once."""
         if self._whole is not None:
             return self._whole.take(index)
         reached = self.memory.reached
@@ -295,7 +293,7 @@ class Cache(Node):
 
 @node
 class FileCache(Materialize):
-    """The input's rows, kept in a file that tells by a fingerprint what made it."""
+    """Keeps the input's rows in a file, with a fingerprint of the plan that wrote it."""
 
     op: ClassVar[str] = "cache"
     execution_args: ClassVar[frozenset[str]] = frozenset({"filename", "maker"})
@@ -304,11 +302,11 @@ class FileCache(Materialize):
 
     @property
     def path(self) -> str:
-        """The file, once it is complete."""
+        """Path of the complete file."""
         return self.filename + SUFFIX
 
     def found(self) -> Node | None:
-        """What reads the file."""
+        """A plan that reads the file; None if there is none. Raises if another dataset wrote it."""
         try:
             reader = ElementsReader(os.fsencode(self.path))
         except NotFoundError:
@@ -322,7 +320,7 @@ class FileCache(Materialize):
         return Load(self.path, ((self.path, reader.rows),), form_text(spec), 1, like)
 
     def sink(self, before: Any = None) -> Draft | None:
-        """What writes the file. Only one pass at a time may do so; where another process does, nothing is written."""
+        """A writer for the file; None if another process is writing it. Only one pass at a time may write."""
         try:
             return Draft(os.fsencode(self.path), self.maker, before)
         except WrittenElsewhere:
@@ -330,16 +328,16 @@ class FileCache(Materialize):
 
     @property
     def side_effect_free(self) -> bool:
-        """Once the file is there, whatever made it."""
+        """True once the file exists, whatever code produced it."""
         return self.input.side_effect_free or exists(os.fsencode(self.path))
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """From the file where it is there already."""
+        """Reads rows from the file if it exists, otherwise from the input."""
         return (self.found() or self.input).rows(index)
 
 
@@ -354,9 +352,9 @@ def cache(self: Dataset[T], filename: Filename = "", name: str | None = None) ->
     >>> list(ds) == list(ds), calls
     (True, [0, 1, 2])
 
-    Steps before the cache run once; steps after it run in every pass, so random ones belong there. A pass that is left
-    early keeps nothing; in memory it is complete with the last element where their number is known, otherwise at the
-    end. Elements that fail are not kept. What comes out is read-only, since all passes share it.
+    Steps before the cache run once; steps after it run in every pass, so random ones belong there. A pass that stops
+    early caches nothing; in memory, a pass is complete with the last element if the cardinality is known, otherwise at
+    the end. Elements that fail are not cached. Cached elements are read-only, since all passes share them.
 
     With a `filename` the elements are kept in the file `<filename>.elements`, for this program and others.
 
@@ -367,13 +365,13 @@ def cache(self: Dataset[T], filename: Filename = "", name: str | None = None) ->
     >>> list(fl.Dataset.random(seed=7, rerandomize_each_iteration=True).take(2).cache(name).repeat(2))
     [np.int64(3796837372), np.int64(101266603), np.int64(3796837372), np.int64(101266603)]
 
-    The file remembers what made it: for a dataset with other steps, arguments, data or functions before the cache it is
-    an `InvalidArgumentError`. A function is another one when its code is, or a value that it uses from outside, as they
-    are when the dataset is made. While one pass writes the file, another one of the same program that would raises
-    `AlreadyExistsError`; one of another program gives its elements without writing them. A pass that is saved leaves
-    what it has written in `<filename>.elements.partial`, and one that is restored goes on with that; if it is gone, the
-    pass goes on without writing and the next one writes. The file is there when it is complete: a program that is
-    killed while it writes leaves nothing that is read, nor a lock, and the next one writes over what it left.
+    The file holds a fingerprint of the steps before the cache: using it with other steps, arguments, data or functions
+    raises `InvalidArgumentError`. A function counts as changed if its code or a captured value differs when the dataset
+    is made. While one pass writes the file, a second writing pass in the same process raises `AlreadyExistsError`; one
+    in another process yields its elements without writing them. A checkpointed pass leaves its partial output in
+    `<filename>.elements.partial`, and a restored pass appends to it; if that file is gone, the pass continues without
+    writing and the next one writes. The file appears only when it is complete: a process killed while writing leaves no
+    lock and nothing that is ever read, and the next pass overwrites its partial output.
     """
     plan = self._plan
     if not isinstance(filename, (str, bytes, os.PathLike)):

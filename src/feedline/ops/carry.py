@@ -1,4 +1,4 @@
-"""What scan and reduce carry from one element to the next: a state whose initial value fixes structure and types."""
+"""The state that scan and reduce carry from element to element: its initial value fixes structure and types."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from feedline.structure.values import element_of, leaf_of
 
 
 class Carry:
-    """The form of a state. Shapes may change from one state to the next; structure and types may not.
+    """The structure and types of a state, which must not change from one state to the next; shapes may.
 
-    States are read-only, since a function that wrote into one would change what was handed out before.
+    States are read-only, since a function that wrote into one would change results that were returned before.
     """
 
     __slots__ = ("_kinds", "_tree", "_types", "initial")
@@ -29,7 +29,7 @@ class Carry:
         self.initial = self._tree.unflatten([_frozen(leaf) for leaf in leaves])
 
     def next(self, value: object) -> Any:
-        """A state that a function returned, as an element; `InvalidTypeError` where it is not like the initial one."""
+        """A function's result as the next state. Raises `InvalidTypeError` if it does not match the initial state."""
         if type(value) is list and self._tree.kind is tuple:
             value = tuple(value)
         try:
@@ -53,7 +53,7 @@ class Carry:
 
 
 def packed(state: object) -> Block:
-    """A state as a block of one row, read-only."""
+    """A state as a read-only block of one row."""
     return Block.of_elements([state]).frozen()
 
 

@@ -1,4 +1,4 @@
-"""Several `map`s and `filter`s in a row, run as one step."""
+"""Consecutive `map`s and `filter`s fused into one step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from feedline.structure.nest import map_structure
 
 
 class Link(NamedTuple):
-    """A function of a chain: that of a map or a filter, and the number of its step."""
+    """A function of a chain: whether it maps or filters, and the position of its step."""
 
     op: str
     function: Function
@@ -31,7 +31,7 @@ class Link(NamedTuple):
 
 
 class FailedAt(RowFailed):
-    """The function of one link failed."""
+    """A row failed in the function of one link."""
 
     def __init__(self, link: Link, index: int, failed: RowFailed) -> None:
         super().__init__(index, None, failed.error, failed.path)
@@ -40,10 +40,10 @@ class FailedAt(RowFailed):
 
 @node
 class Chain(RowWise):
-    """Each row through one function after the other, before the next row. Made by the optimizer.
+    """Passes each row through all functions before the next row. Made by the optimizer.
 
-    Between two functions a result takes the form it would have as an element: types, lists that become tuples, and the
-    check that all results are alike.
+    Between two functions a result is converted as an element would be: types, lists to tuples, and the check that all
+    results have one structure.
     """
 
     op: ClassVar[str] = "chain"
@@ -51,35 +51,35 @@ class Chain(RowWise):
     links: tuple[Link, ...]
 
     def spec(self) -> Any:
-        """As after the last map. Filters change nothing."""
+        """The spec after the last map; filters do not change it."""
         plan = self.input
         for link in self.links:
             plan = Map(plan, link.function) if link.op == "map" else plan
         return plan.element_spec
 
     def cardinality(self) -> int:
-        """Not known where something is filtered."""
+        """Unknown if there is a filter, otherwise the input's."""
         filters = any(link.op == "filter" for link in self.links)
         return UNKNOWN if filters else self.input.cardinality()
 
     @property
     def user_code(self) -> bool:
-        """Functions without effects are not chained."""
+        """Always: functions without side effects are not chained."""
         return True
 
     @property
     def output_spec_known(self) -> bool:
-        """Once all maps have given something."""
+        """Whether all maps have returned a result."""
         return all(link.function.output_spec_known for link in self.links if link.op == "map")
 
     @property
     def epochs(self) -> Epochs:
-        """The first function's."""
+        """The first function's epochs, which the whole chain uses."""
         return self.links[0].function.epochs
 
     @property
     def called(self) -> tuple[Called, ...]:
-        """One for each link."""
+        """The user function of each link."""
         return tuple(Called(link.op, link.position, link.function.name) for link in self.links)
 
     @property
@@ -87,11 +87,11 @@ class Chain(RowWise):
         return next((link.function for link in reversed(self.links) if link.op == "map"), None)
 
     def apply(self, block: Block) -> Block:
-        """The rows that pass all filters, as the maps make them."""
+        """The results of the maps, for rows that pass all filters."""
         return self.apply_some(block, inf)[0]
 
     def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
-        """Row by row as many as there is time for."""
+        """As `apply`; stops at `until`. Also returns how many rows were used."""
         results: list[Any] = []
         kept: list[int] = []
         failed: FailedAt | None = None
@@ -142,11 +142,11 @@ class Chain(RowWise):
         return block.take(np.array(kept, np.int64)) if last is None else last.block_of(results)
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
-        """Names the function that failed and its own step; elements are counted where the chain begins."""
+        """An exception that names the failed function and its step; `number` counts the chain's input elements."""
         link: Link = self.links[-1] if failed.link is None else failed.link
         return link.function.blame(link.op, link.position, number, failed)
 
 
 def is_map(node: Node) -> bool:
-    """True for a map, and for several that run as one step."""
+    """Whether a node is a map, or a chain of maps only."""
     return isinstance(node, Map) or (isinstance(node, Chain) and all(link.op == "map" for link in node.links))

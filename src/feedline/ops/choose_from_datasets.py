@@ -1,4 +1,4 @@
-"""`Dataset.choose_from_datasets`: elements of several datasets, in an order that another dataset gives."""
+"""`Dataset.choose_from_datasets`: elements of several datasets, in the order that another dataset selects."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ CHOICES_AHEAD = 1024
 
 
 class Chosen(NamedTuple):
-    """Choices that are still to be followed, an error of the selector that comes after them, and how many to read at a
-    time. For each input: rows read but not given yet, an error that comes after them, whether it is known to have
-    ended. An error that is due next; whether all is over; the form all elements have.
+    """The state. Of the selector: pending choices, an error that comes after them (`late`), and how many to read at a
+    time (`reach`). Of each input: rows read but not given yet, an error that comes after them, and whether it has
+    ended. Then the error to raise next, whether the output has ended, and an empty block like all elements (`form`).
     """
 
     choices: Array | None = None
@@ -46,7 +46,7 @@ class Chosen(NamedTuple):
 
 @node
 class Choose(Node):
-    """The next row of the input whose number `selector` gives."""
+    """Takes each row from the input that `selector` chooses."""
 
     State: ClassVar[Any] = Chosen
     many: ClassVar[bool] = True
@@ -55,10 +55,10 @@ class Choose(Node):
     datasets: tuple[Node, ...]
     stop_on_empty_dataset: bool
     drawable: tuple[bool, ...]
-    """Which inputs the selector may ever choose; when those have ended, no others are waited for."""
+    """Which inputs the selector can ever choose; the output ends when those have."""
 
     def spec(self) -> Any:
-        """What holds for all inputs."""
+        """A spec that covers the elements of all inputs."""
         spec = self.datasets[0].element_spec
         for other in self.datasets[1:]:
             merged = general(spec, other.element_spec)
@@ -68,7 +68,7 @@ class Choose(Node):
         return spec
 
     def cardinality(self) -> int:
-        """Known only to have no end where an input has none."""
+        """Infinite if an input is, otherwise unknown."""
         return INFINITE if any(n.cardinality() == INFINITE for n in self.datasets) else UNKNOWN
 
     def begin(self, pull: tuple[Pull, ...]) -> Chosen:
@@ -79,7 +79,7 @@ class Choose(Node):
         return Chosen(rests=(None,) * k, errors=(None,) * k, ended=(False,) * k)
 
     def loaded(self, state: Chosen) -> Chosen:
-        """Something for each input, and choices among them."""
+        """Checks that the state has valid choices and an entry for each input."""
         k, choices = len(self.datasets), state.choices
         if choices is not None and (choices.ndim != 1 or choices.dtype.kind != "i" or not len(choices)):
             raise DataLossError(f"the iterator state is damaged: {self.op} (step {self.position}) with other choices")
@@ -89,18 +89,18 @@ class Choose(Node):
 
     @property
     def consumes_seeds_early(self) -> bool:
-        """Where an input draws new seeds on its way: rows are gathered from all, over the ends of their epochs."""
+        """Whether an input reshuffles: rows are read ahead from all inputs, also past the ends of their epochs."""
         drawn = (getattr(n, "generator", None) for below in self.datasets for n in below.walk())
         return any(g is not None and g.reshuffle for g in drawn)
 
     @cached_property
     def _apart(self) -> bool:
-        """True when it does not matter which of selector and inputs is read first."""
+        """Whether selector and inputs may be read in any order."""
         return apart(self.inputs)
 
     @cached_property
     def _foreseen(self) -> bool:
-        """True when the selector may be read any number of rows ahead: it has no effects, and takes seeds at most at
+        """Whether the selector may be read any number of rows ahead: it has no side effects, and consumes seeds only at
         the start.
         """
         at_start = isinstance(self.selector, Random) or not seeds_in(self.selector)
@@ -110,11 +110,11 @@ class Choose(Node):
 
     @cached_property
     def _in_bulk(self) -> bool:
-        """True when each input may be read as far as the choices at hand need it before another one is."""
+        """Whether inputs may be read one after the other, each for all pending choices."""
         return self._apart and all(n.side_effect_free for n in self.datasets)
 
     def step(self, state: Chosen, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Chosen]:
-        """Follows choices until there are enough rows, or one fails."""
+        """Follows choices until there are enough rows or one fails."""
         s = state
         if s.error is not None:
             raise s.error
@@ -140,8 +140,8 @@ class Choose(Node):
         return (None if s.over and s.error is None else EMPTY), s
 
     def _with_choices(self, s: Chosen, pull: Pull, want: int) -> Chosen:
-        """With the next choices of the selector: one where others would notice that it is read first, else as many as
-        are wanted, and more each time where no one ever could tell.
+        """The state with more choices: one if the order of reads is observable, otherwise as many as wanted, and a
+        growing number if the selector may be read ahead.
         """
         if s.late is not None:
             return s._replace(error=s.late, late=None)
@@ -174,7 +174,7 @@ class Choose(Node):
         return column
 
     def _followed(self, s: Chosen, pulls: tuple[Pull, ...], want: int) -> tuple[Block | None, Chosen]:
-        """Follows some of the choices at hand: as many as can be at once."""
+        """Follows as many of the pending choices as possible in one go."""
         assert s.choices is not None
         choices = s.choices[:want]
         wrong = np.flatnonzero((choices < 0) | (choices >= len(pulls)))
@@ -196,8 +196,8 @@ class Choose(Node):
             rests = [reads[j].rows if j in reads and reads[j].rows is not None else r for j, r in enumerate(rests)]
             errors = [(reads[j].error if j in reads else None) or error for j, error in enumerate(errors)]
             raise Interrupted(e.error, s._replace(rests=tuple(rests), errors=tuple(errors))) from None
-        # The first choice that fails, or finds an empty input where that is the end, is the last one to be followed.
-        # One whose row has not come yet waits for it.
+        # Stop at the first choice that fails, or that ends the output because its input is empty, or whose row has not
+        # been read yet: that one stays pending.
         stop = len(choices)
         for read in reads.values():
             if read.error is not None or read.short or (read.ended and self.stop_on_empty_dataset):
@@ -219,7 +219,7 @@ class Choose(Node):
         return self._in_order(s, [read for read in reads.values() if read.places.size and read.rows is not None], stop)
 
     def _run_of_one(self, s: Chosen, choices: Array, pulls: tuple[Pull, ...]) -> tuple[Block | None, Chosen]:
-        """Follows as many choices as name the same input as the first one does."""
+        """Follows the leading choices of one and the same input."""
         j, n = int(choices[0]), 1
         while n < len(choices) and choices[n] == j:
             n += 1
@@ -247,7 +247,7 @@ class Choose(Node):
         return all(e or not d for e, d in zip(ended, self.drawable, strict=True))
 
     def _in_order(self, s: Chosen, reads: list[_Read], stop: int) -> tuple[Block | None, Chosen]:
-        """The rows of several inputs in the order in which they were chosen."""
+        """The rows of several inputs, in the order of the choices."""
         for read in sorted(reads, key=lambda read: int(read.places[0])):
             assert read.rows is not None
             form = s.form if s.form is not None else read.rows.slice(0, 0)
@@ -270,7 +270,7 @@ class Choose(Node):
         return concat(parts).take(index), s
 
     def after_error(self, state: Chosen) -> Chosen:
-        """The error has been raised; the choice that led to it is used up."""
+        """Clears the error; the choice that caused it is used up."""
         return state._replace(error=None)
 
 
@@ -278,7 +278,7 @@ _CHOICES = "the elements of choice_dataset must be scalar int64 numbers"
 
 
 def alike(a: Block, b: Block) -> bool:
-    """True when rows of both blocks may stand in one dataset: structure and types agree; shapes need not."""
+    """Whether rows of both blocks may be in one dataset: structure and types must agree; shapes need not."""
     if a.tree == b.tree and all(
         isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and x.dtype == y.dtype
         for x, y in zip(a.columns, b.columns, strict=True)
@@ -292,9 +292,9 @@ def _unlike(op: str, a: object, b: object) -> str:
 
 
 class _Read:
-    """What one input gives for its choices: `places` are the choices' positions, `rows` the rows for the first of them.
-    Where there are too few, because the input failed or ended, or is `short` of rows for now, `failed_at` is the
-    position of the choice that found out.
+    """The rows read from one input: `places` are the positions of its choices, `rows` the rows for the first of them.
+    If there are too few, because the input failed, ended, or is `short` of rows for now, `failed_at` is the position of
+    the first choice without a row.
     """
 
     __slots__ = ("ended", "error", "failed_at", "places", "rows", "short")
@@ -307,7 +307,7 @@ class _Read:
         self.failed_at = 1 << 62
 
     def fill(self, rest: Block | None, error: Exception | None, pull: Pull) -> None:
-        """Reads until there is a row for each choice, as long as they come at once, or the input fails or ends."""
+        """Reads until each choice has a row, or the input fails, ends, or is too slow."""
         parts = [] if rest is None else [rest]
         need = len(self.places)
         have = 0 if rest is None else rest.n
@@ -335,7 +335,7 @@ class _Read:
             self.failed_at = int(self.places[have])
 
     def cut(self, stop: int) -> Block | None:
-        """Keeps the rows for choices before position `stop`; gives the others."""
+        """Keeps the rows for choices before position `stop`; returns the others."""
         rows = self.rows
         n = min(int(np.searchsorted(self.places, stop)), rows.n if rows is not None else 0)
         self.places = self.places[:n]
@@ -348,7 +348,7 @@ def _with(values: tuple[Any, ...], j: int, value: object) -> tuple[Any, ...]:
 
 
 def _used(s: Chosen, n: int) -> Chosen:
-    """With the first n choices gone."""
+    """The state without the first n choices."""
     assert s.choices is not None
     return s._replace(choices=s.choices[n:] if n < len(s.choices) else None)
 
@@ -365,8 +365,7 @@ def plans_of(datasets: object, op: str) -> tuple[Node, ...]:
 def chosen(
     selector: Node, plans: tuple[Node, ...], stop: bool, drawable: tuple[bool, ...] | None = None
 ) -> Dataset[Any]:
-    """A dataset of the rows that `selector` chooses. The inputs' specs are compared at once where that takes no user's
-    function.
+    """A dataset of the rows that `selector` chooses. Compares the inputs' specs at once if that runs no user function.
     """
     plan = Choose(selector, plans, stop, drawable or (True,) * len(plans))
     if all(n.spec_known for n in plans):
@@ -377,14 +376,14 @@ def chosen(
 def choose_from_datasets(
     datasets: Sequence[Dataset[T]], choice_dataset: Dataset[Any], stop_on_empty_dataset: bool = True
 ) -> Dataset[T]:
-    """Takes each next element from the dataset whose number `choice_dataset` gives.
+    """Takes each element from the dataset that `choice_dataset` selects by index.
 
     >>> letters = [fl.Dataset.from_tensors(s).repeat(2) for s in ("a", "b")]
     >>> list(fl.Dataset.choose_from_datasets(letters, fl.Dataset.from_tensor_slices(np.array([0, 1, 1, 0]))))
     [b'a', b'b', b'b', b'a']
 
-    The numbers are int64 scalars, counted from 0. When a chosen dataset has no more elements, that is the end, or the
-    choice is passed over if `stop_on_empty_dataset` is False.
+    The indices are int64 scalars, counted from 0. When a chosen dataset is exhausted, the result ends; with
+    `stop_on_empty_dataset=False` the choice is skipped instead.
     """
     op = "choose_from_datasets"
     plans = plans_of(datasets, op)

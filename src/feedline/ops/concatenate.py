@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class Where(NamedTuple):
-    """Which input the rows come from, a row of the first one, why the second cannot follow it, and whether it is due.
+    """The state: which input is being read, a row of the first input, the error if the second does not match it, and
+    whether the second is to be started.
 
-    0: the first. 1: the second, of which no row has been seen yet. 2: the second, whose rows fit.
+    `at` is 0 for the first input, 1 for the second before its first row, 2 for the second once its rows have matched.
     """
 
     at: int = 0
@@ -44,7 +45,7 @@ class Concatenate(Node):
     dataset: Node
 
     def spec(self) -> Any:
-        """What allows the elements of both."""
+        """A spec that covers the elements of both inputs."""
         first, second = self.input.element_spec, self.dataset.element_spec
         merged = general(first, second)
         if merged is None:
@@ -52,19 +53,19 @@ class Concatenate(Node):
         return merged
 
     def cardinality(self) -> int:
-        """The sum."""
+        """The sum of both inputs'."""
         counts = self.input.cardinality(), self.dataset.cardinality()
         if INFINITE in counts:
             return INFINITE
         return UNKNOWN if UNKNOWN in counts else sum(counts)
 
     def begin(self, pull: tuple[Pull, ...]) -> Where:
-        """The second input is started when the first has ended."""
+        """Starts the first input; the second starts when the first has ended."""
         pull[0].start()
         return Where()
 
     def step(self, state: Where, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Where]:
-        """Passes rows on. Where functions make the elements, only here it shows whether the inputs go together."""
+        """Passes rows on. Compares the inputs' structure, which may only be known once functions have run."""
         at, like, error, due = state
         if error is not None:
             raise error
@@ -91,11 +92,11 @@ class Concatenate(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where both inputs are."""
+        """Whether rows can be read by index: if those of both inputs can."""
         return self.input.indexable and self.dataset.indexable
 
     def rows(self, index: Array) -> Block:
-        """The rows of each input, put back into the order asked for."""
+        """Reads the rows of each input and restores the order of `index`."""
         n = self.input.cardinality()
         early = index < n
         if early.all():
@@ -121,7 +122,7 @@ def concatenate(self: Dataset[T], dataset: Dataset[Any], name: str | None = None
     >>> list(fl.Dataset.range(2).concatenate(fl.Dataset.range(7, 9)))
     [np.int64(0), np.int64(1), np.int64(7), np.int64(8)]
 
-    Both must have the same structure and types; shapes may differ. The second is started when the first has ended.
+    Both must have the same structure and types; shapes may differ. The second dataset starts when the first has ended.
     """
     plan = Concatenate(self._plan, plan_of(dataset, "dataset", "concatenate"))
     if plan.spec_known:

@@ -1,4 +1,4 @@
-"""`enumerate`: elements with their numbers."""
+"""`enumerate`: elements with their indices."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def enumerate_(self: Dataset[T], start: Integer = 0, name: str | None = None) -> Dataset[tuple[np.int64, T]]:
-    """Pairs each element with its number, an int64 that counts from `start`.
+    """Pairs each element with its index, an int64 that counts from `start`.
 
     >>> list(fl.Dataset.from_tensor_slices(["a", "b"]).enumerate(start=5))
     [(np.int64(5), b'a'), (np.int64(6), b'b')]
 
-    An element that fails uses up its number.
+    An element that fails uses up its index.
     """
     first = np.int64(integer(start, "start", "enumerate"))
     return self._derive(Zip((Counter(first, np.int64(1)), self._plan), flat(2)))

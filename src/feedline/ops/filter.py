@@ -1,4 +1,4 @@
-"""`filter`: the elements a predicate holds for."""
+"""`filter`: the elements for which a predicate holds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @node
 class Filter(RowWise):
-    """Each row or nothing, by a function of the user's."""
+    """Keeps the rows for which a user function returns True."""
 
     keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "filter"
@@ -34,23 +34,23 @@ class Filter(RowWise):
 
     @property
     def parallel(self) -> Parallel | None:
-        """As the caller said; what runs once for many rows is done sooner than handed over."""
+        """The caller's `num_parallel_calls`. None for a vectorized predicate, which is faster without tasks."""
         if self.num_parallel_calls is None or self.predicate.elementwise:
             return None
         return Parallel(self.num_parallel_calls, self.deterministic)
 
     @property
     def epochs(self) -> Epochs | None:
-        """The predicate's, where it may draw numbers."""
+        """The predicate's epochs, if it may draw random numbers."""
         return None if self.predicate.elementwise else self.predicate.epochs
 
     def cardinality(self) -> int:
-        """Not known before the predicate has run, not even for an empty or endless input."""
+        """Unknown before the predicate has run, even for an empty or infinite input."""
         return UNKNOWN
 
     @property
     def user_code(self) -> bool:
-        """Not for a comparison of scalars, which has no effects."""
+        """False for a comparison of scalars, which has no side effects."""
         return not self.predicate.elementwise
 
     def apply(self, block: Block) -> Block:
@@ -58,7 +58,7 @@ class Filter(RowWise):
         return self.apply_some(block, inf)[0]
 
     def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
-        """Row by row only as many as there is time for."""
+        """As `apply`; row by row, stops at `until`. Also returns how many rows were used."""
         if block.n == 0:
             return block, 0
         answers = by_columns(self.predicate, block)
@@ -77,7 +77,7 @@ class Filter(RowWise):
         return _chosen(block, answers), len(results)
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
-        """Names the predicate and the element."""
+        """An exception that names the predicate and the element."""
         return self.predicate.blame(self.op, self.position, number, failed)
 
 
@@ -98,14 +98,14 @@ def filter_(
     >>> list(fl.Dataset.range(6).filter(lambda x: x % 3 == 0))
     [np.int64(0), np.int64(3)]
 
-    The predicate must return a bool scalar. An element that is a plain tuple becomes several arguments. It stays as it
-    is, whatever the predicate writes into it.
+    The predicate must return a bool scalar. A plain tuple is unpacked into several arguments. An element stays
+    unchanged even if the predicate writes into it.
 
     >>> list(fl.Dataset.from_tensor_slices(([1, 2], ["a", "b"])).filter(lambda number, letter: letter == b"b"))
     [(np.int32(2), b'b')]
 
-    With `num_parallel_calls` the predicate runs in several threads at once, as in `map`; the order stays the same
-    unless `deterministic` is False.
+    With `num_parallel_calls`, the predicate runs in several threads, as in `map`; the order stays the same unless
+    `deterministic` is False.
     """
     call = arguments.element_function(predicate, "predicate", "filter", self._plan)
     parallel = arguments.parallel_calls(num_parallel_calls, "filter")

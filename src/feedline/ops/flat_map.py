@@ -1,4 +1,4 @@
-"""`flat_map`: a dataset made from each element, one after another."""
+"""`flat_map`: the elements of nested datasets, one dataset after another."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Flattening:
-    """The state: the nested dataset that runs, others that were begun elsewhere and come after it, how many elements
-    have been taken, the one that the next dataset is to be made from, if it is at hand, that dataset, where it could
-    not be started yet, and an error that is due next.
+    """The state: the running dataset, datasets begun in other shards that follow it, the number of elements taken, the
+    element to make the next dataset from (`key`), that dataset if it could not be started yet (`opened`), and an error
+    to raise next.
     """
 
     __slots__ = ("begun", "ended", "error", "key", "nested", "opened", "taken")
@@ -31,25 +31,25 @@ class Flattening:
         self.nested: NestedRun | None = None
         self.begun: list[NestedRun] = []
         self.taken = 0
-        self.ended = False  # the input has; not saved, since it says so again
+        self.ended = False  # whether the input has; not saved, since the input says so again
         self.key: Block | None = None
         self.opened: Child | None = None
         self.error: Exception | None = None
 
     def close(self) -> None:
-        """Ends the nested datasets."""
+        """Closes the nested runs."""
         for nested in (self.nested, self.opened, *self.begun):
             if nested is not None:
                 nested.close()
 
     def notify_error(self) -> None:
-        """An error has come to the consumer."""
+        """Tells the nested runs that an error has reached the consumer."""
         for nested in (self.nested, *self.begun):
             if nested is not None:
                 nested.notify_error()
 
     class Saved(TypedDict):
-        """What `save` gives."""
+        """The dict that `save` returns."""
 
         nested: list[Any] | None
         begun: list[list[Any]]
@@ -58,12 +58,12 @@ class Flattening:
         key: Block | Child | None
 
     def save(self) -> dict[str, Any]:
-        """As plain values."""
+        """The state as plain values."""
         begun = [nested.save() for nested in self.begun]
         return self._plain(self.nested and self.nested.save(), begun, self.opened or self.key)
 
     def snapshot(self) -> dict[str, Any] | None:
-        """What `save` would give now; None where that cannot be had without waiting."""
+        """What `save` would return now; None if that means waiting."""
         nested = self.nested and self.nested.snapshot()
         lost = (nested is None and self.nested is not None) or self.begun or self.opened is not None
         return None if lost else self._plain(nested, [], self.key)
@@ -73,7 +73,7 @@ class Flattening:
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Flattening:
-        """The state that `save` described."""
+        """Restores a state from what `save` returned."""
         self = cls()
         self.nested = NestedRun.load(saved["nested"]) if saved["nested"] is not None else None
         self.begun = [NestedRun.load(nested) for nested in saved["begun"]]
@@ -84,19 +84,19 @@ class Flattening:
 
 @node
 class FlatMap(Flattened):
-    """One nested dataset after another."""
+    """Reads one nested dataset after another."""
 
     State: ClassVar[Any] = Flattening
     op: ClassVar[str] = "flat_map"
 
     def step(self, state: Flattening, pull: Pull, want: int) -> tuple[Block | None, Flattening]:
-        """Passes on what the nested dataset gives. An error waits until the rows before it have been given."""
+        """Passes on the rows of the nested datasets. An error is raised after the rows before it."""
         s = state
         parts: list[Block] = []
         outer = working.ahead
         try:
             self._gather(s, pull, want, parts)
-        except BaseException as e:  # from outside: errors of the input and of datasets wait
+        except BaseException as e:  # an interrupt: errors of the input and of nested datasets are in the state
             raise Interrupted(e, s, concat(parts) if parts else None) from None
         finally:
             working.ahead = outer
@@ -128,7 +128,7 @@ class FlatMap(Flattened):
                 s.nested = None
 
     def _open_next(self, s: Flattening, pull: Pull) -> bool:
-        """Makes a dataset from the next element; False where there is none."""
+        """Makes a dataset from the next element; False if the input has ended."""
         if s.begun:
             s.nested = s.begun.pop(0)
             return True
@@ -145,7 +145,7 @@ class FlatMap(Flattened):
         return not s.ended
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The datasets that run are redistributed."""
+        """Redistributes the running datasets."""
         started = begun_of(self, states)
         if not started:
             return None
@@ -163,12 +163,12 @@ def flat_map(self: Dataset[T], map_func: Callable[[T], Dataset[R]], name: str | 
 @overload
 def flat_map(self: Dataset[Any], map_func: Callable[..., Dataset[R]], name: str | None = None) -> Dataset[R]: ...
 def flat_map(self: Dataset[Any], map_func: Callable[..., Dataset[Any]], name: str | None = None) -> Dataset[Any]:
-    """Makes a dataset from each element and gives the elements of these datasets one after another.
+    """Maps each element to a dataset and concatenates the elements of these datasets.
 
     >>> list(fl.Dataset.from_tensor_slices([[1, 2], [3, 4]]).flat_map(fl.Dataset.from_tensor_slices))
     [np.int32(1), np.int32(2), np.int32(3), np.int32(4)]
 
-    `map_func` must return a dataset. An element that is a plain tuple becomes several arguments.
+    `map_func` must return a dataset. A plain tuple is unpacked into several arguments.
 
     >>> windows = fl.Dataset.range(7).window(3, shift=2, drop_remainder=True)
     >>> list(windows.flat_map(lambda window: window.batch(3)))

@@ -1,4 +1,4 @@
-"""`get_single_element`: the one element of a dataset that has one."""
+"""`get_single_element`: the only element of a dataset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def get_single_element(self: Dataset[T], name: str | None = None) -> T:
     >>> fl.Dataset.range(3).batch(10).get_single_element()
     array([0, 1, 2])
 
-    A dataset with no element, or with more than one, is an `InvalidArgumentError`.
+    Raises `InvalidArgumentError` if the dataset is empty or has more than one element.
     """
     with iter(self) as elements:
         for element in elements:

@@ -1,4 +1,4 @@
-"""`global_shuffle`: all elements in random order, without a buffer, by reading them in that order."""
+"""`global_shuffle`: a perfect shuffle without a buffer, by random access in shuffled order."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Key = tuple[int, int, int]
 
 
 class GlobalShuffleState(NamedTuple):
-    """How many elements have come out; the key of the order; the keys of global shuffles below; an error due next; of
-    how many elements; what gives them, None until it is needed, and in a checkpoint the marks of its files; and for how
-    many iterations seeds were taken.
+    """The state: the position in the permutation; its key; the keys of global shuffles below; an error to raise next;
+    the number of elements; the indexed source (None until needed; in a checkpoint, the marks of its files); and for how
+    many iterations seeds were drawn.
     """
 
     at: int = 0
@@ -39,7 +39,7 @@ class GlobalShuffleState(NamedTuple):
 
 
 class IndexedPlan:
-    """A plan that gives rows by number, for as long as an iteration lasts: the numbers must go on meaning the same."""
+    """A plan with random access, fixed for one iteration so that an index always means the same row."""
 
     __slots__ = ("plan",)
 
@@ -47,16 +47,16 @@ class IndexedPlan:
         self.plan = plan
 
     def saved_position(self) -> list[int]:
-        """The marks of the files that it reads."""
+        """The marks of the plan's files, which tell whether they have changed."""
         return [n.mark for n in self.plan.walk() if hasattr(n, "mark")]
 
     def close(self) -> None:
-        """Nothing: the files it has open belong to the plan."""
+        """Does nothing: open files belong to the plan."""
 
 
 @node
 class GlobalShuffle(Node):
-    """The input's rows, read in the order of a pseudo-random permutation."""
+    """Reads the input's rows in the order of a pseudo-random permutation."""
 
     State: ClassVar[Any] = GlobalShuffleState
     op: ClassVar[str] = "global_shuffle"
@@ -64,8 +64,8 @@ class GlobalShuffle(Node):
     generator: SeedGenerator
 
     def begin(self, pull: Pull) -> GlobalShuffleState:
-        """Takes the seeds of this iteration, for itself and for others like it below. The input is read by row numbers
-        and need not be started.
+        """Draws the seeds of this iteration, also for global shuffles below. The input is read by index and need not be
+        started.
         """
         key = self._draw()
         return GlobalShuffleState(
@@ -73,16 +73,16 @@ class GlobalShuffle(Node):
         )
 
     def again(self, before: GlobalShuffleState, state: GlobalShuffleState) -> GlobalShuffleState:
-        """Counts the seeds on."""
+        """Adds up the iterations that drew seeds."""
         return state._replace(taken=state.taken + before.taken)
 
     def seeds_drawn(self, state: GlobalShuffleState) -> list[tuple[Any, int]]:
-        """Two pairs per iteration, from the generators of those below too."""
+        """Two pairs of seeds per iteration, also from the generators of global shuffles below."""
         below = [n.generator for n in self.input.walk() if isinstance(n, GlobalShuffle)]
         return [(generator, 2 * state.taken) for generator in (self.generator, *below)]
 
     def loaded(self, state: GlobalShuffleState) -> GlobalShuffleState:
-        """What gives the elements must still have as many, and its files be the same."""
+        """Checks that the source has the same number of elements, in unchanged files."""
         if state.total == -1:
             return state
         for n in self.input.walk():
@@ -95,7 +95,7 @@ class GlobalShuffle(Node):
         return first, second, self.generator.next()[0]
 
     def step(self, state: GlobalShuffleState, pull: Pull, want: int) -> tuple[Block | None, GlobalShuffleState]:
-        """The rows of the next places."""
+        """Reads the rows at the next positions of the permutation."""
         at, key, below, error, n, held, _ = state
         if error is not None:
             raise error
@@ -109,7 +109,7 @@ class GlobalShuffle(Node):
         if source.side_effect_free:
             try:
                 return source.rows(index), state._replace(at=stop)
-            except Exception:  # told below, at the row it belongs to
+            except Exception:  # raised below, at the row that failed
                 stop = at
         rows, error = _one_by_one(source, index)
         if rows is None:
@@ -135,17 +135,17 @@ class GlobalShuffle(Node):
         return state._replace(total=n, source=held)
 
     def after_error(self, state: GlobalShuffleState) -> GlobalShuffleState:
-        """The element that failed has had its turn."""
+        """Skips the element that failed."""
         return state._replace(at=state.at + 1, error=None)
 
     def sampled(self) -> Node:
-        """Order does not matter for a spec."""
+        """The input's sample: a spec does not depend on the order."""
         return self.input.sampled()
 
 
 @node
 class Permuted(Node):
-    """A global shuffle whose order is settled, which gives it random access. Made for one above it."""
+    """A global shuffle with a fixed key, hence with random access: input of another global shuffle."""
 
     op: ClassVar[str] = "global_shuffle"
     input: Node
@@ -157,18 +157,18 @@ class Permuted(Node):
         return True
 
     def rows(self, index: Array) -> Block:
-        """The input's rows at these places of the order."""
+        """The input's rows at these positions of the permutation."""
         return self.input.rows(permute(index, self.key, self.input.cardinality() - 1, ROUNDS))
 
 
 def _permuted(plan: Node, keys: list[Key]) -> Node:
-    """The plan with the orders of its global shuffles settled; takes their keys, which stand in the order of `walk`."""
+    """The plan with fixed keys for its global shuffles; consumes `keys`, which are in the order of `walk`."""
     new = with_inputs(plan, tuple([_permuted(n, keys) for n in plan.inputs]))
     return replace_node(plan, Permuted(new.inputs[0], keys.pop(0))) if isinstance(plan, GlobalShuffle) else new
 
 
 def _one_by_one(source: Node, index: Array) -> tuple[Block | None, Exception | None]:
-    """The rows up to the first that fails, and its error. Each function runs once for each row, as it does in order."""
+    """The rows up to the first that fails, and its error. Functions run once per row, as in an iteration in order."""
     done: list[Block] = []
     for i in range(len(index)):
         try:
@@ -179,7 +179,7 @@ def _one_by_one(source: Node, index: Array) -> tuple[Block | None, Exception | N
 
 
 class NotCounted(InvalidArgumentError, FailedPreconditionError):
-    """There is no number of elements, or none of them; TensorFlow has now one class for that and now the other."""
+    """The cardinality is not known, or zero. TensorFlow raises either of these two classes."""
 
 
 def global_shuffle(
@@ -188,15 +188,15 @@ def global_shuffle(
     reshuffle_each_iteration: bool | None = True,
     name: str | None = None,
 ) -> Dataset[T]:
-    """Puts all elements into random order: a perfect shuffle that holds nothing in memory and starts at once.
+    """Shuffles all elements: a perfect shuffle without a buffer or a delay at the start.
 
     >>> [int(x) for x in fl.Dataset.range(10).global_shuffle(seed=42)]
     [0, 6, 9, 4, 8, 1, 2, 5, 3, 7]
 
-    It needs random access all the way down: sources such as `range`, `from_tensor_slices` or a `Source` of one's own
-    that knows its length, TFRecord files without compression, and above them map, batch with `drop_remainder`, take,
-    skip, shard, zip, concatenate, repeat, cache and prefetch. Other steps go after it. For a given seed the order is
-    TensorFlow's. Records of files are counted when the first element is asked for (see `fl.io.tfrecord_index`).
+    All steps before it must support random access: sources such as `range`, `from_tensor_slices`, uncompressed TFRecord
+    files or your own `Source` with a length, then map, batch with `drop_remainder`, take, skip, shard, zip,
+    concatenate, repeat, cache and prefetch. Other steps go after it. The order for a given seed is TensorFlow's.
+    Records in files are counted when the first element is requested (see `fl.io.tfrecord_index`).
     """
     plan = self._plan
     possible = assumed(plan)

@@ -29,8 +29,8 @@ PULL_ROWS = 1024
 class Reducer:
     """How `group_by_reducer` folds the elements of a group.
 
-    `init_func` maps the key to the first state, `reduce_func` a state and an element to the next state, `finalize_func`
-    the last state to the element that comes out.
+    `init_func` maps the key to the initial state, `reduce_func` a state and an element to the next state, and
+    `finalize_func` the final state to the resulting element.
 
     >>> mean = fl.experimental.Reducer(
     ...     init_func=lambda key: (0.0, 0.0),
@@ -52,24 +52,24 @@ class Reducer:
 
     @property
     def init_func(self) -> Callable[[Dataset[Any]], Dataset[Any]]:
-        """Key to first state."""
+        """Maps the key to the initial state."""
         return self._init_func
 
     @property
     def reduce_func(self) -> Callable[[Any, Any], Any]:
-        """State and element to next state."""
+        """Maps a state and an element to the next state."""
         return self._reduce_func
 
     @property
     def finalize_func(self) -> Callable[..., Any]:
-        """Last state to result."""
+        """Maps the final state to the result."""
         return self._finalize_func
 
 
 class Folded:
-    """The state: what the elements of each key have come to, how many elements have been read, and whether all have.
+    """The state: the folded state of each key, how many elements have been read, and whether all have.
 
-    `order` are the keys whose results are still to come, the next one last. `carries` are the forms of the states.
+    `order` holds the keys whose results are pending, the next one last; `carries` the types of the states.
     """
 
     __slots__ = ("carries", "ended", "order", "read", "rest", "states")
@@ -83,20 +83,20 @@ class Folded:
         self.order: list[int] = []
 
     class Saved(TypedDict):
-        """What `save` gives."""
+        """The dict that `save` returns."""
 
         states: dict[int, Block]
         rest: Block | None
         at: list[Any]
 
     def save(self) -> dict[str, Any]:
-        """As plain values."""
+        """The state as plain values."""
         states = {key: packed(state) for key, state in self.states.items()}
         return {"states": states, "rest": self.rest, "at": [self.read, self.ended]}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Folded:
-        """The state that `save` described."""
+        """Restores a state from what `save` returned."""
         self = cls()
         for key, block in saved["states"].items():
             self.start(key, block.element(0))
@@ -109,18 +109,18 @@ class Folded:
         return self
 
     def start(self, key: int, state: object) -> None:
-        """The first state of a key."""
+        """Sets the initial state of a key."""
         carry = self.carries[key] = Carry(state, "group_by_reducer")
         self.states[key] = carry.initial
 
     def end(self) -> None:
-        """All elements have been read."""
+        """Notes that all elements have been read, and orders the keys."""
         self.ended, self.order = True, sorted(self.states, reverse=True)
 
 
 @node
 class GroupByReducer(Node):
-    """One row for each key, by ascending key, once the input has ended."""
+    """One row per key, in ascending order of the keys, once the input has ended."""
 
     State: ClassVar[Any] = Folded
     mutable_state: ClassVar[bool] = True
@@ -133,7 +133,7 @@ class GroupByReducer(Node):
     finalize_func: Function
 
     def spec(self) -> Any:
-        """Seen in what the first few elements, folded, come to."""
+        """Inferred from the results for the first few elements."""
         given = self.input.element_spec
         elements, failed = first_elements(self.input)
         if not elements:
@@ -141,7 +141,7 @@ class GroupByReducer(Node):
         return infer(self._folded(elements), given, lambda: elements, lambda e: self._folded([e])[0])
 
     def _folded(self, elements: list[Any]) -> list[Any]:
-        """The specs of what the elements come to, after each of them."""
+        """The specs of all results, after each element."""
         s, found = Folded(), []
         for element in elements:
             self._fold(s, element)
@@ -149,16 +149,16 @@ class GroupByReducer(Node):
         return found
 
     def cardinality(self) -> int:
-        """Not known: the keys are what decides."""
+        """Unknown: it is the number of distinct keys."""
         return UNKNOWN
 
     @property
     def user_code(self) -> bool:
-        """Always."""
+        """Always: all four functions are the user's."""
         return True
 
     def step(self, state: Folded, pull: Pull, want: int) -> tuple[Block | None, Folded]:
-        """Reads everything, then gives the results. An element that fails is left out; a result that fails, too."""
+        """Reads the whole input, then returns one result at a time. Elements and results that fail are left out."""
         s = state
         if not s.read:
             arguments.finite(self.input, self.op)
@@ -216,13 +216,13 @@ class GroupByReducer(Node):
 
 
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Callable[[Any], Any]:
-    """A function for `Dataset.apply` that folds all elements with the same key into one; see `Reducer`.
+    """Folds all elements with the same key into one, for `Dataset.apply`; see `Reducer`.
 
     >>> total = fl.experimental.Reducer(lambda key: np.int64(0), lambda state, x: state + x, lambda state: state)
     >>> list(fl.Dataset.range(6).apply(fl.experimental.group_by_reducer(lambda x: x % 3, total)))
     [np.int64(3), np.int64(5), np.int64(7)]
 
-    `key_func` maps an element to an int64. Results come by ascending key, when the whole input has been read.
+    `key_func` maps an element to an int64. Results come in ascending order of the keys, after the whole input is read.
     """
     op = "group_by_reducer"
     key = Function(arguments.function(key_func, "key_func", op))

@@ -1,4 +1,4 @@
-"""`group_by_window`: elements with the same key as datasets, which a function reduces."""
+"""`group_by_window`: windows of elements with the same key, each reduced by a function."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ INT = 1 << 63
 
 
 class WindowGroups:
-    """The state: rows by key that wait for their window to be full, the window sizes seen, and the window that is
-    running.
+    """The state: rows by key that wait for their window to fill up, the window sizes by key, and the running window.
 
-    `rest` are rows that have been read but have no key yet, `full` is the key of a window that is to be run next.
+    `rest` holds rows that have been read but not assigned a key yet; `full` is the key of the window to run next.
     """
 
     __slots__ = ("child", "counts", "ended", "full", "opened", "over", "reach", "rest", "rows", "sizes", "taken")
@@ -45,8 +44,8 @@ class WindowGroups:
         self.counts: dict[int, int] = {}
         self.sizes: dict[int, int] = {}
         self.child: Any = None
-        self.over = False  # it has ended, and stays as long as it is too early for that
-        self.opened: Any = None  # the window that is to run next, where it could not be started yet
+        self.over = False  # the window has ended, but cannot be closed ahead of the consumer yet
+        self.opened: Any = None  # the window to run next, if it could not be started yet
         self.rest: Block | None = None
         self.full: int | None = None
         self.taken = 0
@@ -54,23 +53,23 @@ class WindowGroups:
         self.ended = False
 
     def add(self, key: int, rows: Block) -> None:
-        """Puts rows under a key."""
+        """Adds rows to a key's window."""
         self.rows.setdefault(key, []).append(rows)
         self.counts[key] = self.counts.get(key, 0) + rows.n
 
     def remove(self, key: int) -> None:
-        """Forgets the rows under a key."""
+        """Removes a key and its rows."""
         del self.rows[key], self.counts[key]
 
     def close(self) -> None:
-        """Ends the window that is running, or is to."""
+        """Closes the window that runs, or is about to."""
         for child in (self.child, self.opened):
             if child is not None:
                 child.close()
         self.child, self.opened, self.over = None, None, False
 
     class Saved(TypedDict):
-        """What `save` gives."""
+        """The dict that `save` returns."""
 
         rows: dict[int, Block]
         sizes: dict[int, int]
@@ -79,14 +78,14 @@ class WindowGroups:
         at: list[Any]
 
     def save(self) -> dict[str, Any]:
-        """As plain values."""
+        """The state as plain values."""
         rows = {key: concat(parts) for key, parts in self.rows.items()}
         at = [self.taken, self.ended, self.full]
         return {"rows": rows, "sizes": self.sizes, "child": self.child or self.opened, "rest": self.rest, "at": at}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> WindowGroups:
-        """The state that `save` described."""
+        """Restores a state from what `save` returned."""
         self = cls()
         for key, block in saved["rows"].items():
             self.add(key, block)
@@ -115,10 +114,10 @@ class GroupByWindow(Node):
     window_size: int | None = None
     window_size_func: Function | None = None
     smallest: int = 1
-    """No window is smaller than this, so that many rows may be read before one can be full."""
+    """Lower bound of the window sizes: this many rows may be read before any window can be full."""
 
     def spec(self) -> Any:
-        """What the reduced window of the first few elements says, which is not run for that."""
+        """The spec of the dataset that `reduce_func` returns for the first few elements, which is not run."""
         given = self.input.element_spec
         blocks, failed = first_blocks(self.input)
         if not blocks:
@@ -127,29 +126,29 @@ class GroupByWindow(Node):
         return self._spec_of(concat(blocks))
 
     def _spec_of(self, rows: Block) -> Any:
-        """What the dataset that is made from a window of these rows says."""
+        """The spec of the dataset that `reduce_func` returns for a window of these rows."""
         key = np.int64(int64_of(self.key_func.on_row(rows.rows()[0]), "key_func"))
         return made(self.reduce_func, (key, dataset_of(rows, self.input.element_spec))).element_spec
 
     def cardinality(self) -> int:
-        """Known only to have no end where the input has none."""
+        """Infinite if the input is, otherwise unknown."""
         return INFINITE if self.input.cardinality() == INFINITE else UNKNOWN
 
     @property
     def user_code(self) -> bool:
-        """Always: the functions make keys and datasets."""
+        """Always: user functions compute keys and datasets."""
         return True
 
     def child(self, key: Block) -> Node:
-        """The reduced window, from its key and rows. The input's spec may be wider than what the rows show."""
+        """The plan of the reduced window. The window takes the input's spec, which may be wider than its rows'."""
         number, window = key.rows()[0]
         if self.input.spec_stated:
             window._plan.__dict__["element_spec"] = self.input.element_spec
         return made(self.reduce_func, (number, window))
 
     def step(self, state: WindowGroups, pull: Pull, want: int) -> tuple[Block | None, WindowGroups]:
-        """Gives the rows of the window that is running; else reads until the next one is full. What is left at the end
-        comes out by ascending key.
+        """Returns rows of the running window; without one, reads until a window is full. At the end, the remaining
+        windows run in ascending order of their keys.
         """
         s = state
         while True:
@@ -180,7 +179,7 @@ class GroupByWindow(Node):
                     self._start(s, key, rows, pull)
                 except Exception:
                     raise
-                except BaseException:  # from outside: the window is run later
+                except BaseException:  # an interrupt: the window runs later
                     s.add(key, rows)
                     raise
             else:
@@ -188,11 +187,11 @@ class GroupByWindow(Node):
 
     @cached_property
     def _foreseen(self) -> bool:
-        """True when the input may be read ahead, since it has no effects and takes no seeds."""
+        """Whether the input may be read ahead: it has no side effects and consumes no seeds."""
         return self.input.side_effect_free and not seeds_in(self.input)
 
     def _missing(self, s: WindowGroups) -> int:
-        """How many rows must be read at least before a window can be full. Among many keys that is soon one."""
+        """The least number of rows before a window can be full; 1 if there are many keys, as one is soon full."""
         if self.smallest == 1 or len(s.counts) > FEW_KEYS:
             return 1
         return min([self.smallest, *(s.sizes[key] - n for key, n in s.counts.items() if s.sizes[key] > n)])
@@ -207,7 +206,7 @@ class GroupByWindow(Node):
         s.remove(key)
 
     def _sort_in(self, s: WindowGroups, rows: Block) -> None:
-        """Puts rows under their keys, up to one that fails or fills a window; the rows after it wait."""
+        """Assigns rows to their keys, up to one that fails or fills a window; the rows after it wait in `rest`."""
         if self._foreseen and s.reach < AHEAD_ROWS and rows.nbytes < AHEAD_BYTES // 4:
             s.reach *= 4
         keys, error = self._keys(s, rows)
@@ -240,7 +239,7 @@ class GroupByWindow(Node):
         s.full = full
 
     def _keys(self, s: WindowGroups, rows: Block) -> tuple[list[int], Exception | None]:
-        """The keys of all rows where that has no effects, else of those before the next window can be full."""
+        """The keys of all rows if `key_func` is vectorized, otherwise of the rows before a window can be full."""
         columns = self.key_func.on_columns(rows)
         if isinstance(columns, np.ndarray) and columns.shape == (rows.n,) and columns.dtype == np.int64:
             return columns.tolist(), None
@@ -264,7 +263,9 @@ class GroupByWindow(Node):
         return size
 
     def _start(self, s: WindowGroups, key: int, rows: Block, pull: Pull) -> None:
-        """Runs a window. Where the function fails before the end, TensorFlow keeps the rows: it is never full again."""
+        """Starts a window. If `reduce_func` fails before the end of the input, the rows stay, as in TensorFlow, and the
+        window never fills again.
+        """
         if s.opened is None:
             window = Objects([dataset(in_memory(rows))], DatasetSpec(None))
             row = Block([pack([np.int64(key)]), window], 1, flat(2))
@@ -285,8 +286,8 @@ class GroupByWindow(Node):
 
 
 def int64_of(value: Any, name: str, exact: bool = False) -> int:
-    """What a key or size function returned: an int64, or unless `exact` a Python int, which is an int32 in TensorFlow.
-    Other integer types are no keys there.
+    """The result of a key or size function as an int: an int64, or unless `exact` a Python int, which is an int32 in
+    TensorFlow. TensorFlow rejects other integer types.
     """
     if type(value) in (int, bool) and not exact:
         return int(value)
@@ -304,16 +305,15 @@ def group_by_window(
     window_size_func: Callable[[Any], Any] | None = None,
     name: str | None = None,
 ) -> Dataset[R]:
-    """Gathers elements with the same key until there are `window_size` of them, and makes a dataset of each such
-    window.
+    """Groups elements with the same key into windows of `window_size`, and reduces each window to a dataset.
 
     >>> ds = fl.Dataset.range(7).group_by_window(lambda x: x % 2, lambda key, window: window.batch(4), window_size=3)
     >>> list(ds)
     [array([0, 2, 4]), array([1, 3, 5]), array([6])]
 
-    `key_func` maps an element to an int64, `reduce_func` a key and the dataset of a window to a dataset, whose elements
-    come out. `window_size_func`, in place of `window_size`, maps a key to the size of its windows. Windows that are not
-    full at the end come out by ascending key.
+    `key_func` maps an element to an int64; `reduce_func` maps a key and the dataset of a window to a dataset, whose
+    elements are the result. `window_size_func`, in place of `window_size`, maps a key to the size of its windows.
+    Windows that are incomplete at the end follow in ascending order of their keys.
     """
     op = "group_by_window"
     key = Function(arguments.function(key_func, "key_func", op))

@@ -1,4 +1,4 @@
-"""`ignore_errors`: elements that fail are left out."""
+"""`ignore_errors`: skips elements that fail."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import T
 
 PATIENCE = 10_000
-"""After so many errors of the same text with no element between them, the input is taken to be stuck at one place."""
+"""After this many equal errors in a row without an element between them, the input counts as stuck."""
 
 _log = logging.getLogger("feedline")
 
 
 class Ignored(NamedTuple):
-    """The text of the last error if no element has come since, and how often it has come."""
+    """The state: the text of the last error if no element has come since, and how often it was raised."""
 
     text: str = ""
     times: int = 0
@@ -40,16 +40,16 @@ class IgnoreErrors(Node):
     log_warning: bool = False
 
     def cardinality(self) -> int:
-        """Nobody knows which elements will fail."""
+        """Unknown: any element may fail."""
         return UNKNOWN
 
     def step(self, state: Ignored, pull: Pull, want: int) -> tuple[Block | None, Ignored]:
-        """Asks again after an error. An input that raises the same for ever, such as a file that is not there, would be
-        asked for ever; its error is raised after all.
+        """Pulls again after an error. If the input raises the same error forever, as for a missing file, the error is
+        raised in the end.
         """
         try:
             block = pull(want)
-        except (CancelledError, Exited):  # somebody stopped it: no error of an element
+        except (CancelledError, Exited):  # the iteration was stopped: not an element's error
             raise
         except Exception as e:
             text = f"{type(e).__name__}: {e}"
@@ -63,12 +63,12 @@ class IgnoreErrors(Node):
         return block, state if not state.times or block is None or not block.n else Ignored()
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Errors are counted anew."""
+        """Starts counting errors anew."""
         return None if all(s is None for s in states) else Ignored()
 
 
 def ignore_errors(self: Dataset[T], log_warning: bool = False, name: str | None = None) -> Dataset[T]:
-    """Leaves out elements that raise an error, and goes on with the next.
+    """Skips elements that raise an error.
 
     >>> def checked(x):
     ...     if x == 1:
@@ -77,8 +77,8 @@ def ignore_errors(self: Dataset[T], log_warning: bool = False, name: str | None 
     >>> list(fl.Dataset.range(3).map(checked).ignore_errors())
     [np.int64(0), np.int64(2)]
 
-    With `log_warning` each error is logged as a warning of the logger "feedline". Where a batch fails because of one
-    bad element, the whole batch is left out, so this step belongs before `batch`.
+    With `log_warning`, each error is logged as a warning to the logger "feedline". A batch that fails because of one
+    bad element is skipped as a whole, so this step belongs before `batch`.
     """
     log = log_warning is not None and boolean(log_warning, "log_warning", "ignore_errors")
     return self._derive(IgnoreErrors(self._plan, log))

@@ -1,4 +1,4 @@
-"""`interleave`: datasets made from elements, several at a time, their elements in turn."""
+"""`interleave`: the elements of several nested datasets at a time, round robin."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 TURN_BYTES = 1 << 16
 ALL_AHEAD_BYTES = 1 << 24
-"""What the datasets of one interleave have read ahead takes about so much, however many they are."""
+"""Bytes that the nested datasets of one interleave may read ahead, approximately and all together."""
 
 
 class Cycle:
-    """The state of an interleave: the slots, whose turn it is and how many rows of its turn it has given.
+    """The state of an interleave: the slots, the current slot (`at`) and how many rows of its turn it has given.
 
-    An empty slot is None until the next element of the input fills it. Once the input has ended, empty slots are taken
-    out. `filled` says whether they have been filled at the start, for those who do that.
+    An empty slot is None until the next element of the input fills it. Once the input has ended, empty slots are
+    removed. `filled` says whether the initial filling is done, for subclasses that fill all slots at the start.
     """
 
     __slots__ = (
@@ -48,32 +48,32 @@ class Cycle:
         self.taken = 0
         self.ended = self.filled = False
         self.error: Exception | None = None
-        self.key: Block | None = None  # the element that the next dataset is to be made from, if it is at hand
-        self.opened: Child | None = None  # that dataset, where it could not be started yet
-        self.calls = 0  # how many slots may be read at once in the background
-        self.sloppy = False  # whether a slot that is not ready may be passed over
-        self.news: SimpleQueue[None] = SimpleQueue()  # something has been read, where that is so
-        self.mixed: bool | None = None  # whether nested datasets share seeds; None as long as only one had any
+        self.key: Block | None = None  # the element to make the next dataset from, if it has been read
+        self.opened: Child | None = None  # that dataset, if it could not be started yet
+        self.calls = 0  # how many slots the background may read at the same time
+        self.sloppy = False  # whether a slot that is not ready may be skipped
+        self.news: SimpleQueue[None] = SimpleQueue()  # signals that a background read has finished
+        self.mixed: bool | None = None  # whether nested datasets share seeds; None while at most one has any
 
     def advance(self) -> None:
-        """It is the next slot's turn."""
+        """Moves on to the next slot."""
         self.at, self.given = (self.at + 1) % max(1, len(self.slots)), 0
 
     def gave(self, n: int, block_length: int) -> None:
-        """The slot whose turn it is has given n rows."""
+        """Counts n rows of the current slot, and moves on when its turn is over."""
         self.given += n
         if self.given == block_length:
             self.advance()
 
     def end(self) -> None:
-        """The input has no more elements."""
+        """Notes that the input has ended, and removes empty slots."""
         self.ended = True
         before = sum(slot is not None for slot in self.slots[: self.at])
         self.slots = [slot for slot in self.slots if slot is not None]
         self.at = before % max(1, len(self.slots))
 
     def leave(self) -> None:
-        """The slot whose turn it is has nothing left."""
+        """Empties the current slot, whose dataset has ended; removes it once the input has ended."""
         if self.ended:
             del self.slots[self.at]
             self.at, self.given = self.at % max(1, len(self.slots)), 0
@@ -82,30 +82,30 @@ class Cycle:
             self.advance()
 
     def enter(self, slot: NestedRun) -> None:
-        """A nested dataset takes the place whose turn it is."""
+        """Puts a nested dataset into the current slot."""
         for other in self.slots:
             if other is not None and not other.over and other.seeds and slot.seeds:
                 self.mixed = bool(self.mixed) or bool(other.seeds & slot.seeds)
         self.slots[self.at] = slot
 
     def ahead(self, slot: NestedRun) -> bool:
-        """True when the slot may read more than it gives now."""
+        """Whether the slot may read more rows than it gives now."""
         return slot.side_effect_free and (not slot.seeds or self.mixed is False)
 
     def close(self) -> None:
-        """Ends all runs."""
+        """Closes all nested runs."""
         for slot in (*self.slots, self.opened):
             if slot is not None:
                 slot.close()
 
     def notify_error(self) -> None:
-        """An error has come to the consumer."""
+        """Tells the nested runs that an error has reached the consumer."""
         for slot in self.slots:
             if slot is not None:
                 slot.notify_error()
 
     class Saved(TypedDict):
-        """What `save` gives."""
+        """The dict that `save` returns."""
 
         slots: list[list[Any] | None]
         numbers: list[int]
@@ -114,12 +114,11 @@ class Cycle:
         key: Block | Child | None
 
     def save(self) -> dict[str, Any]:
-        """As plain values."""
+        """The state as plain values."""
         return self._plain([slot and slot.save() for slot in self.slots], self.opened or self.key)
 
     def snapshot(self) -> dict[str, Any] | None:
-        """What `save` would give now; None where that cannot be had without waiting, or the same rows would not come in
-        the same order again.
+        """What `save` would return now; None if that means waiting, or if the rows may come in another order next time.
         """
         if self.sloppy or self.opened is not None:
             return None
@@ -136,7 +135,7 @@ class Cycle:
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Cycle:
-        """The state that `save` described."""
+        """Restores a state from what `save` returned."""
         self = cls([None if slot is None else NestedRun.load(slot) for slot in saved["slots"]])
         self.at, self.given, self.taken = saved["numbers"]
         if not 0 <= self.at < max(1, len(self.slots)) or self.given < 0 or self.taken < 0:
@@ -148,12 +147,12 @@ class Cycle:
 
 
 MOST_OPEN = 1 << 24
-"""No more datasets can be open at a time."""
+"""The largest `cycle_length`."""
 
 
 @node
 class Interleave(Flattened):
-    """Up to `cycle_length` nested datasets at a time, `block_length` rows of each in turn."""
+    """Reads up to `cycle_length` nested datasets round robin, `block_length` rows of each at a time."""
 
     State: ClassVar[Any] = Cycle
     op: ClassVar[str] = "interleave"
@@ -163,35 +162,35 @@ class Interleave(Flattened):
     deterministic: bool | None = None
 
     def cardinality(self) -> int:
-        """Not known, except that TensorFlow counts on an endless input when calls run in parallel."""
+        """Unknown, except that an infinite input with parallel calls counts as infinite, as in TensorFlow."""
         endless = self.num_parallel_calls is not None and self.input.cardinality() == INFINITE
         return INFINITE if endless else super().cardinality()
 
     @property
     def _errors_count(self) -> bool:
-        """True where an error takes the place of a row, as in TensorFlow when calls run in parallel."""
+        """Whether an error takes the place of a row, as in TensorFlow with parallel calls."""
         return self.num_parallel_calls is not None
 
     def holds(self, state: Any) -> tuple[int, int] | None:
-        """What has been read of the nested datasets and not been given."""
+        """Rows of the nested datasets that have been read but not given yet, and their bytes."""
         if state is None:
             return None
         held = [(slot.rest.n, slot.row_bytes) for slot in state.slots if slot is not None and slot.rest is not None]
         return sum(n for n, _ in held), int(sum(n * size for n, size in held))
 
     def loaded(self, state: Cycle) -> Cycle:
-        """A turn may have been longer where the state was saved: then it is over."""
+        """Moves on if the current turn is over: `block_length` may be smaller than when the state was saved."""
         if state.given >= self.block_length:
             state.advance()
         return state
 
     def begin(self, pull: Pull) -> Cycle:
-        """All slots are empty."""
+        """Starts the input; all slots are empty."""
         pull.start()
         return Cycle([None] * self.cycle_length)
 
     def step(self, state: Cycle, pull: Pull, want: int) -> tuple[Block | None, Cycle]:
-        """Takes turns until there are enough rows, or an error comes."""
+        """Reads slots round robin until there are enough rows or one fails."""
         s = state
         parts: list[Block] = []
         have = size = 0
@@ -206,7 +205,7 @@ class Interleave(Flattened):
                     working.ahead = True
                     have += rows.n
                     size += rows.weight
-        except BaseException as e:  # from outside: errors of the input and of datasets wait
+        except BaseException as e:  # an interrupt: errors of the input and of nested datasets are in the state
             raise Interrupted(e, s, concat(parts) if parts else None) from None
         finally:
             working.ahead = outer
@@ -218,12 +217,12 @@ class Interleave(Flattened):
         return None, s
 
     def _few(self, s: Cycle, have: int, want: int) -> bool:
-        """True when, after whole rounds, rows are missing that make none: they had better come along."""
+        """Whether too few rows are missing for `_rounds`: they are read now rather than as a tiny extra block."""
         rounds = 2 * self.block_length * len(s.slots)
         return 0 < want - have < rounds <= have
 
     def _turn(self, s: Cycle, pull: Pull, want: int) -> Block | None:
-        """What the slot whose turn it is gives now, if anything."""
+        """Rows of the current slot, or of whole rounds; None if it has none now."""
         slot = s.slots[s.at]
         if slot is None:
             self._fill(s, pull)
@@ -254,7 +253,7 @@ class Interleave(Flattened):
         return None
 
     def _pass_over(self, s: Cycle, slot: NestedRun) -> None:
-        """It is the turn of the next slot that has something ready, or can be filled; waits until there is one."""
+        """Moves on to the next slot; first waits, if need be, until one is ready or can be filled."""
         asked = next((other.asked for other in s.slots if other is not None and other.asked is not None), None)
         if asked is not None and not any(self._has_something(s, other) for other in s.slots):
             asked.wait_for_any([other.asked for other in s.slots if other is not None], s.news)
@@ -265,16 +264,16 @@ class Interleave(Flattened):
         return not s.ended if slot is None else slot.at_hand and not slot.unread
 
     def _reads_ahead(self, s: Cycle, slot: NestedRun) -> bool:
-        """True when a slot may read more than it gives now. Calls that run in parallel do, whatever they are."""
+        """Whether a slot may read more rows than it gives now. With parallel calls, user code may run ahead too."""
         return s.ahead(slot) or (s.calls > 0 and not slot.seeds)
 
     def _share(self, s: Cycle, want: int) -> int:
-        """How many of the next `want` rows one slot gives."""
+        """How many of the next `want` rows come from one slot."""
         turn = self.block_length
         return min(want, turn * -(-want // (turn * len(s.slots))))
 
     def _rounds(self, s: Cycle, want: int) -> Block | None:
-        """Several whole rounds at once, where all slots may read ahead and rows are small."""
+        """Several whole rounds as one block, if all slots may read ahead and rows are small; else None."""
         turn, k = self.block_length, len(s.slots)
         if want < 2 * turn * k:
             return None
@@ -297,7 +296,7 @@ class Interleave(Flattened):
         return round_robin([slot.give(n * turn) for slot in order], turn)
 
     def _fill(self, s: Cycle, pull: Pull) -> None:
-        """Puts the next nested dataset into the slot whose turn it is."""
+        """Puts the next nested dataset into the current slot."""
         try:
             if not self.at_hand(s, pull):
                 s.end()
@@ -319,7 +318,7 @@ class Interleave(Flattened):
         s.leave()
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The datasets that run are redistributed. There may be more of them than slots: then there are more slots."""
+        """Redistributes the running datasets, with extra slots if there are more of them than `cycle_length`."""
         begun = begun_of(self, states)
         if not begun:
             return None
@@ -329,7 +328,7 @@ class Interleave(Flattened):
         return made
 
     def after_error(self, state: Cycle) -> Cycle:
-        """The state has been brought up to date before the error was raised."""
+        """The state as it is: `step` has updated it before raising."""
         return state
 
 
@@ -362,16 +361,16 @@ def interleave(
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Dataset[Any]:
-    """Makes a dataset from each element and gives the elements of `cycle_length` of these datasets in turn.
+    """Maps each element to a dataset and interleaves the elements of `cycle_length` of these datasets.
 
     >>> ds = fl.Dataset.range(3)
     >>> ds = ds.interleave(lambda x: fl.Dataset.from_tensors(x).repeat(3), cycle_length=2, block_length=2)
     >>> [int(x) for x in ds]
     [0, 0, 1, 1, 0, 1, 2, 2, 2]
 
-    Each dataset gives `block_length` elements (by default 1), then it is the next one's turn; one that has ended is
-    replaced by that of the next element when its turn comes. Without a `cycle_length` it is the number of processors.
-    The order is the same with `num_parallel_calls`, which must not be larger than `cycle_length`.
+    Datasets take turns of `block_length` elements (1 by default). When the turn of an exhausted dataset comes, the
+    dataset of the next input element replaces it. `cycle_length` defaults to the number of processors. The order is the
+    same with `num_parallel_calls`, which must not be larger than `cycle_length`.
     """
     call = arguments.element_function(map_func, "map_func", "interleave", self._plan)
     cycle = AUTOTUNE if cycle_length is None else arguments.integer(cycle_length, "cycle_length", "interleave")
@@ -390,8 +389,8 @@ def interleave(
 
 
 def _chosen_cycle(parallel: int | None) -> int:
-    """TensorFlow's choice: the processors, no more than there are calls; where the calls are open too, a third of them,
-    since it keeps two more datasets ready for each one that runs.
+    """TensorFlow's default: the number of processors, at most `parallel`. If that is AUTOTUNE, a third of the
+    processors, since TensorFlow keeps two more datasets ready for each running one.
     """
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if parallel is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
-from feedline.ops import vectorized  # noqa: F401  what functions may call when they run for many rows
+from feedline.ops import vectorized  # noqa: F401  registers the functions that can be vectorized
 from feedline.ops.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.function import Function
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import Integer, R, T, Ts
 
 FEW = 16
-"""So many rows are done one by one where they cannot be done together."""
+"""Up to this many rows are mapped one by one when they cannot be vectorized together."""
 
 
 @node
 class Map(RowWise):
-    """Each row through a function of the user's."""
+    """Applies a user function to each row."""
 
     one_to_one: ClassVar[bool] = True
     op: ClassVar[str] = "map"
@@ -39,8 +39,8 @@ class Map(RowWise):
 
     @property
     def parallel(self) -> Parallel | None:
-        """As the caller said; what runs once for many rows is done sooner than it is handed over in pieces, and the
-        parser has threads of its own for as much as is worth them.
+        """The caller's `num_parallel_calls`. None for vectorized functions, which finish sooner than they could be
+        split into tasks, and for the parser, which has its own threads.
         """
         if self.num_parallel_calls is None or self.function.elementwise or self.function.is_parse_call:
             return None
@@ -48,20 +48,20 @@ class Map(RowWise):
 
     @property
     def output_spec_known(self) -> bool:
-        """Once the function has given something."""
+        """Whether the function has returned a result."""
         return self.function.output_spec_known
 
     def accepted(self, made: Block) -> Block:
-        """As the function's results so far."""
+        """Checks that rows made elsewhere match the function's earlier results."""
         return self.function.accepted(made)
 
     @property
     def epochs(self) -> Epochs | None:
-        """The function's, where it may draw numbers."""
+        """The function's epochs, if it may draw random numbers."""
         return None if self.function.elementwise else self.function.epochs
 
     def spec(self) -> Any:
-        """Worked out for arithmetic on scalars; otherwise seen in the results for the first few elements."""
+        """Derived for arithmetic on scalars; otherwise inferred from the results for the first few elements."""
         if self._arithmetic_spec is not None:
             return self._arithmetic_spec
         blocks, failed = first_blocks(self)
@@ -78,7 +78,7 @@ class Map(RowWise):
 
     @property
     def spec_known(self) -> bool:
-        """True for arithmetic on scalars, or once it has been asked for."""
+        """True for arithmetic on scalars, or once `element_spec` has been computed."""
         return "element_spec" in self.__dict__ or self._arithmetic_spec is not None
 
     @cached_property
@@ -88,15 +88,15 @@ class Map(RowWise):
 
     @property
     def user_code(self) -> bool:
-        """Not for a function that only computes."""
+        """False if the function only computes."""
         return not self.function.elementwise
 
     def apply(self, block: Block) -> Block:
-        """Whole columns where that is the same, else row by row."""
+        """Applies the function to whole columns if the results are the same, otherwise row by row."""
         return self.apply_some(block, inf)[0]
 
     def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
-        """Row by row only as many as there is time for."""
+        """As `apply`; row by row, stops at `until`. Also returns how many rows were used."""
         n = block.n
         if n == 0:
             return block, n
@@ -108,7 +108,7 @@ class Map(RowWise):
             if made is not None:
                 return made, n
         if n > FEW and self.function.takes_columns:
-            return self._in_halves(block), n  # a bad row costs no more than those near it
+            return self._in_halves(block), n  # only rows near a bad one are mapped one by one
         results, error = self.function.on_rows(block, until)
         done = self.function.block_of(results, ours=n == 1) if results else None
         if error is not None:
@@ -116,11 +116,11 @@ class Map(RowWise):
         return done if done is not None else block, len(results)
 
     def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
-        """Row by row, each to its place."""
+        """Applies the function row by row and writes each result to its batch slot."""
         return self.function.on_rows_into(block, where)
 
     def _parsed(self, block: Block) -> Block:
-        """Whole columns up to a bad row, which is done by itself and tells what is wrong, and again after it."""
+        """Parses whole columns up to a bad row, parses that one alone for its error message, then goes on after it."""
         done: list[Block] = []
         at = 0
         while at < block.n:
@@ -135,7 +135,7 @@ class Map(RowWise):
         return concat(done)
 
     def _row_by_row(self, block: Block, at: int, done: list[Block]) -> int:
-        """Adds the results for the rows of a part of a block, which begins at row `at` of it, to those done before."""
+        """Appends the results for `block`, which starts at row `at` of a larger one, to `done`; returns its length."""
         results, error = self.function.on_rows(block)
         try:
             if results:
@@ -157,16 +157,16 @@ class Map(RowWise):
             raise RowFailed(middle + failed.index, done, failed.error, failed.path) from None
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
-        """Names the function and the element."""
+        """An exception that names the function and the element."""
         return self.function.blame(self.op, self.position, number, failed)
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """The function applied to just these rows."""
+        """Applies the function to these rows only."""
         return applied_at(self, index)
 
 
@@ -222,17 +222,17 @@ def map_(
     >>> list(fl.Dataset.range(3).map(lambda x: x * 2))
     [np.int64(0), np.int64(2), np.int64(4)]
 
-    An element that is a plain tuple becomes several arguments; any other element, a dict or namedtuple too, is one.
+    A plain tuple is unpacked into several arguments; any other element, also a dict or namedtuple, is one argument.
 
     >>> list(fl.Dataset.from_tensor_slices(([1, 2], [10, 20])).map(lambda a, b: {"sum": a + b}))
     [{'sum': np.int32(11)}, {'sum': np.int32(22)}]
 
-    The function is plain Python and sees NumPy values. What it returns for the first element fixes the structure and
-    types for all; shapes may vary. An exception names the function, its line and the element; iteration can go on
-    after it.
+    The function is plain Python and receives NumPy values. Its first result fixes the structure and types of all
+    elements; shapes may vary. An exception names the function, its line and the element; iteration can continue after
+    it.
 
-    As in TensorFlow, the function's variables have the values of the moment when `map` is called, whatever their names
-    are bound to later; so have those of other operators' functions.
+    As in TensorFlow, the variables a function uses are captured when `map` is called; rebinding their names later has
+    no effect. The same holds for the functions of all other operators.
 
     >>> ds = fl.Dataset.range(3)
     >>> for i in range(3):
@@ -240,12 +240,11 @@ def map_(
     >>> list(ds)
     [np.int64(12), np.int64(1012), np.int64(2012)]
 
-    With `num_parallel_calls` several calls run at once, and elements are made ready before they are asked for; AUTOTUNE
-    finds out how many calls pay. Order and results stay those of one call after the other, unless `deterministic` is
-    False: then elements come as they are finished. Threads share the interpreter, so they help functions that wait or
-    that leave it while they work (NumPy on large arrays, image decoders, files). For functions that are plain Python,
-    `workers="process"` runs the calls in other processes; lambdas and closures work there too. Take random numbers
-    from `fl.random.element_rng()`, and they do not depend on any of this.
+    With `num_parallel_calls`, several calls run at the same time and ahead of the consumer; AUTOTUNE chooses how many.
+    Order and results stay those of sequential calls, unless `deterministic` is False: then elements come as they
+    finish. Threads share the GIL, so they help functions that wait or release it (NumPy on large arrays, image
+    decoders, file I/O). For pure Python functions, `workers="process"` runs the calls in other processes; lambdas and
+    closures work there too. Random numbers from `fl.random.element_rng()` do not depend on any of this.
 
     >>> list(fl.Dataset.range(3).map(lambda x: x * 2, num_parallel_calls=fl.AUTOTUNE))
     [np.int64(0), np.int64(2), np.int64(4)]

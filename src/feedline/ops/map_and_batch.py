@@ -1,4 +1,4 @@
-"""A `map` directly before a `batch`: the two share TensorFlow's way with elements that fail."""
+"""`map` and `batch` fused, with TensorFlow's handling of elements that fail."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Slots(NamedTuple):
-    """Rows of batches that are whole so far; whether the input has ended; an error that is due next; or, once an
-    element has failed, its error and how many places of its batch are still to be passed over.
+    """The state: rows of batches without a failed element; whether the input has ended; an error to raise next; or,
+    once an element has failed, its error and how many places of its batch are still to be skipped.
     """
 
     rest: Block | None = None
@@ -31,8 +31,8 @@ class Slots(NamedTuple):
 
 @node
 class MapAndBatch(Batch):
-    """A batch whose places are filled in the order of the map's inputs: an element that fails keeps its place, so the
-    batch it belongs to is lost and the next one begins where it would have begun anyway. Made by the optimizer.
+    """A batch in which an element that fails keeps its place: its whole batch is lost, and the next one begins where it
+    would have begun without the error. Made by the optimizer.
     """
 
     State: ClassVar[Any] = Slots
@@ -42,11 +42,11 @@ class MapAndBatch(Batch):
 
     @property
     def keeps_places(self) -> bool:
-        """True where elements that fail keep their place; otherwise a new batch begins after them."""
+        """Whether elements that fail keep their place; otherwise a new batch begins after them."""
         return True
 
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
-        """Collects rows until a batch is full or lost. Of several errors in one batch, the first is told."""
+        """Collects rows until a batch is full or lost. Of several errors in one batch, the first is raised."""
         size = self.batch_size
         rest, ended, error, failed, left = state
         if error is not None:
@@ -82,12 +82,12 @@ class MapAndBatch(Batch):
         return done, state._replace(rest=concat(kept) if kept else None, error=error)
 
     def after_error(self, state: Any) -> Any:
-        """The error has been told."""
+        """Clears the error, which has been raised."""
         return state._replace(error=None)
 
 
 def _passed_over(failed: Exception, left: int, pull: Pull) -> Slots:
-    """The state when the places of a lost batch that were left have been passed over."""
+    """The state after skipping the remaining places of a lost batch."""
     ended = False
     while left and not ended:
         try:
@@ -111,12 +111,12 @@ def map_and_batch(
     drop_remainder: bool = False,
     num_parallel_calls: Integer | None = None,
 ) -> Callable[[Dataset[Any]], Dataset[Any]]:
-    """`map` and `batch` in one, for `Dataset.apply`.
+    """`map` and `batch` in one step, for `Dataset.apply`.
 
     >>> list(fl.Dataset.range(5).apply(fl.experimental.map_and_batch(lambda x: x * x, 3)))
     [array([0, 1, 4]), array([ 9, 16])]
 
-    The same as `map(map_func).batch(batch_size)`, but that an element which fails always takes its batch along.
+    The same as `map(map_func).batch(batch_size)`, except that an element that fails always discards its batch.
     """
     size = arguments.positive(batch_size, "batch_size", "map_and_batch")
     if num_parallel_batches is not None:

@@ -1,4 +1,4 @@
-"""Steps that write their input to a file in the first complete pass and read it from there in all later ones."""
+"""Steps that write their input to a file in the first complete pass and read the file in later passes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from feedline.structure.block import Block, concat
 
 
 class MaterializeState:
-    """One pass: over what is written already (`child`), or over the input, which `sink` writes.
+    """One pass: it either reads materialized rows (`child`), or reads the input and writes its rows to `sink`.
 
-    `rest` are rows still to be written, `due` an error that comes before them. `broken` is an error that ends the pass:
-    it comes again and again; `unwritten` says that rows could not be written, which one who restores the pass need not
-    be troubled by. `passing` means that nothing is written: the beginning of the input is not at hand.
-    `before` is what had been written when the pass was saved, which it goes on with if that is still there. `begun`
-    says whether it is known which of the two it is.
+    `rest` holds rows still to be written, `due` an error that comes before them. `broken` is an error that ends the
+    pass and is raised at every step; `unwritten` means that it is a write error, which a checkpoint leaves out.
+    `passing` means that nothing is written: another process writes, or the start of the input is missing. `before` is
+    what `sink` had written when the pass was saved; the pass appends to it if it still exists. `begun` means that the
+    pass has chosen between reading and writing.
     """
 
     __slots__ = ("before", "begun", "broken", "child", "due", "given", "over", "passing", "rest", "sink", "unwritten")
@@ -34,19 +34,19 @@ class MaterializeState:
         self.passing = self.over = self.unwritten = self.begun = False
 
     def close(self) -> None:
-        """Ends the pass. What is not complete goes."""
+        """Ends the pass and discards incomplete output."""
         for held in (self.child, self.sink):
             if held is not None:
                 held.close()
         self.child = self.sink = None
 
     def notify_error(self) -> None:
-        """An error has come to the consumer."""
+        """Tells the sink that an error has reached the consumer."""
         if self.sink is not None and hasattr(self.sink, "notify_error"):
             self.sink.notify_error()
 
     class Saved(TypedDict):
-        """What `save` gives."""
+        """The dict that `save` returns."""
 
         child: Child | None
         rest: Block | None
@@ -56,8 +56,8 @@ class MaterializeState:
         written: dict[str, Any] | None
 
     def save(self) -> dict[str, Any]:
-        """With how far it was written: who restores it goes on with that. Where it is gone, or has been begun anew by
-        others, it goes on without writing, and the next pass writes.
+        """The state, with how far the output was written. A restored pass appends to that output; if it is gone or was
+        begun anew by another pass, the restored pass does not write, and the next one does.
         """
         written = self.before if self.sink is None else self.sink.save()
         passing = self.child is None and written is None and (self.passing or self.given > 0)
@@ -72,7 +72,7 @@ class MaterializeState:
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> MaterializeState:
-        """The state that `save` described."""
+        """Restores a state from what `save` returned."""
         self = cls()
         self.child, self.rest, self.given = saved["child"], saved["rest"], saved["given"]
         self.due, self.broken = saved["errors"]
@@ -83,58 +83,57 @@ class MaterializeState:
 
 @node
 class Materialize(Node):
-    """A step that writes. Subclasses say where things are."""
+    """A step that writes its input, or reads what was written. Subclasses define `found` and `sink`."""
 
     State: ClassVar[Any] = MaterializeState
     mutable_state: ClassVar[bool] = True
     input: Node
 
     def found(self) -> Node | None:
-        """A plan that reads what is written, None where that is not complete. Raises where it is not the input's."""
+        """A plan that reads the materialized rows; None if they are incomplete. Raises if they are not this input's."""
         raise TypeError(f"{type(self).__name__} reads nothing")
 
     def sink(self, before: object = None) -> Any:
-        """What takes rows with `write`, is complete after `finish(spec)`, and gone after `close`; None where nothing is
-        to be written in this pass. `before` is what the `save` of one gave, with which this one goes on;
-        `NotFoundError` where it cannot.
+        """A sink for rows: `write` appends, `finish(spec)` completes it, `close` discards it. None if this pass does
+        not write. `before` is the saved state of an earlier sink to continue; raises `NotFoundError` if that is gone.
         """
         raise TypeError(f"{type(self).__name__} writes nothing")
 
     def write(self, sink: Any, block: Block, number: int) -> tuple[int, Exception | None]:
-        """Writes rows, the first of which has this number: how many, and the error of the next one. Where there is no
-        sink, nothing is written.
+        """Writes rows, if there is a sink. `number` is the index of the first; returns how many were written, and the
+        error of the next one.
         """
         if sink is not None:
             sink.write(block)
         return block.n, None
 
     def child(self, key: Block) -> Node:
-        """What is read in a pass that is restored."""
+        """The plan that a restored pass reads."""
         plan = self.found()
         if plan is None:
             raise NotFoundError(f"{self.op}: what the iterator's state was reading is gone; it must be where it was")
         return plan
 
     def begin(self, pull: Pull) -> MaterializeState:
-        """Reads or writes from now on."""
+        """Decides whether this pass reads or writes."""
         state = MaterializeState()
         self._begin(state, pull)
         return state
 
     def _begin(self, state: MaterializeState, pull: Pull) -> None:
-        """The input is started only where it is still needed."""
+        """Opens the materialized rows, or starts the input if there are none."""
         try:
             plan = self.found()
             if plan is None:
                 pull.start()
             else:
                 state.child = _started(pull.open(plan))
-        except OpError as e:  # comes with the first element, as in TensorFlow
+        except OpError as e:  # raised with the first element, as in TensorFlow
             state.broken = e
         state.begun = True
 
     def step(self, state: MaterializeState, pull: Pull, want: int) -> tuple[Block | None, MaterializeState]:
-        """Reads what is written, or writes what is read."""
+        """Reads materialized rows, or writes the input's rows and passes them on."""
         if not state.begun:
             self._begin(state, pull)
         if state.due is not None:
@@ -152,7 +151,7 @@ class Materialize(Node):
         return self._through(state, pull, want), state
 
     def _opened(self, state: MaterializeState, pull: Pull) -> None:
-        """Begins to write, or goes on where the pass was saved; reads where another one is complete by now."""
+        """Opens the sink, or the one the pass was saved with; reads instead if another pass has completed by now."""
         if state.given:
             try:
                 state.sink = None if self.found() is not None else self.sink(state.before)
@@ -169,7 +168,7 @@ class Materialize(Node):
             state.child = child
 
     def _through(self, state: MaterializeState, pull: Pull, want: int) -> Block | None:
-        """The input's rows, once they are written."""
+        """The input's next rows, after writing them."""
         if state.rest is not None:
             rest = state.rest
             block, state.rest = rest.slice(0, want), rest.slice(want, rest.n) if rest.n > want else None
@@ -181,7 +180,7 @@ class Materialize(Node):
                     self._kept(state, lambda: state.sink.finish(known))
                 state.sink, state.over = None, True
                 return None
-            block = pulled.frozen()  # rows wait to be written, so nobody may change them
+            block = pulled.frozen()  # rows wait to be written, so they must not change
         if not block.n:
             return EMPTY
         try:
@@ -197,7 +196,7 @@ class Materialize(Node):
         return block.slice(0, n) if n else EMPTY
 
     def _kept(self, state: MaterializeState, write: Any) -> Any:
-        """What `write` gives. Where it fails, the pass is over: rows would be missing after it."""
+        """The result of `write`. A failure ends the pass, since rows would be missing in the output."""
         try:
             return write()
         except Exception as e:
@@ -207,7 +206,7 @@ class Materialize(Node):
             raise
 
     def sampled(self) -> Node:
-        """A look at the first elements must not be taken for a pass."""
+        """The input's sample: inferring a spec must not count as a pass."""
         return self.input.sampled()
 
 
