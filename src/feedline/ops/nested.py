@@ -1,4 +1,4 @@
-"""Datasets that a function of the user's makes from elements: what flat_map, interleave and group_by_window run."""
+"""Nested datasets, made from elements by a user function: what flat_map, interleave and group_by_window run."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ AHEAD_BYTES = 1 << 20
 SAMPLES = 4
 SMALL_REST = 1 << 9
 MOST_PASSED = 1 << 16
-"""Rows that have been read ahead are saved where they are small, or more would have to be passed over."""
+"""Rows read ahead are saved if they take at most SMALL_REST bytes, or if more than MOST_PASSED rows would have to be
+skipped on restore.
+"""
 
 
 @node
 class Flattened(Node, OpensPlans):
-    """The rows of the datasets that a function of the user's makes from the input's rows."""
+    """The rows of the datasets that a user function makes from the input's rows."""
 
     mutable_state: ClassVar[bool] = True
     opaque: ClassVar[bool] = True
@@ -44,8 +46,8 @@ class Flattened(Node, OpensPlans):
     function: Function
 
     def spec(self) -> Any:
-        """What the datasets made from the first few elements say, which are not run for that. What an element of theirs
-        looks like is rarely decided by a string, such as the name of a file.
+        """The common spec of the datasets made from the first few elements; the datasets are not run. Strings, such as
+        file names, are assumed not to affect the spec.
         """
         given = self.input.element_spec
         elements, failed = first_elements(self.input)
@@ -68,26 +70,26 @@ class Flattened(Node, OpensPlans):
 
     @property
     def user_code(self) -> bool:
-        """Unless the function only makes datasets without functions."""
+        """True unless the function only builds datasets without functions."""
         return not makes_side_effect_free_datasets(self.function.seen)
 
     @property
     def maybe_recomputable(self) -> bool:
-        """Its datasets say whether it is."""
+        """Always: it depends on the nested datasets."""
         return True
 
     @property
     def snapshotable(self) -> bool:
-        """Where its datasets say where they stand."""
+        """Always; `snapshot` falls back to the state itself if a nested dataset has no snapshot."""
         return True
 
     def snapshot(self, state: Any) -> Any:
-        """What would be saved now."""
+        """The state as `save` would give it now."""
         plain = state.snapshot()
         return state if plain is None else NestedSnapshot(plain)
 
     def left(self, slots: Iterable[list[NestedRun | None]], part: int, parts: int) -> list[NestedRun]:
-        """The share of one of `parts` in the datasets that run, which are taken out of their slots."""
+        """Shard `part` of `parts` of the running datasets, which are removed from their slots."""
         running = [(held, i) for held in slots for i, nested in enumerate(held) if nested is not None]
         found: list[NestedRun] = []
         for held, i in running[part::parts]:
@@ -99,8 +101,8 @@ class Flattened(Node, OpensPlans):
         return found
 
     def at_hand(self, s: Any, pull: Pull) -> bool:
-        """Sees to it that the next dataset is made, not started, and kept in the state, unless nothing comes now; False
-        at the end of the input. The function is called once, even if it is too early to start what it made.
+        """Makes the next dataset, without starting it, and keeps it in the state, unless the input has nothing yet;
+        False at the end of the input. The function is called only once, even if it is too early to start its dataset.
         """
         if s.opened is not None:
             return True
@@ -113,14 +115,14 @@ class Flattened(Node, OpensPlans):
 
     @staticmethod
     def passed_over(s: Any) -> None:
-        """The element at hand, if there is one, makes no dataset that can run."""
+        """Skips the current element, if there is one: its dataset cannot run."""
         s.taken += s.key is not None or s.opened is not None
         if s.opened is not None:
             s.opened.close()
         s.key = s.opened = None
 
     def unstarted(self, states: Sequence[Any], parts: int) -> list[NestedRun | None]:
-        """The datasets that could not be started yet, taken out of the states."""
+        """The datasets that could not be started yet, removed from the states."""
         found: list[NestedRun | None] = []
         for s in states:
             if s.key is not None:
@@ -135,7 +137,7 @@ class Flattened(Node, OpensPlans):
         return self.opened(key, 0)
 
     def opened(self, key: Block, number: int) -> Node:
-        """The same; a failure names the element's number."""
+        """As `child`; an error names the element's number."""
         try:
             return made(self.function, key.rows()[0])
         except Exception as e:
@@ -143,13 +145,13 @@ class Flattened(Node, OpensPlans):
 
 
 class NestedRun:
-    """A nested dataset that runs: rows of it that have been read but not given yet, and an error that follows them.
+    """A running nested dataset: rows read but not returned yet, and an error that follows them.
 
-    Rows are read ahead only where nobody can tell: where no function of the user's runs in the dataset, and it draws
-    from no seed generator that another one draws from too. `seeds` are the generators it draws from. `asked` is what is
-    being read in the background. `snapshot_before` is where the dataset stands, or stood before that, if it has been
-    noted. Rows that have been read ahead need not be saved where it is known from where they were read, `before`, and
-    how many of those have been given, `passed`: on restore so many are passed over.
+    Rows are read ahead only if that cannot be observed: no user function runs in the dataset, and it shares no seed
+    generator with another one. `seeds` are the generators it draws from. `asked` is the pending background read.
+    `snapshot_before` is the dataset's snapshot from before that read, if one was taken. Rows read ahead need not be
+    saved if the snapshot they were read from, `before`, is known: a restore reads them again and skips the `passed`
+    rows that were already returned.
     """
 
     __slots__ = (
@@ -172,16 +174,16 @@ class NestedRun:
         self.snapshot_before: Any = None
         self.before: Any = None
         self.passed, self.skip = 0, skip
-        self.failed = False  # whether it could not be read ahead of its turn
+        self.failed = False  # whether reading ahead of its turn has failed
         self.row_bytes = 0.0 if rest is None else rest.nbytes / max(1, rest.n)
         self._ahead = 1
-        self._ended = False  # the dataset has; it stays as long as it is too early for that
+        self._ended = False  # the dataset has ended, but stays open while it is too early to close it
 
     def fetch(
         self, want: int, ahead: bool, calls: int = 0, most: int = AHEAD_BYTES, news: SimpleQueue[None] | None = None
     ) -> None:
-        """Sees to it that rows or an error are at hand, unless this is the end. Reads ahead more each time; with
-        `calls`, so many nested datasets at once may do so in the background, and do with `news`, which are told.
+        """Reads until there are rows or an error, unless the dataset has ended. Reads more rows ahead each time. With
+        `calls`, the next read runs in the background, in at most `calls` datasets at once, and notifies `news`.
         """
         child = self.child
         if self.rest is not None or self.error is not None or child is None:
@@ -209,7 +211,7 @@ class NestedRun:
             self._ask(self.child, max(want, self._ahead), calls, news)
 
     def fetch_early(self, want: int, calls: int, most: int) -> bool:
-        """`fetch` before its turn has come; False where that fails, which its turn will tell."""
+        """`fetch` ahead of its turn. False if that fails; the error is raised when the turn comes."""
         if self.failed:
             return False
         outer, working.ahead = working.ahead, True
@@ -222,7 +224,7 @@ class NestedRun:
         return not self.failed
 
     def begin(self, want: int, calls: int, news: SimpleQueue[None]) -> None:
-        """Begins to read in the background, unless there is something at hand, or the order of reading counts."""
+        """Begins a background read, unless rows or an error are ready or the order of reads matters (`seeds`)."""
         at_hand = self.rest is not None or self.error is not None
         if self.child is not None and self.asked is None and not at_hand and not self.seeds:
             self._ask(self.child, want, calls, news)
@@ -238,14 +240,14 @@ class NestedRun:
             self.asked.begin(calls)
 
     def _stands(self, child: Child) -> Any:
-        """Where the dataset stands before the rows that come next, as a value, if that can be had."""
+        """A snapshot of the dataset before its next rows, if it has one."""
         if self.snapshot_before is None and self.asked is None and not self.skip:
             self.snapshot_before = child.snapshot()
         return self.snapshot_before
 
     def _read(self, child: Child, want: int) -> Block | None:
         try:
-            if not child.started:  # it was redistributed before that
+            if not child.started:  # it was resharded before it was started
                 child.start()
             while self.skip:
                 passed = child(self.skip)
@@ -264,26 +266,26 @@ class NestedRun:
             self.error = e
             return None
         finally:
-            if asked.taken:  # else the waiting was interrupted, and what is being read still counts
+            if asked.taken:  # else the wait was interrupted, and the read is still pending
                 self.asked = None
 
     @property
     def at_hand(self) -> bool:
-        """True when asking for rows does not mean to wait."""
+        """Whether `fetch` returns without waiting for a background read."""
         return self.rest is not None or self.error is not None or self.asked is None or self.asked.finished
 
     @property
     def busy(self) -> bool:
-        """True when rows are at hand, or being read."""
+        """Whether rows are ready or being read."""
         return self.rest is not None or self.asked is not None
 
     @property
     def unread(self) -> bool:
-        """True when it would have to be read by whoever wants rows, though it may be read in the background."""
+        """Whether the consumer would have to read, though a background read is allowed."""
         return self.child is not None and not self.busy and self.error is None and not self.seeds
 
     def give(self, n: int) -> Block:
-        """The first n rows of those that have been read, or as many as there are."""
+        """Up to `n` of the rows that have been read."""
         rows = self.rest
         assert rows is not None
         self.rest = rows.slice(n, rows.n) if n < rows.n else None
@@ -292,7 +294,7 @@ class NestedRun:
 
     @property
     def over(self) -> bool:
-        """True when nothing is left."""
+        """Whether no rows and no error are left."""
         return self.child is None and self.rest is None and self.error is None
 
     def close(self) -> None:
@@ -307,12 +309,12 @@ class NestedRun:
             child.close()
 
     def notify_error(self) -> None:
-        """An error has come to the consumer."""
+        """Tells the dataset that the consumer has received an error."""
         if self.child is not None:
             self.child.notify_error()
 
     def snapshot(self) -> list[Any] | None:
-        """What `save` would give now, as a value, and without waiting for anything; None where it cannot be had."""
+        """What `save` would return now, as a value and without waiting; None if the dataset has no snapshot."""
         if self.child is None:
             return [None, self.rest, self.error, 0]
         if self._reads_again():
@@ -322,13 +324,13 @@ class NestedRun:
         return None if self.snapshot_before is None else [self.snapshot_before, self.rest, self.error, self.skip]
 
     def _reads_again(self) -> bool:
-        """True when what is at hand is read again on restore, which takes less to save."""
+        """Whether a restore reads the pending rows again, because that takes less to save."""
         if self.before is None or self.rest is None or self.error is not None or self.passed > MOST_PASSED:
             return False
         return self.rest.provenance is None and self.rest.nbytes > SMALL_REST
 
     def save(self) -> list[Any]:
-        """As plain values. Whether rows may be read ahead is found out again."""
+        """The run as plain values. Whether rows may be read ahead is worked out again on restore."""
         if self.asked is not None:
             if self.rest is None:
                 self.before, self.passed = self.snapshot_before, 0
@@ -347,7 +349,7 @@ class NestedRun:
 
     @classmethod
     def load(cls, saved: list[Any]) -> NestedRun:
-        """What `save` described."""
+        """The run that `save` described."""
         child, rest, error, *more = saved
         skip = more[0] if more else 0
         if not isinstance(rest, (Block, NoneType)) or not isinstance(error, (Exception, NoneType)):
@@ -360,20 +362,20 @@ class NestedRun:
 
 
 def must_be_endable(child: Child) -> None:
-    """A dataset has ended. Raises `Early` where that is ahead of its time, and with it would go how much it has taken
-    of what others share.
+    """Raises `Early` if a dataset that ended ahead of its turn has taken from shared counters: closing it would lose
+    how much it took.
     """
     if working.ahead and any(shared.moves for shared in child.plan.shared_at_start):
         raise Early
 
 
 def key_or_opened(saved: Block | Child | None) -> tuple[Block | None, Child | None]:
-    """The element that the next dataset is to be made from, or that dataset, from what was saved."""
+    """The element for the next dataset, or that dataset itself, from a saved value."""
     return (None, saved) if isinstance(saved, Child) else (saved, None)
 
 
 class NestedSnapshot:
-    """A state with nested datasets at one moment."""
+    """The state of a node with nested datasets at one moment."""
 
     __slots__ = ("_plain",)
 
@@ -381,12 +383,12 @@ class NestedSnapshot:
         self._plain = plain
 
     def save(self) -> dict[str, Any]:
-        """As plain values."""
+        """The snapshot as plain values."""
         return self._plain
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> NestedSnapshot:
-        """What `save` described."""
+        """The snapshot that `save` described."""
         return cls(saved)
 
 
@@ -402,7 +404,9 @@ def made(function: Function, element: object) -> Node:
 
 
 def first_blocks(plan: Node) -> tuple[list[Block], Exception | None]:
-    """A few elements to see a spec in, as blocks of one row; or why there are none, unless the plan is just empty."""
+    """A few elements to infer a spec from, as blocks of one row, and the error that prevented reading any. No elements
+    and no error: the plan is empty.
+    """
     try:
         return sample(plan, SAMPLES), None
     except Exception as e:
@@ -417,8 +421,8 @@ def are_all(blocks: list[Block], plan: Node) -> bool:
 
 
 def first_elements(plan: Node) -> tuple[list[Any], Exception | None]:
-    """The same as elements. Datasets in them have the spec that the plan's spec says, which may be wider than what
-    their own rows show.
+    """As `first_blocks`, but as elements. Datasets in them have the plan's spec, which may be wider than that of their
+    own rows.
     """
     blocks, failed = first_blocks(plan)
     if not blocks or not any(isinstance(s, DatasetSpec) for s in flatten(plan.element_spec)[0]):
@@ -437,8 +441,8 @@ def _said(value: Any, spec: Any) -> Any:
 
 
 def stand_ins(spec: object) -> Iterator[Any]:
-    """Elements made from their spec alone, to be tried one after the other: zeros or ones, of one size or another where
-    it is unknown, and for a dataset one with a single such element.
+    """Elements made from a spec alone, to be tried one after another: zeros, then ones, with unknown sizes set to 1,
+    then 2. A dataset becomes one with a single such element.
     """
     return (_stand_in(spec, size, fill) for fill in (0, 1) for size in (1, 2))
 
@@ -451,7 +455,7 @@ def _stand_in(spec: object, size: int, fill: int) -> Any:
 
 
 def dataset_of(block: Block, spec: object) -> Any:
-    """A dataset of the rows of a block, whose spec is known from elsewhere and may be wider than what the rows show."""
+    """A dataset of a block's rows with a given spec, which may be wider than that of the rows."""
     plan = in_memory(block)
     plan.__dict__["element_spec"] = spec
     return dataset(plan)
@@ -469,16 +473,16 @@ def _dataset(spec: object, size: int, fill: int) -> Any:
 
 
 def seeds_in(plan: Node) -> frozenset[int]:
-    """Which seed generators a plan draws from. Two plans that have one in common must be run element by element, in
-    TensorFlow's order, since each draw changes what the other one gets.
+    """The ids of the seed generators that a plan draws from. Two plans with a common generator must run element by
+    element, in TensorFlow's order: each draw changes what the other one gets.
     """
     found = (getattr(n, "generator", None) for n in plan.walk())
     return frozenset(id(g) for g in found if g is not None)
 
 
 def apart(plans: Iterable[Node]) -> bool:
-    """True when no two plans take, as they run, from one counter that all iterators share (of seeds, or of the
-    iterations that functions draw random numbers from): so it does not matter which of them is read first.
+    """Whether no two plans share a counter (of seeds, or of iterations for random numbers in functions) that they
+    advance as they run, so that they can be read in any order.
     """
     taken = [_shared_in(n) for n in plans]
     return len(frozenset().union(*taken)) == sum(map(len, taken))
@@ -492,7 +496,7 @@ def _shared_in(plan: Node) -> frozenset[int]:
 
 
 def enough(rows: int, size: int, want: int, until: float) -> bool:
-    """True when pieces of so many rows and bytes are worth passing on, though more rows are wanted: gathering costs a
-    copy, which pays for small pieces only, and they must come at once.
+    """Whether the pieces gathered so far are worth returning, though more rows are wanted: gathering costs a copy,
+    which pays only for small pieces that arrive at once.
     """
     return rows * 8 >= want or size >= GATHER_BYTES or (rows > 0 and late(until))

@@ -1,4 +1,4 @@
-"""`padded_batch`: consecutive elements stacked into one, smaller ones filled up to a common shape."""
+"""`padded_batch`: consecutive elements stacked into one, padded to a common shape."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Shapes = list[Dims | None]
 
 @node
 class PaddedBatch(Grouped):
-    """Groups of `batch_size` rows, padded to the largest of the group, or to given shapes, and stacked."""
+    """Groups of `batch_size` rows, stacked and padded to the largest row of the group or to given shapes."""
 
     op: ClassVar[str] = "padded_batch"
     padded_shapes: Any = None
     padding_values: Any = None
 
     def spec(self) -> Any:
-        """The padded shapes with one more dimension in front."""
+        """The padded shapes with a batch dimension in front."""
         leaves, tree = flatten(self.input.element_spec)
         self.check(leaves, tree)
         shapes = self._arguments(tree)[0]
@@ -40,7 +40,7 @@ class PaddedBatch(Grouped):
         return tree.unflatten([TensorSpec([self.size, *d], leaf.dtype) for leaf, d in zip(leaves, dims, strict=True)])
 
     def check(self, leaves: list[Any], tree: Tree) -> None:
-        """Compares the arguments with the input's spec."""
+        """Checks the arguments against the input's spec."""
         shapes, values = self._arguments(tree)
         for leaf, shape, value, path in zip(leaves, shapes, values, tree.paths(), strict=True):
             if not isinstance(leaf, TensorSpec):
@@ -50,7 +50,7 @@ class PaddedBatch(Grouped):
                 raise InvalidArgumentError(
                     f"padded_batch: the rank of component {path} is not known; say padded_shapes for it"
                 )
-            # A spec seen in a few results is no reason to refuse: elements that do not fit are told when they come.
+            # A spec inferred from a few results may be too narrow: elements that do not fit fail when they come.
             if shape is not None and leaf.shape.rank is not None and self.input.spec_stated:
                 fits = len(shape) == leaf.shape.rank and all(
                     p is None or d is None or d <= p for p, d in zip(shape, leaf.shape, strict=True)
@@ -62,7 +62,7 @@ class PaddedBatch(Grouped):
                     )
 
     def stack(self, rows: Block, size: int) -> Block:
-        """Rows padded and in groups of `size`."""
+        """The rows, padded and stacked in groups of `size`."""
         shapes, values = self._arguments(rows.tree)
         columns = [
             pad(column, size, shape, value, path)
@@ -71,7 +71,7 @@ class PaddedBatch(Grouped):
         return Block(columns, rows.n // size, rows.tree)
 
     def _arguments(self, tree: Tree) -> tuple[Shapes, list[Any]]:
-        """The padded shape and padding value of each component of elements with this structure; None is the default."""
+        """The padded shape and padding value per component for elements of this structure; None is the default."""
         known = self.__dict__.get("_known")
         if known is None or known[0] != tree:
             made = _shapes(self.padded_shapes, tree), _values(self.padding_values, tree)
@@ -125,7 +125,7 @@ def _values(given: object, tree: Tree) -> list[Any]:
 
 
 def _padding(value: Any, dtype: np.dtype[Any], path: str) -> Any:
-    """The value to pad with where rows have this dtype; None for zeros."""
+    """The padding value for rows of this dtype; None for zeros."""
     strings = dtype.kind == "O"
     if value is None:
         return b"" if strings else None
@@ -141,9 +141,9 @@ def _padding(value: Any, dtype: np.dtype[Any], path: str) -> Any:
 
 
 def pad(column: Column, size: int, target: Dims | None, value: object, path: str) -> Column:
-    """A column whose rows are `size` rows of `column` each, padded with `value` and stacked.
+    """A column of groups of `size` rows of `column`, padded with `value` and stacked.
 
-    A dimension of `target` that is None, as all are where target is None, becomes the largest of the group.
+    A dimension of `target` that is None becomes the largest of the group; a `target` of None means that for all.
     """
     if isinstance(column, Bytes):
         if column.size is None:
@@ -222,7 +222,7 @@ def _filled(shape: tuple[int, ...], dtype: np.dtype[Any], value: object) -> Arra
 
 
 def _copy(items: list[Any], out: Array) -> None:
-    """Copies each row into the corner of its place."""
+    """Copies each row into the leading corner of its slot."""
     if out.ndim == 1:
         out[:] = items
     elif out.ndim == 2:
@@ -245,22 +245,22 @@ def padded_batch(
     drop_remainder: bool = False,
     name: str | None = None,
 ) -> Dataset[Any]:
-    """Stacks `batch_size` consecutive elements whose shapes may differ, padding them to a common one.
+    """Stacks `batch_size` consecutive elements whose shapes may differ, padding them to a common shape.
 
     >>> ds = fl.Dataset.from_tensor_slices([1, 3, 2]).map(lambda n: np.full(n, n))
     >>> list(ds.padded_batch(2))
     [array([[1, 0, 0],
            [3, 3, 3]], dtype=int32), array([[2, 2]], dtype=int32)]
 
-    `padded_shapes` is a shape for each component; None in it, or -1, is the largest size in the batch, which is the
-    default everywhere. `padding_values` is a scalar for each component, or one for all; None is zero, or an empty
-    string. Its type must be exactly that of the elements: a Python int is an int32.
+    `padded_shapes` has a shape per component; None or -1 in it stands for the largest size in the batch, which is the
+    default for every dimension. `padding_values` is one scalar, or one per component; None means zero or an empty
+    string. The dtype must be exactly that of the elements: a Python int is an int32.
 
     >>> next(iter(ds.padded_batch(2, padded_shapes=[4], padding_values=-1)))
     array([[ 1, -1, -1, -1],
            [ 3,  3,  3, -1]], dtype=int32)
 
-    An element larger than its padded shape is a `DataLossError`.
+    An element larger than its padded shape raises `DataLossError`.
     """
     size = arguments.positive(batch_size, "batch_size", "padded_batch")
     drop = arguments.boolean(drop_remainder, "drop_remainder", "padded_batch")
@@ -268,5 +268,5 @@ def padded_batch(
     if self._plan.spec_known:
         plan.check(*flatten(self._plan.element_spec))
     elif not is_structure(padding_values):
-        _values(padding_values, LEAF)  # one for all components: a scalar, whatever they are
+        _values(padding_values, LEAF)  # one value for all components: must be a scalar
     return self._derive(plan)

@@ -1,4 +1,4 @@
-"""`prefetch`: elements made ready ahead of their use."""
+"""`prefetch`: elements prepared in the background before they are needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Ready(NamedTuple):
-    """Rows that have been made ready and errors among them, in order; and rows of the input to be passed over first."""
+    """Prefetched rows, with errors among them, in order; and how many rows of the input to skip first."""
 
     waiting: tuple[Block | Exception, ...] = ()
     skip: int = 0
@@ -27,7 +27,7 @@ class Ready(NamedTuple):
 
 @node
 class Prefetch(Node):
-    """Passes rows on in order, and lets them be made ready ahead of their use."""
+    """Passes rows on in order, and lets the engine prepare them ahead of their use."""
 
     State: ClassVar[Any] = Ready
     keeps_rows: ClassVar[bool] = True
@@ -38,11 +38,11 @@ class Prefetch(Node):
 
     @property
     def ahead(self) -> int | None:
-        """As the caller said."""
+        """The buffer size; None for zero."""
         return self.buffer_size or None
 
     def step(self, state: Ready, pull: Pull, want: int) -> tuple[Block | None, Ready]:
-        """What is ready, then what the input gives."""
+        """Prefetched rows first, then the input's."""
         waiting, skip = state
         if waiting:
             first, others = waiting[0], waiting[1:]
@@ -56,11 +56,11 @@ class Prefetch(Node):
         return (passed, state) if passed is None else (EMPTY, Ready(skip=skip - passed.n))
 
     def after_error(self, state: Ready) -> Ready:
-        """The error has been raised."""
+        """Drops the error that was raised."""
         return Ready(state.waiting[1:], state.skip)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Rows that are ready are redistributed."""
+        """Redistributes prefetched rows."""
         begun = [s for s in states if s is not None]
         if not begun:
             return None
@@ -72,29 +72,29 @@ class Prefetch(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """The input's rows."""
+        """The input's rows at these indices."""
         return self.input.rows(index)
 
 
 @register_with_buffer
 def _with_buffer(plan: Node) -> Node:
-    """Rows wait in it, but none is made ahead."""
+    """The plan with a prefetch that can hold rows but makes none ahead."""
     return replace_node(plan, Prefetch(plan, 0))
 
 
 def prefetch(self: Dataset[T], buffer_size: Integer | None, name: str | None = None) -> Dataset[T]:
-    """Lets up to `buffer_size` elements be made ready before they are asked for; AUTOTUNE leaves the number open.
+    """Prepares up to `buffer_size` elements before they are asked for; AUTOTUNE chooses the number.
 
     >>> list(fl.Dataset.range(3).prefetch(fl.AUTOTUNE))
     [np.int64(0), np.int64(1), np.int64(2)]
 
-    They are made by a thread in the background while the consumer works, so that a step takes as long as the slower of
-    the two, not both. Elements and their order stay the same. Where making one takes no longer than handing it over, no
-    thread is started.
+    A background thread makes elements while the consumer works, so that a step takes as long as the slower of the two
+    instead of both. Elements and their order stay the same. If making an element takes no longer than handing it over,
+    no thread is started.
     """
     size = AUTOTUNE if buffer_size is None else integer(buffer_size, "buffer_size", "prefetch")
     if size < 0 and size != AUTOTUNE:

@@ -1,4 +1,4 @@
-"""`repeat`: the elements again and again."""
+"""`repeat`: the elements several times over."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Epoch(NamedTuple):
-    """How many epochs are over, whether this one has given a row, whether the input is to be started anew, and whether
-    an epoch that gave nothing has ended it all.
+    """How many epochs are complete, whether the current one has given a row, whether the input must be started again,
+    and whether an empty epoch has ended the iteration.
     """
 
     done: int = 0
@@ -30,7 +30,7 @@ class Epoch(NamedTuple):
 
 @node
 class Repeat(Node):
-    """The input `count` times; without end where count is negative."""
+    """The input `count` times; endlessly if `count` is negative."""
 
     State: ClassVar[Any] = Epoch
     keeps_rows: ClassVar[bool] = True
@@ -39,10 +39,10 @@ class Repeat(Node):
     input: Node
     count: int = -1
     frugal: bool = field(default=False, compare=False, repr=False)
-    """The input is not started once more after the last epoch: so TensorFlow does where it fuses it with a shuffle."""
+    """The input is not started again after the last epoch, as in TensorFlow's fused shuffle and repeat."""
 
     def cardinality(self) -> int:
-        """A multiple of the input's."""
+        """The input's, times `count`."""
         n = self.input.cardinality()
         if self.count == 0 or n == 0:
             return 0
@@ -51,14 +51,13 @@ class Repeat(Node):
         return n if n < 0 else n * self.count
 
     def begin(self, pull: Pull) -> Epoch:
-        """With no epoch to run, the input is not even started."""
+        """Starts the input, unless there is no epoch to run."""
         if self.count != 0:
             pull.start()
         return Epoch()
 
     def step(self, state: Epoch, pull: Pull, want: int) -> tuple[Block | None, Epoch]:
-        """Passes rows on; at the end of an epoch the input is started anew, as TensorFlow does even after the last
-        one.
+        """Passes rows on. At the end of an epoch the input is started again, even after the last one, as in TensorFlow.
         """
         done, gave, due, over = state
         if due:
@@ -70,16 +69,16 @@ class Repeat(Node):
         if block is not None:
             return block, Epoch(done, gave or block.n > 0)
         if self.count < 0 and not gave:
-            return None, Epoch(done, over=True)  # an epoch that gives nothing ends even an endless repeat
+            return None, Epoch(done, over=True)  # an empty epoch ends even an endless repeat
         if self.frugal and done + 1 == self.count:
             return None, Epoch(done + 1, False)
-        # Nothing yet: should the next epoch begin with an error, it is known by then that this one is over.
+        # The state records the end of this epoch before the next one is started, which may fail.
         return EMPTY, Epoch(done + 1, False, True)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """All must be in one epoch."""
+        """The epoch that all states are in; refused if they differ."""
         begun = [s for s in states if s is not None]
-        begun = [s for s in begun if not s.over] or begun  # one whose part is empty has ended for good
+        begun = [s for s in begun if not s.over] or begun  # an iterator whose shard is empty has ended for good
         if len({s.done for s in begun}) > 1:
             raise other_epochs(self, sorted(s.done + 1 for s in begun))
         if not begun:
@@ -87,7 +86,7 @@ class Repeat(Node):
         return Epoch(begun[0].done, any(s.gave for s in begun), any(s.due for s in begun), begun[0].over)
 
     def sampled(self) -> Node:
-        """One epoch shows as much as many."""
+        """The input: one epoch is enough for a spec."""
         return self.input.sampled()
 
     @property
@@ -97,21 +96,21 @@ class Repeat(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """The input's rows, counted round."""
+        """The input's rows, with indices modulo its cardinality."""
         return self.input.rows(index % self.input.cardinality())
 
 
 def repeat(self: Dataset[T], count: Integer | None = None, name: str | None = None) -> Dataset[T]:
-    """Repeats the dataset `count` times; without end for None or a negative count.
+    """Repeats the dataset `count` times; endlessly if `count` is None or negative.
 
     >>> list(fl.Dataset.range(2).repeat(2))
     [np.int64(0), np.int64(1), np.int64(0), np.int64(1)]
 
-    Each epoch starts the pipeline below anew: a shuffle gives another order, files are read again.
+    Each epoch starts the pipeline before it again: a shuffle gives a new order, files are read again.
     """
     n = -1 if count is None else integer(count, "count", "repeat")
     return self._derive(Repeat(self._plan, n))

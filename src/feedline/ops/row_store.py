@@ -1,4 +1,4 @@
-"""Rows kept for later, by number: what shuffle, and other operators that hold rows back, store them in."""
+"""Row store: rows kept for later under numbers, for shuffle and other operators that hold rows back."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from feedline.structure.strings import SHORT
 
 _INT64 = np.dtype(np.int64)
 EXPECTED_BYTES = 1 << 26
-"""Room for rows that take more is made when they come."""
+"""Room for the expected rows is reserved in advance up to this size; beyond it, the store grows as rows come."""
 RESERVED_BYTES = 1 << 30
-"""The same for arrays of numbers: memory that is not written to costs nothing, and a store that grows is held twice
-while it is copied.
+"""The same for numeric arrays: untouched memory costs nothing, and a store that grows is held twice while it is copied.
 """
 PIECE_BYTES = 1 << 23
-"""A block of rows for the pool need not be larger: its rows are held twice while they are stored."""
+"""The largest useful block to add: its rows are held twice while they are stored."""
 FIRST_ROWS = 16
-"""Rows to begin with, as long as their size is not known."""
+"""Rows to ask for first, while their size is unknown."""
 LARGEST = 1 << 28
-"""Bytes of strings that are kept in one matrix; where it would be larger, each is an object."""
+"""The most bytes of strings kept in one matrix; beyond it, each string is an object."""
 MOST_UNEVEN = 4
-"""Strings that are so many times as long as usual, each in a row as wide as the longest, would waste memory."""
+"""Strings longer than the mean by more than this factor are kept as objects: every row of the matrix is as wide as the
+longest.
+"""
 
 
 class RowStore:
-    """Rows under numbers that are used again when a row has been removed, so that memory stays as large as it must be.
+    """Rows under numbers. The number of a removed row is used again, so that memory does not grow without need.
 
-    Rows that are one int64 each need no store: the row is its own number. As long as all rows say where they come from
-    that is kept beside them. `expected` is how many rows there will be at most, as far as that is known.
+    Rows of one int64 each need no store: the row is its own number. Provenance is kept beside the rows as long as all
+    of them have it. `expected` is the most rows there will be, if that is known.
     """
 
     __slots__ = (
@@ -63,7 +64,7 @@ class RowStore:
         self._lineage: tuple[Any, ...] = ()
 
     def add(self, block: Block) -> Array:
-        """Stores the rows; gives their numbers."""
+        """Stores the rows and returns their numbers."""
         if self._tree is None:
             self._tree = block.tree
             column = block.columns[0] if block.columns else None
@@ -88,15 +89,15 @@ class RowStore:
         return numbers
 
     def reserve(self, n: int) -> tuple[Array, Array, Array] | None:
-        """As `RecordBuffer` says: where the rows are strings that are kept in a matrix."""
+        """Implements `RecordBuffer`; None unless the rows are strings kept in a matrix."""
         if self._tree is not LEAF or not isinstance(self._stores[0], StringRows):
             return None
         numbers = self._free_numbers(n)
-        store = self._stores[0]  # has grown, and may have become another one
+        store = self._stores[0]  # growing may have replaced it
         return (store.rows, store.lengths, numbers) if isinstance(store, StringRows) else None
 
     def commit(self, numbers: Array, provenance: Provenance | None, size: int) -> None:
-        """As `RecordBuffer` says."""
+        """Implements `RecordBuffer`."""
         self._weigh(size, len(numbers))
         self._free = self._free[: len(self._free) - len(numbers)]
         self._say(numbers, provenance)
@@ -106,7 +107,7 @@ class RowStore:
         self._row_bytes += (usual - self._row_bytes) / 8 if self._row_bytes else usual
 
     def _say(self, numbers: Array, provenance: Provenance | None) -> None:
-        """Keeps where these rows come from, as long as all say it."""
+        """Keeps the provenance of these rows, as long as all rows have one of the same lineage."""
         if self._numbers_of is None:
             return
         if provenance is None or provenance.lineage != self._lineage:
@@ -121,7 +122,7 @@ class RowStore:
         return max(1, int(PIECE_BYTES / max(1.0, self._row_bytes)))
 
     def size_of(self, rows: int) -> int:
-        """About how many bytes so many rows take, and what says which they are."""
+        """About how many bytes `rows` rows take, including their numbers."""
         return int(rows * (8 if self._numbers_only else 16 + self._row_bytes))
 
     def peek(self, numbers: Array) -> Block:
@@ -132,15 +133,13 @@ class RowStore:
         return Block([_read(s, numbers) for s in self._stores], len(numbers), self._tree, provenance)
 
     def snapshot(self) -> RowStoreSnapshot | None:
-        """What says of the rows that are in the pool now where they come from, when they are no longer there; None
-        where they do not say.
-        """
+        """The provenance of the current rows, valid after they have left the store; None if they have none."""
         if self._numbers_only or self._tree is None:
             return RowStoreSnapshot(None)
         return None if self._numbers_of is None else RowStoreSnapshot(self._numbers_of.copy(), self._lineage)
 
     def remove(self, numbers: Array) -> Block:
-        """The rows with these numbers, which are free from now on."""
+        """The rows with these numbers, which become free."""
         if self._numbers_only:
             return Block([numbers], len(numbers), LEAF)
         rows = self.peek(numbers)
@@ -156,7 +155,7 @@ class RowStore:
         return rows
 
     def _free_numbers(self, n: int) -> Array:
-        """The numbers of so many rows that are free, as they are used next."""
+        """The next `n` free numbers."""
         if len(self._free) < n:
             have = self._capacity
             numbers = all(isinstance(s, np.ndarray) and s.dtype.kind != "O" for s in self._stores)
@@ -172,21 +171,21 @@ class RowStore:
 
 
 class RowStoreSnapshot(NamedTuple):
-    """Where the rows of a pool at one moment come from; None where each row is its own number."""
+    """The provenance of a store's rows at one moment; None if each row is its own number."""
 
     origins: Array | None
     lineage: tuple[Any, ...] = ()
 
     def peek(self, numbers: Array) -> Block:
-        """The rows with these numbers; with no columns where they can be had from where they come from."""
+        """The rows with these numbers; provenance without columns if they can be read again."""
         if self.origins is None:
             return Block([numbers], len(numbers), LEAF)
         return Block([], len(numbers), LEAF, Provenance(0, self.origins.take(numbers), self.lineage))
 
 
 class StringRows:
-    """Short strings of much the same length, each at the beginning of its row of a matrix: they come from a buffer and
-    go to another without any object being made of them.
+    """Short strings of similar length, each at the start of a row of a matrix: they move from buffer to buffer without
+    being made into objects.
     """
 
     __slots__ = ("lengths", "rows")
@@ -199,7 +198,7 @@ class StringRows:
         return len(self.lengths)
 
     def write(self, numbers: Array, strings: Bytes) -> bool:
-        """Puts strings into rows; False where they are too long, or too different, to be kept here."""
+        """Copies strings into rows; False if they are too long or too uneven to be kept here."""
         offsets, numbers = np.ascontiguousarray(strings.offsets), np.ascontiguousarray(numbers)
         longest = kernels.strings_to_rows(strings.data, offsets, strings.gap, self.rows, self.lengths, numbers)
         if longest <= self.rows.shape[1]:
@@ -212,15 +211,15 @@ class StringRows:
         return True
 
     def read(self, numbers: Array) -> Bytes:
-        """The strings in these rows, in fresh memory."""
+        """The strings in these rows, in new memory."""
         return Bytes(*kernels.strings_from_rows(self.rows, self.lengths, np.ascontiguousarray(numbers)))
 
     def longer(self, more: int) -> Any:
-        """With so many rows more, or what is kept instead where that would be too large."""
+        """The store with `more` more rows, or its replacement if the matrix would be too large."""
         return self if self._resize(len(self) + more, self.rows.shape[1]) else _longer(self.objects(), more)
 
     def objects(self) -> Array:
-        """The strings as objects of their own."""
+        """The strings as an array of objects."""
         return self.read(np.arange(len(self))).objects()
 
     def _resize(self, count: int, width: int) -> bool:
@@ -257,12 +256,12 @@ def _write(store: Any, numbers: Array, column: Any) -> Any:
             return store
         store = store.objects()
     if isinstance(store, np.ndarray):
-        if isinstance(column, Bytes):  # each string by itself, so that it goes when its row does
+        if isinstance(column, Bytes):  # one object per string, freed with its row
             column = column.objects()
         if isinstance(column, np.ndarray) and column.shape[1:] == store.shape[1:] and column.dtype == store.dtype:
             store[numbers] = column
             return store
-        store = Objects(list(store), spec_of_column(store))  # rows of another shape: from now on each row by itself
+        store = Objects(list(store), spec_of_column(store))  # rows of another shape: from now on one object per row
     merged = general_leaf(store.spec, spec_of_column(column))
     store.spec = merged if isinstance(merged, TypeSpec) else None
     for i, row in zip(numbers.tolist(), rows_of(column), strict=True):

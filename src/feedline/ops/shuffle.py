@@ -1,4 +1,4 @@
-"""`shuffle`: elements in random order through a buffer, in TensorFlow's very order for a seed."""
+"""`shuffle`: elements in random order through a buffer, in exactly TensorFlow's order for a seed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 EPOCHS_AHEAD = 3
 PULL_ROWS = 8192
 MOST_DRAWN = 1 << 27
-"""A state is believed that a shuffle of everything has held so many rows more than 64 times those it holds."""
+"""Sanity check for a restored shuffle of everything: its largest size so far is at most 64 times the rows it holds plus
+this.
+"""
 COPY_ROWS = 1 << 15
-"""A buffer of up to so many rows is copied for every block that is made ahead of its use: at most a few nanoseconds per
-row that comes out.
+"""Buffers of up to this many rows are copied for every block made ahead of its use: at most a few nanoseconds per row
+returned.
 """
 _NUMBER = TensorSpec((), int64)
 
@@ -41,13 +43,13 @@ _NUMBER = TensorSpec((), int64)
 class Buffer:
     """The state of a shuffle: a ring of row numbers, and the rows they stand for.
 
-    Positions count up for ever; position p is slot p % len(ring). The ring holds one slice of positions per epoch,
-    oldest first: [start, end, complete]. Elements are drawn from the oldest slice only, so epochs do not mix.
-    `pending` are rows that have been read but find no room yet; they belong to the newest slice. `error` is one of the
-    input, due after the rows that had been drawn when it came.
+    Positions only count up; position p is slot p % len(ring). The ring holds one slice of positions per epoch, oldest
+    first: [start, end, complete]. Elements are drawn from the oldest slice only, so epochs do not mix. `pending` are
+    rows that have been read but do not fit into the ring yet; they belong to the newest slice. `error` is an error of
+    the input, raised after the rows that were drawn before it.
 
-    A shuffle of everything has no size: `limit` is the most rows there have been. TensorFlow adds slots to a ring that
-    is full and leaves those there are in their places, so that positions stand for other slots then.
+    A shuffle of everything has no fixed size: `limit` is the largest number of rows so far. When its ring is full,
+    TensorFlow adds slots and leaves the existing ones in place, so that positions map to other slots from then on.
     """
 
     __slots__ = (
@@ -76,7 +78,7 @@ class Buffer:
         return int(self.slices[-1][1] - self.slices[0][0]) if self.slices else 0
 
     def put(self, numbers: Array, limit: int | None) -> None:
-        """Moves rows into the ring as far as there is room for them below `limit`; the others wait."""
+        """Moves rows into the ring up to `limit`; the others stay pending."""
         room = len(numbers) if limit is None else min(len(numbers), limit - self.count)
         last = self.slices[-1]
         start, end = self.slices[0][0], last[1]
@@ -91,7 +93,7 @@ class Buffer:
         self.limit = max(self.limit, self.count)
 
     def grow(self, numbers: Array) -> None:
-        """Moves all rows into the ring, with as many more slots as it takes."""
+        """Moves all rows into the ring, adding slots as needed."""
         if self.slices[0][0] == 0:  # nothing has been drawn yet
             self.put(numbers, None)
             return
@@ -101,7 +103,7 @@ class Buffer:
         self.limit, self.pending = len(self.ring), self.pending[:0]
 
     def rows_of(self, age: int) -> Block | None:
-        """The rows of an epoch: 0 is the newest, with those that have found no room yet."""
+        """The rows of an epoch, including pending rows for age 0, the newest."""
         if age >= len(self.slices):
             return None
         start, end, _ = self.slices[-1 - age]
@@ -111,15 +113,15 @@ class Buffer:
         return self.pool.peek(numbers) if len(numbers) else None
 
     def fit(self, limit: int) -> None:
-        """Makes the ring exactly as long as the buffer may be, which the drawing kernel counts on."""
+        """Makes the ring exactly as long as the buffer may be, as the drawing kernel expects."""
         if len(self.ring) != limit:
             self._resize(limit)
 
     def _resize(self, size: int) -> None:
-        """Lays the elements out in a ring of another size, in which they must have room."""
+        """Copies the elements to a ring of another size, which must be large enough."""
         start, end = self.slices[0][0], self.slices[-1][1]
         ring = np.empty(size, np.int64)
-        if start == 0 and end <= len(self.ring):  # nothing has been drawn yet: no places to work out
+        if start == 0 and end <= len(self.ring):  # nothing has been drawn yet: positions are slots
             ring[:end] = self.ring[:end]
         else:
             held = np.arange(start, end)
@@ -127,7 +129,7 @@ class Buffer:
         self.ring = ring
 
     class Saved(TypedDict):
-        """What `save` gives."""
+        """The result of `save`."""
 
         seeds: tuple[int, int]
         drawn: int
@@ -139,12 +141,12 @@ class Buffer:
         place: list[int]
 
     def save(self) -> dict[str, Any]:
-        """As plain values: the rows stand in the order of their positions."""
+        """The buffer as plain values, with the rows in the order of their positions."""
         return ShuffleSnapshot(self, self.ring, self.pool).save()
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Buffer:
-        """The state that `save` described."""
+        """The buffer that `save` described."""
         self = cls((saved["seeds"][0], saved["seeds"][1]))
         self.drawn, self.epoch = saved["drawn"], saved["epoch"]
         self.live, self.gave, self.stopped = saved["flags"]
@@ -193,7 +195,7 @@ class ShuffleSnapshot:
         self.taken = buffer.taken
 
     def save(self) -> dict[str, Any]:
-        """As plain values: the rows stand in the order of their positions."""
+        """The buffer as plain values, with the rows in the order of their positions."""
         start = self._slices[0][0] if self._slices else 0
         held = np.arange(start, self._slices[-1][1] if self._slices else 0)
         numbers = np.concatenate([self._ring[held % len(self._ring)], self.pending])
@@ -218,8 +220,7 @@ class Shuffle(Node):
     count: int = 1
 
     def loaded(self, state: Buffer) -> Buffer:
-        """No more rows than the buffer has; of several epochs more, once those of other iterators were redistributed.
-        """
+        """Refuses a state with more rows than the buffer holds, unless it has several epochs, as after resharding."""
         if state is not None and 0 < self.buffer_size < state.count and len(state.slices) < 2:
             raise DataLossError(
                 f"the iterator state is damaged: shuffle({self.buffer_size}) (step {self.position}) holds {state.count}"
@@ -227,7 +228,7 @@ class Shuffle(Node):
         return state
 
     def cardinality(self) -> int:
-        """As many as the input, times the epochs."""
+        """The input's, times the number of epochs."""
         n = self.input.cardinality()
         if n == 0:
             return 0
@@ -236,43 +237,43 @@ class Shuffle(Node):
         return n if n < 0 else n * self.count
 
     def begin(self, pull: Pull) -> Buffer:
-        """Takes the epoch's seeds; the input is started at the first row, as in TensorFlow."""
+        """Draws the epoch's seeds; the input is started at the first row, as in TensorFlow."""
         if self.buffer_size == UNKNOWN:
             finite(self.input, "shuffle with a buffer of UNKNOWN_CARDINALITY")
         size = max(0, self.buffer_size)
         return Buffer(self.generator.next(), size + min(size, PULL_ROWS))
 
     def again(self, before: Buffer, state: Buffer) -> Buffer:
-        """Counts the seeds on."""
+        """Carries on the count of seeds drawn."""
         state.taken += before.taken
         return state
 
     @property
     def snapshotable(self) -> bool:
-        """Where the buffer is small, and holds numbers or rows that say where they come from."""
+        """Whether the buffer is small, and holds either int64 scalars or rows with provenance."""
         if not 0 < self.buffer_size <= COPY_ROWS:
             return False
         return self.input.maybe_recomputable or (self.input.spec_known and self.input.element_spec == _NUMBER)
 
     def snapshot(self, state: Buffer) -> ShuffleSnapshot | Buffer:
-        """Numbers, and what they stand for."""
+        """A copy of the row numbers, with the provenance of the rows."""
         still = state.pool.snapshot()
         return state if still is None else ShuffleSnapshot(state, state.ring.copy(), still)
 
     def primed(self, state: Buffer, pull: Pull) -> Buffer:
-        """In its first epoch, of which it has read nothing."""
+        """The state in its first epoch, with nothing read."""
         if not state.epoch and self.count:
             self._begin_epoch(state, pull)
         return state
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows of all buffers are redistributed, epoch by epoch. There may be more of them than a buffer holds:
-        then nothing is read until enough have come out.
+        """Redistributes the rows of all buffers, epoch by epoch. If they exceed the buffer size, nothing is read until
+        enough have been drawn.
         """
         begun = begun_of(self, states)
         if not begun:
             return None
-        begun = [s for s in begun if not s.stopped] or begun  # one whose part is empty has stopped for good
+        begun = [s for s in begun if not s.stopped] or begun  # an iterator whose shard is empty has stopped for good
         epochs = {s.epoch for s in begun}
         if len(epochs) > 1:
             raise other_epochs(self, sorted(epochs))
@@ -285,20 +286,20 @@ class Shuffle(Node):
             rows = round_robin_share([s.rows_of(age) for s in begun], part, parts)
             end = made.slices[-1][1] if made.slices else 0
             made.slices.append([end, end, age > 0 or not made.live])
-            if rows is not None:  # what is beyond the buffer waits; of an earlier epoch it cannot
+            if rows is not None:  # rows beyond the buffer size are pending, except those of an earlier epoch
                 made.put(made.pool.add(rows), None if age or self.buffer_size < 0 else max(self.buffer_size, end))
         return made
 
     def holds(self, state: Any) -> tuple[int, int] | None:
-        """The buffer."""
+        """The rows in the buffer, and their bytes."""
         if state is None:
             return None
         rows = state.count + len(state.pending)
         return rows, state.pool.size_of(rows)
 
     def step(self, state: Buffer, pull: Pull, want: int) -> tuple[Block | None, Buffer]:
-        """As many rows as are wanted and come at once, since whoever comes next would have to join pieces; but not
-        beyond the end of an epoch, where seeds are taken.
+        """Up to `want` rows, as long as they come at once: the consumer would have to join smaller blocks. Stops at the
+        end of an epoch, where seeds are drawn.
         """
         s = state
         if s.error is not None:
@@ -324,12 +325,12 @@ class Shuffle(Node):
                 break
             parts.append(more)
             have += len(more)
-        # All at once: rows that are taken out of the pool in pieces would have to be joined.
+        # In one call: rows removed from the row store in pieces would have to be joined.
         return s.pool.remove(np.concatenate(parts) if len(parts) > 1 else drawn) if have else EMPTY, s
 
     def _next(self, s: Buffer, pull: Pull, want: int) -> Array | None:
-        """Fills the buffer as far as the first draw needs it, then draws as many rows as may be drawn without reading
-        on: their numbers.
+        """Fills the buffer as far as the first draw needs it, then draws as many rows as possible without reading more;
+        returns their numbers.
         """
         while True:
             if len(s.pending):
@@ -345,11 +346,11 @@ class Shuffle(Node):
             return self._draw(s, want)
 
     def _size(self, s: Buffer) -> int:
-        """How many rows are held: where all are to be, the most there have been."""
+        """The buffer size; for a shuffle of everything, the largest number of rows so far."""
         return s.limit if self.buffer_size == UNKNOWN else self.buffer_size
 
     def _grows(self, s: Buffer) -> bool:
-        """True where all rows are to be held, and those of the epoch that is drawn from are not all there yet."""
+        """Whether this is a shuffle of everything and the epoch being drawn from is not fully read yet."""
         if self.buffer_size != UNKNOWN:
             return False
         oldest = next((part for part in s.slices if part[0] != part[1]), None)
@@ -373,7 +374,7 @@ class Shuffle(Node):
             self._begin_epoch(s, pull)
         room = PULL_ROWS if self._grows(s) else min(self._size(s) - s.count + want - 1, PULL_ROWS)
         if len(s.slices) > EPOCHS_AHEAD:
-            room = 1  # TensorFlow reads no more of an epoch before those that it can be drawn from
+            room = 1  # this many epochs ahead, TensorFlow reads only until there is a row to draw
         numbers = pull.read_into(room, s.pool)
         if numbers is not None:
             self._put(s, numbers)
@@ -395,8 +396,8 @@ class Shuffle(Node):
         s.epoch += 1
 
     def _draw(self, s: Buffer, want: int) -> Array:
-        """Draws from the oldest epoch. Before each draw but the first, TensorFlow would read one element; `pending`
-        holds those that have been read already, and where it would read more, one draw is all there may be.
+        """Draws from the oldest epoch. TensorFlow reads one element before each draw but the first: `pending` holds
+        those already read, and if more would have to be read, only one row is drawn.
         """
         first, last, size = s.slices[0], s.slices[-1], self._size(s)
         if s.count == size:
@@ -421,35 +422,33 @@ class Shuffle(Node):
         return numbers
 
     def sampled(self) -> Node:
-        """Order does not matter for a spec."""
+        """The input: order does not matter for a spec."""
         return self.input.sampled()
 
     @property
     def indexable(self) -> bool:
-        """For `at` alone: one full permutation per dataset."""
+        """Whether rows can be read by index, for `at` only: one full permutation per dataset."""
         return self.input.indexable and self.input.cardinality() >= 0 and self.count == 1
 
     @property
     def in_order(self) -> bool:
-        """Never: random access has an order of its own."""
+        """False: random access has an order of its own."""
         return False
 
     @property
     def shufflable(self) -> bool:
-        """Never, for the same reason."""
+        """False, for the same reason."""
         return False
 
     def rows(self, index: Array) -> Block:
-        """Rows of TensorFlow's full permutation for random access, which has nothing to do with the order of
-        iteration.
-        """
+        """Rows of TensorFlow's full permutation for random access, which is unrelated to the order of iteration."""
         g = self.generator
         order = kernels.fisher_yates(self.input.cardinality(), g.seed, g.seed2 if g.reshuffle else g.seed)
         return self.input.rows(order[index])
 
 
 def other_epochs(node: Node, epochs: Sequence[int]) -> FailedPreconditionError:
-    """States that are to be redistributed must be in one epoch."""
+    """The error for states to be resharded that are in different epochs."""
     return FailedPreconditionError(
         f"{node.op} (step {node.position}): the states are in different epochs ({', '.join(map(str, epochs))}), so "
         "that it cannot be told what is left of one; save all iterators at the same step, not where an epoch ends"
@@ -457,7 +456,7 @@ def other_epochs(node: Node, epochs: Sequence[int]) -> FailedPreconditionError:
 
 
 def buffer_rows(value: object, op: str) -> int:
-    """`buffer_size`: a number above zero, or UNKNOWN_CARDINALITY for the whole dataset."""
+    """`buffer_size` as an int: above zero, or UNKNOWN_CARDINALITY for the whole dataset."""
     size = integer(value, "buffer_size", op)
     if size < 1 and size != UNKNOWN:
         raise InvalidArgumentError(
@@ -473,16 +472,17 @@ def shuffle(
     reshuffle_each_iteration: bool | None = True,
     name: str | None = None,
 ) -> Dataset[T]:
-    """Draws the next element at random from a buffer of `buffer_size`, which is filled up from the input.
+    """Shuffles elements: each is drawn at random from a buffer of `buffer_size` elements, which is refilled from the
+    input.
 
     >>> [int(x) for x in fl.Dataset.range(6).shuffle(3, seed=42)]
     [0, 3, 4, 2, 5, 1]
 
-    A perfect shuffle needs a buffer as large as the dataset; over arrays in memory that costs row numbers, not rows.
-    The same holds directly over TFRecord files that have an index (see `fl.io.tfrecord_index`), for buffers of more
-    than 16 MiB: a checkpoint then holds at most eight bytes per record, and each record is read when it comes out.
-    Each iteration, and each epoch of a `repeat` after it, has another order unless `reshuffle_each_iteration` is
-    False. For a given seed the order is TensorFlow's.
+    A perfect shuffle needs a buffer as large as the dataset; over arrays in memory it holds row numbers, not rows. The
+    same is true directly over TFRecord files that have an index (see `fl.io.tfrecord_index`), for buffers of more than
+    16 MiB: a checkpoint then holds at most eight bytes per record, and each record is read when it is drawn. Each
+    iteration, and each epoch of a `repeat` after it, has another order unless `reshuffle_each_iteration` is False. For
+    a given seed the order is TensorFlow's.
     """
     size = buffer_rows(buffer_size, "shuffle")
     reshuffle = reshuffle_each_iteration is None or boolean(

@@ -1,4 +1,4 @@
-"""`take`: at most so many elements."""
+"""`take`: the first elements."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Taken(NamedTuple):
-    """How many elements have come out."""
+    """How many elements have been returned."""
 
     taken: int = 0
 
 
 @node
 class Take(Node):
-    """The first `count` elements; all where count is negative."""
+    """The first `count` elements; all if `count` is negative."""
 
     State: ClassVar[Any] = Taken
     keeps_rows: ClassVar[bool] = True
@@ -32,7 +32,7 @@ class Take(Node):
     count: int
 
     def cardinality(self) -> int:
-        """The smaller number; TensorFlow knows it for -1 alone among the negative counts."""
+        """The smaller of `count` and the input's. Of the negative counts TensorFlow knows the result only for -1."""
         n = self.input.cardinality()
         if self.count == -1:
             return n
@@ -41,7 +41,7 @@ class Take(Node):
         return self.count if n == INFINITE else min(n, self.count)
 
     def begin(self, pull: Pull) -> Taken:
-        """With nothing to take, the input is not even started."""
+        """Starts the input, unless there is nothing to take."""
         if self.count != 0:
             pull.start()
         return Taken()
@@ -57,31 +57,31 @@ class Take(Node):
         return block, state if block is None else Taken(state.taken + block.n)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Only where it takes everything: how many are left for each cannot be told otherwise."""
+        """Only if everything is taken: the states do not determine how many elements are left for each shard."""
         if self.count < 0 and any(s is not None for s in states):
             return Taken()
         return super().reshard(others, states, part, parts)
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def has_row(self, i: int) -> bool | None:
-        """All that the input has, for every negative count."""
+        """For a negative count, whether the input has it."""
         return self.input.has_row(i) if self.count < 0 else super().has_row(i)
 
     def rows(self, index: Array) -> Block:
-        """The input's rows."""
+        """The input's rows at these indices."""
         return self.input.rows(index)
 
 
 def take(self: Dataset[T], count: Integer, name: str | None = None) -> Dataset[T]:
-    """Keeps the first `count` elements; all of them for -1 or a count larger than the dataset.
+    """Keeps the first `count` elements; all of them if `count` is -1 or larger than the dataset.
 
     >>> list(fl.Dataset.range(10).take(2))
     [np.int64(0), np.int64(1)]
 
-    No more elements are read than are taken.
+    No more elements are read than taken.
     """
     return self._derive(Take(self._plan, integer(count, "count", "take")))

@@ -1,4 +1,4 @@
-"""`unbatch`: elements taken apart into their rows."""
+"""`unbatch`: elements split into their rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 class Opened(NamedTuple):
-    """Rows to hand out next; then an error; then elements to take apart. `size`: how many rows an element had last."""
+    """Rows to return next, then an error, then elements still to be split. `size` is the number of rows per element
+    last seen.
+    """
 
     rest: Block | None = None
     error: Exception | None = None
@@ -39,12 +41,12 @@ class Unbatch(Node):
     input: Node
 
     def spec(self) -> Any:
-        """One dimension less in front."""
+        """The input's spec without the first dimension."""
         check_batches(self.input, self.op)
         return map_structure(unbatched_spec, self.input.element_spec)
 
     def cardinality(self) -> int:
-        """Known where every element is known to have the same number of rows."""
+        """Known if all elements are known to have the same number of rows."""
         n = self.input.cardinality()
         if n < 0:
             return n
@@ -55,7 +57,7 @@ class Unbatch(Node):
         return leading(self.input)
 
     def step(self, state: Opened, pull: Pull, want: int) -> tuple[Block | None, Opened]:
-        """Takes elements apart, as many as the rows that are wanted need."""
+        """Splits as many elements as needed for `want` rows."""
         rest, error, waiting, size = state
         if rest is None:
             if error is not None:
@@ -71,7 +73,7 @@ class Unbatch(Node):
         return rest.slice(0, want), Opened(left, error, waiting, size)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Rows and elements that wait are redistributed."""
+        """Redistributes rows and elements that are waiting."""
         begun = begun_of(self, states)
         if not begun:
             return None
@@ -80,21 +82,21 @@ class Unbatch(Node):
         return Opened(rest, None, waiting, max(s.size for s in begun))
 
     def after_error(self, state: Opened) -> Opened:
-        """The error has been told; what comes after it stays."""
+        """Drops the error that was raised; the elements after it stay."""
         return state._replace(error=None) if state.rest is None else state
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     @property
     def shufflable(self) -> bool:
-        """As TensorFlow: never."""
+        """False, as in TensorFlow."""
         return False
 
     def rows(self, index: Array) -> Block:
-        """Rows of the elements they lie in."""
+        """Rows read from the elements that contain them."""
         size = self._size
         assert size
         numbers, which = np.unique(index // size, return_inverse=True)
@@ -105,13 +107,17 @@ class Unbatch(Node):
 
 
 def elements_for(rows: int, exact: int | None, input: Node, last: int) -> int:
-    """How many elements to ask for when `rows` rows are wanted: no more than they need, unless nobody would notice."""
+    """How many elements to ask for when `rows` rows are wanted: no more than needed, unless the input is free of side
+    effects.
+    """
     size = exact if exact is not None else last if input.side_effect_free else rows
     return max(1, rows // size) if size else 1
 
 
 def taken_apart(block: Block, op: str) -> tuple[Block, Exception | None, Block | None]:
-    """The rows of the elements, up to the first that has none to take out; its error; and the elements after it."""
+    """The rows of the elements up to the first that cannot be split, the error of that element, and the elements after
+    it.
+    """
     columns, counts, error, stop = [], [], None, block.n
     try:
         for column in block.columns:
@@ -139,7 +145,7 @@ def taken_apart(block: Block, op: str) -> tuple[Block, Exception | None, Block |
     after = block.slice(stop + 1, block.n) if stop + 1 < block.n else None
     if not stop:
         return EMPTY, error, after
-    # A component looked at later may have failed even earlier.
+    # A later component may fail at an earlier element.
     rows, earlier, between = taken_apart(block.slice(0, stop), op)
     if earlier is not None:
         return rows, earlier, block.slice(stop - (between.n if between is not None else 0), block.n)
@@ -147,7 +153,7 @@ def taken_apart(block: Block, op: str) -> tuple[Block, Exception | None, Block |
 
 
 def leading(plan: Node) -> int | None:
-    """The first dimension of every element, where that is certain."""
+    """The first dimension of every element, if that is certain."""
     if isinstance(plan, Grouped) and plan.drop_remainder:
         return plan.batch_size
     if not plan.spec_stated:
@@ -158,12 +164,12 @@ def leading(plan: Node) -> int | None:
 
 
 def shape_of(spec: Any) -> Any:
-    """The shape that a batch has: of the array, or of the datasets side by side."""
+    """The batch shape: of the array, or of the datasets side by side."""
     return spec.dataset_shape if isinstance(spec, DatasetSpec) else spec.shape
 
 
 def check_batches(plan: Node, op: str) -> None:
-    """Refuses a plan whose elements are known to be no batches."""
+    """Raises an error if the elements are known not to be batches."""
     leaves, tree = flatten(plan.element_spec)
     sizes: dict[int, str] = {}
     for leaf, path in zip(leaves, tree.paths(), strict=True):
@@ -197,14 +203,14 @@ def unbatched_spec(spec: Any) -> Any:
 
 
 def unbatch(self: Dataset[Any], name: str | None = None) -> Dataset[Any]:
-    """Takes every element apart into its rows: the opposite of `batch`.
+    """Splits every element into its rows: the inverse of `batch`.
 
     >>> ds = fl.Dataset.from_tensor_slices(([[1, 2], [3, 4]], [["a", "b"], ["c", "d"]]))
     >>> list(ds.unbatch())
     [(np.int32(1), b'a'), (np.int32(2), b'b'), (np.int32(3), b'c'), (np.int32(4), b'd')]
 
-    Elements may differ in their number of rows, but all components of one element have the same. Rows of ragged tensors
-    are arrays, or ragged tensors of one rank less.
+    Elements may differ in their number of rows, but all components of one element must have the same number. Rows of
+    ragged tensors are arrays, or ragged tensors of one rank less.
     """
     if self._plan.spec_known:
         check_batches(self._plan, "unbatch")

@@ -1,4 +1,4 @@
-"""`window`: consecutive elements as datasets."""
+"""`window`: groups of consecutive elements as datasets."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ Bad = tuple[tuple[int, Exception], ...]
 
 
 class WindowState(NamedTuple):
-    """What has been read for the next windows: rows, and among them places where the input failed, by position; whether
-    the input has ended; an error that is due next; and how many rows after those, which no window holds, have been
-    passed over already.
+    """What has been read for the next windows: the rows, the positions at which the input failed, with the errors,
+    whether the input has ended, an error to raise next, and how many rows between windows have been skipped already.
     """
 
     rows: Block | None = None
@@ -38,7 +37,7 @@ class WindowState(NamedTuple):
 
 @node
 class Window(Node):
-    """Datasets of `size` rows, `stride` apart, each beginning `shift` rows after the one before."""
+    """Datasets of `size` rows, `stride` apart, each starting `shift` rows after the previous one."""
 
     State: ClassVar[Any] = WindowState
     op: ClassVar[str] = "window"
@@ -53,7 +52,7 @@ class Window(Node):
         return map_structure(DatasetSpec, self.input.element_spec)
 
     def cardinality(self) -> int:
-        """One window per `shift` elements; where short ones are dropped, as many as are full."""
+        """One window per `shift` elements; with `drop_remainder`, the number of full windows."""
         n = self.input.cardinality()
         if n < 0 or not self.drop_remainder:
             return divided(n, self.shift, False)
@@ -61,12 +60,12 @@ class Window(Node):
 
     @property
     def _reach(self) -> int:
-        """How many elements a window stretches over."""
+        """How many elements a window spans."""
         return (self.size - 1) * self.stride + 1
 
     def step(self, state: WindowState, pull: Pull, want: int) -> tuple[Block | None, WindowState]:
-        """Reads until a window is full, then gives all that are. An error has a place among the elements and is raised
-        by every window that would hold it.
+        """Reads until a window is full, then returns all full windows. An error has a position among the elements and
+        is raised by every window that would contain it.
         """
         if state.error is not None:
             raise state.error
@@ -117,8 +116,8 @@ class Window(Node):
         return concat(parts) if parts else None, bad, ended
 
     def _moved(self, state: WindowState, have: int, count: int, pull: Pull) -> WindowState:
-        """The state `count` windows further on. Elements between two windows are read at once and left out, whatever
-        they are, as TensorFlow does.
+        """The state `count` windows further on. Elements between two windows are read now and dropped, errors included,
+        as in TensorFlow.
         """
         rows, bad, ended, _, passed = state
         start = count * self.shift
@@ -147,7 +146,7 @@ class Window(Node):
         return Block([_datasets(c, places) for c in rows.columns], len(places), rows.tree)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows of windows that are not full are redistributed, where no row is in two windows or between them."""
+        """Redistributes the rows of incomplete windows; refused if windows overlap or have gaps."""
         begun = begun_of(self, states)
         if not begun:
             return None
@@ -158,7 +157,7 @@ class Window(Node):
         return WindowState(round_robin_share([s.rows for s in begun], part, parts))
 
     def after_error(self, state: WindowState) -> WindowState:
-        """The error has been raised; its window is over."""
+        """Drops the error with its window."""
         return state._replace(error=None)
 
 
@@ -239,9 +238,9 @@ def window(
     [np.int64(0), np.int64(1), np.int64(2)]
     [np.int64(3), np.int64(4)]
 
-    Windows begin `shift` elements apart (by default `size`) and take every `stride`-th element. Without
-    `drop_remainder` the last ones may be shorter. A window can be iterated any number of times; `flat_map` makes arrays
-    of them.
+    Windows start `shift` elements apart (by default `size`) and take every `stride`-th element. Without
+    `drop_remainder` the last ones may be shorter. A window can be iterated any number of times; `flat_map` with `batch`
+    turns windows into arrays.
 
     >>> sliding = fl.Dataset.range(5).window(3, shift=1, drop_remainder=True)
     >>> list(sliding.flat_map(lambda window: window.batch(3)))

@@ -36,9 +36,9 @@ class Sides(NamedTuple):
 class Zip(Node):
     """One row of every input, in the structure `tree`.
 
-    TensorFlow takes one row from every input each time, also from those after one that ended or failed, so that the
-    inputs stay in step. What comes first among the inputs (in a dict: by its keys) decides: an end hides the errors
-    after it; an error is raised even if an input after it has ended, and then the end comes next.
+    Like TensorFlow, it takes one row from every input each time, even after one of them has ended or failed, so that
+    the inputs stay in step. The first input (in a dict: by key) that ended or failed decides: an end hides later
+    errors; an error is raised even if a later input has ended, and the end follows it.
     """
 
     State: ClassVar[Any] = Sides
@@ -48,29 +48,29 @@ class Zip(Node):
     tree: Tree
 
     def spec(self) -> Any:
-        """The inputs' specs, in the structure."""
+        """The inputs' specs, in the given structure."""
         return self.tree.unflatten([n.element_spec for n in self.datasets])
 
     def cardinality(self) -> int:
-        """As many as the shortest has."""
+        """That of the shortest input."""
         return _shortest([n.cardinality() for n in self.datasets])
 
     def begin(self, pull: tuple[Pull, ...]) -> Sides:
-        """Starts all inputs, one after the other."""
+        """Starts all inputs, in TensorFlow's order."""
         for i in self._order:
             pull[i].start()
         return Sides((None,) * len(pull))
 
     def loaded(self, state: Sides) -> Sides:
-        """One side for each input."""
+        """Checks that there is one valid side per input."""
         known = (side in (None, END) or isinstance(side, (Block, Exception)) for side in state.sides)
         if len(state.sides) != len(self.datasets) or not all(known):
             raise DataLossError(f"the iterator state is damaged: zip (step {self.position}) of {state.sides!r}")
         return state
 
     def step(self, state: Sides, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Sides]:
-        """Gets every input to the same row, then gives as many rows as all have. A row that fails is kept in the state
-        first and raised in the next step, since what the inputs gave with it has to be remembered.
+        """Brings every input to the same row, then returns as many rows as all of them have. A failing row is first
+        kept in the state and raised in the next step, so that what the other inputs gave with it is not lost.
         """
         outcome = self._outcome(state.sides)
         if outcome is END:
@@ -95,24 +95,22 @@ class Zip(Node):
 
     @cached_property
     def _order(self) -> list[int]:
-        """In which order TensorFlow takes the inputs."""
+        """The order in which TensorFlow reads the inputs."""
         return _in_order(self.tree)
 
     def _outcome(self, sides: tuple[Any, ...]) -> Any:
-        """What the next row comes to where that is known and it is no element: an error or END; else None."""
+        """The error or END that the next row results in, if that is known; else None."""
         if any(s is None for s in sides):
             return None
         return next((sides[i] for i in self._order if not isinstance(sides[i], Block)), None)
 
     @cached_property
     def _apart(self) -> bool:
-        """True when it does not matter which input is read first."""
+        """Whether the inputs can be read in any order."""
         return apart(self.datasets)
 
     def _sure(self, i: int, sides: list[Any], used: int) -> int:
-        """How many more rows all inputs but number i are known to have, so that as many of its own are not made in
-        vain.
-        """
+        """How many more rows all other inputs are known to have, so that input `i` makes no rows in vain."""
         known = []
         for j, other in enumerate(self.datasets):
             n = other.cardinality()
@@ -125,7 +123,7 @@ class Zip(Node):
         return Block([c for b in blocks for c in b.columns], n, tree)
 
     def after_error(self, state: Sides) -> Sides:
-        """The row that failed is gone from every input."""
+        """Drops the failed row from every input."""
         if self._outcome(state.sides) is None:
             return state
         if any(s is END for s in state.sides):
@@ -135,11 +133,11 @@ class Zip(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where all inputs are."""
+        """Whether rows can be read by index: if all inputs' can."""
         return all(n.indexable for n in self.datasets)
 
     def rows(self, index: Array) -> Block:
-        """The inputs' rows."""
+        """The inputs' rows at these indices."""
         return self._side_by_side([n.rows(index) for n in self.datasets], len(index))
 
 
@@ -155,7 +153,7 @@ def _next(pull: Pull, want: int) -> Any:
 
 
 def _in_order(tree: Tree, at: int = 0) -> list[int]:
-    """The numbers of the leaves, those of a dict by its keys."""
+    """The leaf numbers in reading order: those of a dict sorted by key."""
     if tree.is_leaf:
         return [at]
     found = []
@@ -203,13 +201,13 @@ def zip_(datasets: dict[K, Dataset[V]], *, name: str | None = None) -> Dataset[d
 @overload
 def zip_(*args: Any, datasets: object = None, name: str | None = None) -> Dataset[Any]: ...
 def zip_(*args: Any, datasets: object = None, name: str | None = None) -> Dataset[Any]:
-    """Puts the elements of several datasets side by side; the shortest decides where it ends.
+    """Combines the elements of several datasets into tuples; ends with the shortest dataset.
 
     >>> a, b = fl.Dataset.range(3), fl.Dataset.range(10, 20)
     >>> list(fl.Dataset.zip(a, b))
     [(np.int64(0), np.int64(10)), (np.int64(1), np.int64(11)), (np.int64(2), np.int64(12))]
 
-    The datasets can stand in a tuple, a dict or any nest of those, which the elements then have too.
+    The datasets may be given in a tuple, a dict or a nest of these; the elements have the same structure.
 
     >>> list(fl.Dataset.zip({"x": a, "y": b}).take(1))
     [{'x': np.int64(0), 'y': np.int64(10)}]

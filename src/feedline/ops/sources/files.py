@@ -1,4 +1,4 @@
-"""Sources that read files: one file after another, or several in turn."""
+"""Sources that read files: one after another, or several round robin."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
 
 Slot = tuple[bytes, int, int, Any]
-"""A file that is being read: its name, the place in it (offset and number), and its reader. Until it is open that is
-None, or, after a restore, what the file must be like.
+"""A file being read: its name, the position in it (offset and number), and its reader. Until the file is open, the
+reader is None or, after a restore, what the file is expected to be like.
 """
 
 GIVEN_UP = -1
-"""The offset in a file of which no more can be read. It ends when its turn comes, not earlier."""
+"""The offset of a file that cannot be read any further. The file ends when its turn comes, not earlier."""
 
 EARLY = 1 << 20
-"""When so many bytes of a compressed file have been read, the next one is begun."""
+"""After this many bytes of a compressed file have been read, the next file is opened."""
 
 STRING = TensorSpec((), string)
 
 
 class FilesState(NamedTuple):
-    """The files that are being read, whose turn it is, whether all have been named, and an error that is due next; and
-    files that others have begun to read, which come before those that are named next.
+    """The files being read, whose turn it is, whether all files have been named, an error to raise next, and partly
+    read files from resharding or early opening, which come before those named next.
     """
 
     slots: tuple[Slot | None, ...] = ()
@@ -58,16 +58,16 @@ class FilesState(NamedTuple):
 
 @node
 class Files(Node, OpensFiles):
-    """The records of the files that `input` names. Subclasses say how a file is opened and what its records are.
+    """The records of the files that `input` names. Subclasses define how a file is opened and what its records are.
 
-    `cycle` files are open at a time, and each gives one record in turn. A file that ends makes room for the next one,
-    whose turn comes in the next round, as in TensorFlow.
+    `cycle` files are open at a time and give one record each, round robin. The file that replaces one that ended gets
+    its first turn in the next round, as in TensorFlow.
     """
 
     State: ClassVar[Any] = FilesState
     execution_args: ClassVar[frozenset[str]] = frozenset({"buffer_size"})
     reader: ClassVar[type[RecordReader]] = RecordReader
-    """The class of the readers that `open_file` gives."""
+    """The class of readers that `open_file` returns."""
     input: Node
     cycle: int
 
@@ -77,35 +77,35 @@ class Files(Node, OpensFiles):
 
     @property
     def early(self) -> bool:
-        """True where the next file is begun while one is read: files are read one after another, they take long to
-        decompress, and nobody can tell that the next name is taken early.
+        """Whether the next file is opened while one is read: if files are read one after another, are slow to
+        decompress, and taking the next name early cannot be observed.
         """
         return False
 
     @property
     def forgiving(self) -> bool:
-        """True when records that cannot be read are left out."""
+        """Whether unreadable records are skipped."""
         return False
 
     def judged(self, file: Slot, got: Read) -> Exception | None:
-        """The error to raise for the record at which `file` stands; None where it is left out."""
+        """The error to raise for the current record of `file`; None if it is skipped."""
         return None if self.forgiving else got.error
 
     @property
     def recomputable(self) -> bool:
-        """True where every row says in which file it is, and where."""
+        """Whether every row has provenance: its file and the position in it."""
         return bool(self.reader.kind)
 
     def spec(self) -> Any:
-        """Strings."""
+        """A string scalar."""
         return STRING
 
     def cardinality(self) -> int:
-        """Nobody counts the records of files."""
+        """Unknown: records are not counted."""
         return UNKNOWN
 
     def step(self, state: FilesState, pull: Pull, want: int) -> tuple[Block | None, FilesState]:
-        """Rows of the files in turn. A block ends where a file does, or before a record that cannot be read."""
+        """Rows of the files, round robin. A block ends at the end of a file, or before a record that cannot be read."""
         if state.error is not None:
             raise state.error
         slots = list(state.slots) or [None] * self.cycle
@@ -146,8 +146,7 @@ class Files(Node, OpensFiles):
         )
 
     def _begun_early(self, current: Slot | None, pull: Pull) -> tuple[tuple[Slot, ...], bool]:
-        """The next file, which a thread begins to decompress while the current one is read; and whether there is no
-        next one.
+        """The next file, which a thread starts to decompress while the current one is read; and whether there is none.
         """
         if current is None or current[1] < EARLY:
             return (), False
@@ -155,17 +154,17 @@ class Files(Node, OpensFiles):
         if named is None or not named.n:
             return (), named is None
         name = named.rows()[0]
-        if not isinstance(name, bytes):  # told when its turn comes
+        if not isinstance(name, bytes):  # raised when its turn comes
             return ((name, 0, 0, None),), False
         try:
             reader = self.open_file(name)
-        except OpError:  # told when its turn comes
+        except OpError:  # raised when its turn comes
             return ((name, 0, 0, None),), False
         reader.begin()
         return ((name, 0, 0, reader),), False
 
     def _rounds(self, slots: list[Slot | None], turn: int, want: int) -> Block | None:
-        """Whole rounds, as many as all open files have rows for; None where the next turn must be taken by itself."""
+        """As many whole rounds as all open files have rows for; None if the next turn must be taken on its own."""
         order = in_order(slots, turn)
         if len(order) == 1:
             got = self._look(slots, order[0], want)
@@ -188,7 +187,9 @@ class Files(Node, OpensFiles):
         return round_robin(blocks)
 
     def _turn(self, slots: list[Slot | None], turn: int) -> tuple[Block | None, int, Exception | None]:
-        """One row, or an error, from the file whose turn it is, and whose turn is next. Neither where the file ends."""
+        """One row, or an error, from the file whose turn it is, and the next turn. Neither row nor error if the file
+        ends.
+        """
         got = Read(None) if slots[turn] is None else self._look(slots, turn, 1)
         file, error = slots[turn], got.error
         if error is not None and file is not None:
@@ -202,7 +203,7 @@ class Files(Node, OpensFiles):
 
     @staticmethod
     def _must_be_wanted(error: Exception, slot: Slot | None) -> None:
-        """Raises `Early` where the error comes ahead of its time."""
+        """Raises `Early` if the error comes ahead of its turn."""
         try:
             must_be_wanted(error)
         except Early:
@@ -211,7 +212,7 @@ class Files(Node, OpensFiles):
             raise
 
     def _look(self, slots: list[Slot | None], i: int, want: int) -> Read:
-        """What the file in slot i has next. The file stays where it is; it is opened where it is not open yet."""
+        """What the file in slot i has next, without advancing it. Opens the file if necessary."""
         slot = slots[i]
         if slot is None:
             return Read(None)
@@ -224,7 +225,7 @@ class Files(Node, OpensFiles):
                     raise self._no_name(name)
                 reader = self.open_file(name)
             except (NotFoundError, PermissionDeniedError) as e:
-                # TensorFlow tries again at the next turn, for ever; a dataset that ignores errors would never end.
+                # TensorFlow retries at every turn, forever; a dataset that ignores errors would never end.
                 return Read(None, None if self.forgiving else FilePosition(offset, number), e)
             except OpError as e:
                 return Read(None, None, e)
@@ -238,7 +239,7 @@ class Files(Node, OpensFiles):
         return got
 
     def _move(self, slots: list[Slot | None], i: int, got: Read) -> None:
-        """Puts the file in slot i where it stands after `got`, and closes it where that is the end."""
+        """Advances the file in slot i past `got`, and closes it at its end."""
         slot = slots[i]
         if slot is None:
             return
@@ -251,11 +252,11 @@ class Files(Node, OpensFiles):
         slots[i] = None if got.error is None else (name, GIVEN_UP, number, None)
 
     def named_in(self, state: FilesState) -> list[bytes]:
-        """The files that are being read."""
+        """The names of the files being read."""
         return [slot[0] for slot in (*state.slots, *state.begun) if slot is not None]
 
     def reads_as(self, name: bytes) -> Any:
-        """As its reader says."""
+        """The recipe of the file's reader; None if the file cannot be opened."""
         try:
             reader = self.open_file(name)
         except OpError:
@@ -266,7 +267,7 @@ class Files(Node, OpensFiles):
             reader.close()
 
     def loaded(self, state: FilesState) -> FilesState:
-        """As many files at a time as are read, and places in them."""
+        """Checks the number of files and the positions in them."""
         files = [f for f in (*state.slots, *state.begun) if f is not None]
         places = [at for _, *at, _ in files]
         wrong = len(state.slots) not in (0, self.cycle) or state.turn >= max(1, self.cycle)
@@ -276,7 +277,7 @@ class Files(Node, OpensFiles):
         return state
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The files that have been begun are redistributed; each is read on by one alone."""
+        """Redistributes the files being read; each is continued by one shard only."""
         begun = begun_of(self, states)
         if not begun:
             return None
@@ -284,17 +285,17 @@ class Files(Node, OpensFiles):
         return FilesState(begun=tuple((name, *at, None) for name, *at, _ in files[part::parts]))
 
     def after_error(self, state: FilesState) -> FilesState:
-        """The error has been raised."""
+        """Drops the error that was raised."""
         return state._replace(error=None)
 
 
 def in_order(slots: Sequence[Slot | None], turn: int) -> list[int]:
-    """The slots with a file in them, in the order in which their turns come."""
+    """The occupied slots, in the order of their turns."""
     return [i for i in (*range(turn, len(slots)), *range(turn)) if slots[i] is not None]
 
 
 def names_plan(filenames: object, op: str) -> Node:
-    """The plan that names the files: that of a dataset of strings, or names in memory."""
+    """The plan that gives the file names: that of a dataset of strings, or names in memory."""
     if isinstance(filenames, DatasetBase):
         plan = filenames._plan
         if plan.spec_known and not STRING.is_compatible_with(plan.element_spec):
@@ -307,7 +308,7 @@ def names_plan(filenames: object, op: str) -> Node:
 
 
 def parallel_reads(value: object, op: str) -> int:
-    """`num_parallel_reads` as the number of files that are read in turn; AUTOTUNE means one after another."""
+    """`num_parallel_reads` as the number of files read round robin; AUTOTUNE means one after another."""
     if value is None:
         return 1
     n = integer(value, "num_parallel_reads", op)
@@ -319,7 +320,7 @@ def parallel_reads(value: object, op: str) -> int:
 
 
 def compression(value: object, op: str) -> str | None:
-    """`compression_type`: a name, or None for none. Whether there is such a compression shows when a file is opened."""
+    """`compression_type`: a name or None. An unknown compression is reported when a file is opened."""
     return None if value is None else text(value, "compression_type", op)
 
 

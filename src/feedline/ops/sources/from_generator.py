@@ -30,7 +30,7 @@ OP = "from_generator"
 
 
 SAYS = (("state_dict", "load_state_dict"), ("get_state", "set_state"))
-"""The methods of an iterator that can say where it is, and go there."""
+"""Pairs of iterator methods that return and restore its position."""
 
 
 class Live:
@@ -42,18 +42,18 @@ class Live:
         self._values, self.pace = values, Pace()
 
     def next_into(self, fresh: list[Any]) -> bool:
-        """Adds its next value to a list, where no interrupt can come between the two; False at the end."""
+        """Appends the next value to a list, so that no interrupt can lose it between the two; False at the end."""
         had = len(fresh)
         fresh.extend(islice(self._values, 1))
         return len(fresh) > had
 
     def saved_position(self) -> dict[str, Any] | None:
-        """Where the generator says that it is, as a value that can be saved; None where it cannot."""
+        """The generator's own saved position; None if it has none."""
         says = self._says()
         return says and {"at": getattr(self._values, says[0])()}
 
     def go_to(self, told: dict[str, Any]) -> None:
-        """Puts it where another one was."""
+        """Restores a saved position."""
         says = self._says()
         if says is None:
             raise FailedPreconditionError(
@@ -68,19 +68,19 @@ class Live:
 
     @property
     def goes_on(self) -> bool:
-        """False for a generator that has raised, which is its end."""
+        """Whether the generator can yield more; one that has raised is finished."""
         return getattr(self._values, "gi_frame", self) is not None
 
     def close(self) -> None:
-        """Lets a generator run its `finally`."""
+        """Closes the generator, which runs its `finally` blocks."""
         close = getattr(self._values, "close", None)
         if callable(close):
             close()
 
 
 class Yielded(NamedTuple):
-    """The running generator; None where it has to be started (again), or where it said that it was. How many values it
-    has been asked for; whether it has ended; and an error that is due next.
+    """The running generator, a saved position of it, or None if it must be started again; how many values it has been
+    asked for; whether it has ended; and an error to raise next.
     """
 
     live: Live | dict[str, Any] | None = None
@@ -91,7 +91,7 @@ class Yielded(NamedTuple):
 
 @node
 class Generator(Node):
-    """What a generator function yields, made to fit a signature."""
+    """The values of a generator function, converted to a signature."""
 
     State: ClassVar[Any] = Yielded
     mutable_state: ClassVar[bool] = True
@@ -105,17 +105,17 @@ class Generator(Node):
         return self.signature
 
     def cardinality(self) -> int:
-        """Not known before it has run."""
+        """Unknown until the generator has run."""
         return UNKNOWN
 
     @property
     def user_code(self) -> bool:
-        """Always."""
+        """True: the generator is user code."""
         return True
 
     def step(self, state: Yielded, pull: Any, want: int) -> tuple[Block | None, Yielded]:
         """Takes values as long as they fit and come at once. Errors wait in the state, since a generator cannot be
-        asked again.
+        asked for a value twice.
         """
         said, asked, ended, error = state
         live = said if isinstance(said, Live) else None
@@ -153,7 +153,7 @@ class Generator(Node):
                 failed: Exception | None = e
             elif live is None:
                 raise Interrupted(e, state) from None
-            else:  # from outside: the value that came just before it counts
+            else:  # an interrupt: the value yielded just before it counts
                 interrupt, failed = e, self._caught_up(fresh, fit, rows)
             number = asked + len(fresh) - (len(fresh) > len(rows)) if live else None
             if failed is not None:
@@ -161,7 +161,7 @@ class Generator(Node):
                 ended = live is None
         asked += max(len(fresh), len(rows) + (ended or error is not None))
         if interrupt is not None and live is not None and not live.goes_on:
-            live = None  # that was its end: another one goes on from there
+            live = None  # the interrupt ended the generator: a new one continues from there
         if ended and live is not None:
             live.close()
             live = None
@@ -179,7 +179,7 @@ class Generator(Node):
 
     @staticmethod
     def _caught_up(fresh: list[Any], fit: Callable[[Any], Any], rows: list[Any]) -> Exception | None:
-        """Adds the value that came just before an interrupt, if there is one; its error where it does not fit."""
+        """Adds the value that was yielded just before an interrupt, if any; returns its error if it does not fit."""
         try:
             rows += map(fit, fresh[len(rows) :])
         except Exception as e:
@@ -187,7 +187,7 @@ class Generator(Node):
         return None
 
     def _started(self, asked: int, said: Any) -> Live:
-        """The generator where it said that it was, or after it has been asked for so many values."""
+        """The generator at its saved position, or after it has been asked for `asked` values."""
         live = Live(iter(self.generator_func.call(*self.args)))
         if said is not None:
             live.go_to(said)
@@ -195,7 +195,7 @@ class Generator(Node):
         for i in range(asked):
             try:
                 goes_on = live.next_into([])
-            except Exception:  # told when it happened first
+            except Exception:  # raised when it first happened
                 continue
             if not goes_on:
                 raise FailedPreconditionError(
@@ -213,12 +213,12 @@ class Generator(Node):
         return known
 
     def after_error(self, state: Yielded) -> Yielded:
-        """The error has been raised; a generator that can go on does."""
+        """Drops the error that was raised; the generator continues if it can."""
         return state._replace(error=None)
 
 
 class _Leaf:
-    """One component of the signature: makes values fit it."""
+    """One component of the signature: converts values to it."""
 
     __slots__ = ("_dtype", "_path", "_plain", "_range", "_shape", "_spec", "_strings")
 
@@ -236,7 +236,7 @@ class _Leaf:
         self._range = (np.iinfo(self._dtype).min, np.iinfo(self._dtype).max) if kind in ("i", "u") else None
 
     def fit(self, value: Any) -> Any:
-        """The value as it stands in a column. `InvalidTypeError` where it is no value of this component."""
+        """The value as stored in a column. Raises `InvalidTypeError` if it does not fit this component."""
         if type(value) in self._plain:
             if self._range is None or self._range[0] <= value <= self._range[1]:
                 return value
@@ -259,7 +259,7 @@ class _Leaf:
         return value
 
     def column(self, values: Sequence[Any]) -> Column:
-        """Values that fit, as a column."""
+        """A column of fitted values."""
         if self._dtype is None:
             # Rows of a ragged tensor are plain arrays that batch as ragged ones.
             return Objects(list(values), self._spec) if isinstance(self._spec, RaggedTensorSpec) else pack(values)
@@ -296,11 +296,12 @@ class _Leaf:
             raise InvalidTypeError(f"{self._wrong(value)} ({e})") from None
 
     def _converted(self, array: Array, value: object) -> Array:
-        """The array in the signature's dtype, if that holds all its values. Floats may be rounded, integers may not."""
+        """The array in the signature's dtype, if it can represent all values. Floats may be rounded, integers may not.
+        """
         have, want = array.dtype.kind, self._dtype.kind
         if not array.size:
             return array.astype(self._dtype)
-        if have == "O" and want == "f":  # ints that no integer type holds
+        if have == "O" and want == "f":  # ints too large for any integer dtype
             try:
                 array = array.astype(np.float64)
             except (TypeError, ValueError, OverflowError):
@@ -316,7 +317,7 @@ class _Leaf:
         return made
 
     def _other(self, value: Any) -> Any:
-        """A ragged or sparse tensor, a dataset, or None: the spec says whether it fits."""
+        """A ragged or sparse tensor, a dataset, or None, checked against the spec."""
         leaf = self._leaf(value)
         if self._spec is None:
             if leaf is None:
@@ -342,7 +343,7 @@ class _Leaf:
 
 
 def _same_values(array: Array, made: Array) -> bool:
-    """True when a conversion to integers or bool kept every value."""
+    """Whether a conversion to integers or bool kept every value."""
     if made.dtype.kind == "b":
         return bool(np.all((array == 0) | (array == 1)))
     limits = np.iinfo(made.dtype)
@@ -353,10 +354,12 @@ def _same_values(array: Array, made: Array) -> bool:
 
 
 def _fitting(leaves: list[_Leaf], tree: Tree) -> Callable[[Any], Any]:
-    """The function that makes a value fit: what stands in a column for a lone leaf, else a list, one for each leaf."""
+    """A function that converts a value: to a column entry if the signature is a single leaf, else to a list with one
+    entry per leaf.
+    """
     if tree.is_leaf:
         return leaves[0].fit
-    in_row = tree == flat(tree.size)  # a plain tuple of leaves needs no closer look
+    in_row = tree == flat(tree.size)  # a plain tuple of leaves needs no flattening
 
     def fit(value: object) -> list[Any]:
         parts = value if in_row and type(value) is tuple and len(value) == tree.size else _parts(tree, value)
@@ -382,7 +385,7 @@ def from_generator(
     output_signature: Any = None,
     name: str | None = None,
 ) -> Dataset[Any]:
-    """A dataset of what `generator`, a function that returns an iterator, yields.
+    """A dataset of the values that `generator`, a function that returns an iterator, yields.
 
     >>> def words():
     ...     for word in ("a", "bb"):
@@ -391,14 +394,14 @@ def from_generator(
     >>> list(fl.Dataset.from_generator(words, output_signature=signature))
     [(b'a', np.int32(1)), (b'bb', np.int32(2))]
 
-    The function is called anew for each iteration, with `args`, and asked for one element at a time; when an iteration
-    stops early the generator is closed. Values are converted to the dtypes of `output_signature`; one that does not
-    fit, such as 1.5 for an int32, raises `InvalidArgumentError`, and iteration can go on after it. `output_types`, and
-    `output_shapes` with it, are an older way to give the signature.
+    The function is called with `args` for each iteration and asked for one element at a time; if an iteration stops
+    early, the generator is closed. Values are converted to the dtypes of `output_signature`; one that does not fit,
+    such as 1.5 for an int32, raises `InvalidArgumentError`, and iteration can continue after it. `output_types` and
+    `output_shapes` are an older way to give the signature.
 
-    An iterator that is restored asks the generator for all values again up to its place, so it must give the same ones.
-    Where the function returns an iterator with `state_dict` and `load_state_dict`, or `get_state` and `set_state`, that
-    goes to its place by itself.
+    A restored iterator asks the generator for all values up to its position again, so they must be the same. If the
+    returned iterator has `state_dict` and `load_state_dict`, or `get_state` and `set_state`, its position is saved and
+    restored with these instead.
     """
     if not callable(generator):
         got = type(generator).__name__

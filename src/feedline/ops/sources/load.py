@@ -1,4 +1,4 @@
-"""`Dataset.load`: the elements that `save` has written."""
+"""`Dataset.load`: the elements written by `save`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import Filename
 
 KEEP = 1 << 26
-"""Bytes of blocks that stay in memory for random access."""
+"""Bytes of blocks cached for random access."""
 
 WAIT_S = 0.5
 
@@ -43,7 +43,7 @@ Files = tuple[tuple[str, int], ...]
 
 
 class Readers:
-    """Open files of a dataset, by their number."""
+    """Open files of a dataset, by number."""
 
     def __init__(self, files: Files, keep: int = 0) -> None:
         self._files, self._keep = files, keep
@@ -60,18 +60,18 @@ class Readers:
         return self._open[i]
 
     def leave(self, others: tuple[int, ...]) -> None:
-        """Closes all files but those."""
+        """Closes all files but these."""
         for i in [i for i in self._open if i not in others]:
             self._open.pop(i).close()
 
     def close(self) -> None:
-        """Closes all files. What is in memory stays there."""
+        """Closes all files. Cached blocks stay in memory."""
         for reader in self._open.values():
             reader.close()
 
 
 class ReaderCache:
-    """Readers for random access, kept from one call to the next. A copy starts empty."""
+    """Readers for random access, kept between calls. A copy starts empty."""
 
     def __init__(self) -> None:
         self.lock = Guard()
@@ -82,7 +82,7 @@ class ReaderCache:
 
 
 class LoadState(NamedTuple):
-    """How many rows have been read, and the files, None until they are open."""
+    """How many rows have been read, and the readers, None until they are opened."""
 
     at: int = 0
     readers: Any = None
@@ -90,9 +90,9 @@ class LoadState(NamedTuple):
 
 @node
 class Load(Node, OpensFolders):
-    """The rows of files of elements: one after another, or of `cycle` files in turn.
+    """The rows of saved files: one file after another, or `cycle` files round robin.
 
-    `form` is the spec as text; `like` is a spec with classes of the user's in it, which text cannot name.
+    `form` is the spec as text; `like` is a spec that contains user classes, which text cannot name.
     """
 
     State: ClassVar[Any] = LoadState
@@ -105,16 +105,16 @@ class Load(Node, OpensFolders):
     reader_cache: ReaderCache = dataclasses.field(default_factory=ReaderCache, compare=False, repr=False)
 
     def spec(self) -> Any:
-        """As it was saved, or as the reader wants to see it."""
+        """The saved spec, or the one given to `load`."""
         return spec_of_text(self.form) if self.like is None else self.like
 
     def cardinality(self) -> int:
-        """All files' rows."""
+        """The number of rows in all files."""
         return sum(rows for _, rows in self.files)
 
     @cached_property
     def round_robin(self) -> RoundRobin:
-        """Which row of which file comes when."""
+        """Maps row numbers to files and rows in them."""
         return RoundRobin([rows for _, rows in self.files], self.cycle)
 
     @cached_property
@@ -139,12 +139,12 @@ class Load(Node, OpensFolders):
             if want == 1:
                 must_be_wanted(e)
                 raise
-            # One of the rows cannot be read. Those before it come out first, whatever the size of the block.
+            # One of the rows cannot be read. Those before it are returned first, whatever the block size.
             block = self._span(readers, at, 1)
         return block, LoadState(at + block.n, readers)
 
     def after_error(self, state: LoadState) -> LoadState:
-        """Goes on after the row that could not be read."""
+        """Skips the row that could not be read."""
         return LoadState(state.at + 1, state.readers)
 
     def _span(self, readers: Readers, at: int, want: int) -> Block:
@@ -160,7 +160,7 @@ class Load(Node, OpensFolders):
         return concat(parts).take(self.round_robin.order([count for _, _, count in shares]))
 
     def _shaped(self, block: Block, tree: Tree) -> Block:
-        """Rows as a file has them in the structure of this dataset."""
+        """A file's rows in the structure of this dataset."""
         order = lined_up(tree, self.tree)
         if order is None:
             raise InvalidArgumentError(
@@ -171,11 +171,11 @@ class Load(Node, OpensFolders):
 
     @property
     def indexable(self) -> bool:
-        """Always: files say where their blocks are."""
+        """True: files contain an index of their blocks."""
         return True
 
     def rows(self, index: Array) -> Block:
-        """The rows with these numbers, in fresh memory. Whole blocks are read; the last ones stay in memory."""
+        """The rows with these numbers, in new memory. Whole blocks are read; the most recent stay cached."""
         which, places = self.round_robin.places(index)
         with self.reader_cache.lock:
             readers = self.reader_cache.readers = self.reader_cache.readers or Readers(self.files, KEEP)
@@ -191,16 +191,16 @@ class Load(Node, OpensFolders):
         return concat(parts).take(np.argsort(np.argsort(which, kind="stable"), kind="stable"))
 
     def gives(self, values: object) -> bool:
-        """Itself."""
+        """Whether the recipe is of this node."""
         return _is_of(values, self.path, self.files)
 
     def recipe(self) -> tuple[Any, ...] | None:
-        """What the node is made from again, as plain values; None where that is not possible."""
+        """The arguments to recreate the node, as plain values; None if that is not possible."""
         return (self.path, self.files, self.form, self.cycle) if self.like is None else None
 
 
 def _is_of(values: Any, path: str, files: Files) -> bool:
-    """True for the recipe of a dataset that reads some of these files of this folder."""
+    """Whether a recipe reads some of these files of this folder."""
     return values[0] == path and {(name, rows) for name, rows in values[1]} <= set(files)
 
 
@@ -213,9 +213,9 @@ register_recipe(Load.op, _from_recipe)
 
 @node
 class LoadBy(FlatMap, OpensFolders):
-    """The rows that a function of the user's makes of the files, each of which is a dataset to it.
+    """The rows that a user function makes from the files, each given to it as a dataset.
 
-    As in TensorFlow the function runs whenever an iterator is made.
+    As in TensorFlow, the function runs for every new iterator.
     """
 
     op: ClassVar[str] = "load"
@@ -226,15 +226,15 @@ class LoadBy(FlatMap, OpensFolders):
     like: Any = dataclasses.field(default=None, repr=False)
 
     def spec(self) -> Any:
-        """As it was saved: the function must not change the elements."""
+        """The saved spec: the function must not change the elements."""
         return spec_of_text(self.form) if self.like is None else self.like
 
     def cardinality(self) -> int:
-        """All files' rows, as in TensorFlow: the function should leave none out."""
+        """The number of rows in all files, as in TensorFlow: the function should not drop any."""
         return sum(rows for _, rows in self.files)
 
     def opened(self, key: Block, number: int) -> Node:
-        """The dataset that the function makes."""
+        """The dataset that the function returns."""
         shards = [dataset(Load(self.source, (file,), self.form, 1, self.like)) for file in self.files]
         spec: Any = DatasetSpec(self.element_spec)
         datasets = in_memory(Block([Objects(shards, spec)], len(shards), LEAF))
@@ -250,11 +250,11 @@ class LoadBy(FlatMap, OpensFolders):
             raise self.function.blame("reader_func of load", self.position, None, RowFailed(0, None, e)) from e
 
     def gives(self, values: object) -> bool:
-        """Some of its files."""
+        """Whether the recipe reads some of its files."""
         return _is_of(values, self.source, self.files)
 
     def arguments(self) -> dict[str, Any]:
-        """Path and function."""
+        """The path and the function."""
         return {"path": self.source, "reader_func": self.function}
 
     def sampled(self) -> Node:
@@ -263,7 +263,7 @@ class LoadBy(FlatMap, OpensFolders):
 
 
 def plan_for(path: bytes, saved: SavedDataset, reader: Function | None, like: object = None) -> Node:
-    """The plan that reads a saved dataset. `like` is the element spec to show, where it is not the saved one."""
+    """The plan that reads a saved dataset. `like` is the element spec to use instead of the saved one."""
     tree, leaves = form(saved.form)
     text = form_text(tree.unflatten(leaves) if like is None else like)
     classes = like if like is not None and has_classes(flatten(like)[1]) else None
@@ -281,7 +281,7 @@ def load(
     reader_func: Callable[[Any], Any] | None = None,
     wait: bool = False,
 ) -> Dataset[Any]:
-    """A dataset of the elements that `save` has written to the folder `path`.
+    """A dataset of the elements that `save` wrote to the folder `path`.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -290,21 +290,21 @@ def load(
     >>> ds.element_spec, list(ds)
     (TensorSpec(shape=(None,), dtype=int64), [array([0, 1]), array([2, 3]), array([4, 5])])
 
-    `compression` must be the one of `save`. Namedtuples come back as namedtuples of the same name and fields, other
-    objects with fields as dicts; with an `element_spec` that has their classes in it, as what they were. Reading never
-    runs code that is in a file, checks every byte, and raises `DataLossError` for a file that is damaged.
+    `compression` must be the one given to `save`. Namedtuples are restored as namedtuples of the same name and fields,
+    other objects with fields as dicts; an `element_spec` with their classes in it restores the original types. Reading
+    never runs code from a file, verifies every byte, and raises `DataLossError` for a damaged file.
 
-    A dataset that was saved in several shards comes in turns, of as many shards at a time as the machine has
-    processors. `reader_func` does it otherwise: it is given a dataset of datasets, one for each shard, and returns one
-    with the elements as they are to come.
+    A dataset saved in several shards is read round robin, from as many shards at a time as the machine has processors.
+    `reader_func` replaces that: it is given a dataset of datasets, one per shard, and returns a dataset of the elements
+    in the desired order.
 
     >>> fl.Dataset.range(6).save(folder, shard_func=lambda x: x % 2)
     >>> ds = fl.Dataset.load(folder, reader_func=lambda shards: shards.flat_map(lambda shard: shard))
     >>> [int(x) for x in ds]
     [0, 2, 4, 1, 3, 5]
 
-    With `wait` it waits for a dataset that is not there yet. Without a `reader_func` the elements can be had in any
-    order, with `global_shuffle` and `experimental.at`.
+    `wait` waits for a dataset that does not exist yet. Without a `reader_func` the elements can be read in any order,
+    with `global_shuffle` and `experimental.at`.
     """
     folder = as_path(path)
     kind = compressions.checked(compression, "load")
@@ -331,7 +331,7 @@ def _saved(folder: bytes, wait: bool) -> SavedDataset:
 
 
 def _check_spec(spec: object, saved: SavedDataset, folder: bytes) -> None:
-    """The spec must allow what was saved."""
+    """Raises an error unless the spec is compatible with the saved one."""
     stored_tree, stored = form(saved.form)
     leaves, tree = flatten(spec)
     order = lined_up(stored_tree, tree)

@@ -42,18 +42,18 @@ _log = logging.getLogger("feedline")
 
 
 def _say(lost: Corruption) -> None:
-    """What "skip" does."""
+    """Logs lost bytes: what `on_corrupt="skip"` does."""
     size = "the rest of the file" if lost.bytes_lost is None else f"{lost.bytes_lost} bytes"
     _log.warning("TFRecordDataset skipped %s: %s", size, lost.error)
 
 
 def _say_nothing(lost: Corruption) -> None:
-    """What is done while a few elements are read to see what they are like."""
+    """Ignores damage while a few elements are sampled for the spec."""
 
 
 @node
 class TFRecords(Files):
-    """Records of TFRecord files, as strings. With `files`, they are counted and can be had by number."""
+    """Records of TFRecord files, as strings. With `files`, they are counted and can be read by number."""
 
     op: ClassVar[str] = "TFRecordDataset"
     reader: ClassVar[type[RecordReader]] = TFRecordReader
@@ -68,13 +68,13 @@ class TFRecords(Files):
 
     @property
     def early(self) -> bool:
-        """Compressed files whose names are in memory."""
+        """Whether the next file is opened early: for compressed files whose names are in memory."""
         return bool(self.compression_type) and self.cycle == 1 and self.names is not None
 
     def read_records_into(
         self, state: FilesState, pull: Pull, want: int, buffer: RecordBuffer
     ) -> tuple[Array, FilesState] | None:
-        """Whole rounds of records of the open files, as far as there is nothing to say of them."""
+        """Reads whole rounds of records of the open files, as long as no file ends or has an error."""
         slots, order = list(state.slots), in_order(state.slots, state.turn)
         files = [file for i in order if (file := slots[i]) is not None]
         k = len(files)
@@ -102,7 +102,7 @@ class TFRecords(Files):
         return numbers, state._replace(slots=tuple(slots))
 
     def judged(self, file: Slot, got: Read) -> Exception | None:
-        """A damaged record is left out where that is wanted; a file that is not there is no damage."""
+        """The error to raise, or None if damage is to be skipped; a missing file does not count as damage."""
         if self.on_corrupt == "raise" or not isinstance(got.error, DataLossError):
             return got.error
         name, offset, number, _ = file
@@ -114,34 +114,34 @@ class TFRecords(Files):
         return None
 
     def sampled(self) -> Node:
-        """Nothing is reported twice."""
+        """A copy that reports no damage, so that nothing is reported twice."""
         made = super().sampled()
         return made if self.on_corrupt == "raise" else made.replace(on_corrupt=_say_nothing)
 
     def cardinality(self) -> int:
-        """As in TensorFlow nobody knows, unless somebody has counted."""
+        """Unknown, as in TensorFlow, unless the records have been counted."""
         return UNKNOWN if self.files is None else int(self.files.count)
 
     @property
     def mark(self) -> int:
-        """A number that tells the files that were counted from others."""
+        """A number that identifies the counted files and their contents."""
         return 0 if self.files is None else int(self.files.mark)
 
     @cached_property
     def names(self) -> tuple[bytes, ...] | None:
-        """The names of the files, where they can be told without running anything."""
+        """The names of the files, if they are in memory."""
         return tuple(self.input.block.rows()) if isinstance(self.input, Slices) else None
 
     @property
     def numbered(self) -> bool:
-        """True when records can be had by number, given an index of the files."""
+        """Whether records can be read by number, given an index of the files."""
         if self.names is None or self.compression_type or self.on_corrupt != "raise":
             return False
         return not any(b"://" in n for n in self.names)
 
     @property
     def why_not_indexable(self) -> str:
-        """What keeps records from being had by number."""
+        """Why records cannot be read by number, and what to do about it."""
         if self.names is None:
             return "the names of its files come from a dataset; give them as a list"
         if self.on_corrupt != "raise":
@@ -156,7 +156,7 @@ class TFRecords(Files):
         return "" if self.numbered else "some files are not local; copy them first"
 
     def row_counter(self) -> RecordFiles | None:
-        """Its files, which stay counted from one call to the next unless they change."""
+        """The files, which stay counted between calls unless they change."""
         if not self.numbered or self.files is not None:
             return None
         kept: RecordFiles | None = self.__dict__.get("_tally")
@@ -172,7 +172,7 @@ class TFRecords(Files):
 
     @property
     def indexable(self) -> bool:
-        """Once they are counted."""
+        """Whether the records have been counted."""
         return self.files is not None
 
     def rows(self, index: Array) -> Block:
@@ -181,7 +181,7 @@ class TFRecords(Files):
         return block
 
     def in_turn(self, files: RecordFiles, index: Array) -> Array:
-        """Numbers in the order in which files take turns, as numbers through one file after another."""
+        """Row numbers in round-robin order as numbers counted through one file after another."""
         turns = self.__dict__.get("_turns")
         if turns is None:
             turns = self.__dict__["_turns"] = RoundRobin(files.counts, self.cycle)
@@ -210,27 +210,27 @@ def tfrecord_dataset(
     [b'one', b'two']
 
     `filenames` is a name, a list of names, or a dataset of names. `compression_type` is "GZIP", "ZLIB", "ZSTD" or "";
-    with "AUTO" each file's first bytes tell. Files are read one after another, or `num_parallel_reads` of them in turn,
-    a record each. Checksums are always compared; a damaged or cut file raises `DataLossError`, with the file, the byte
-    and the number of the record, and iteration can go on with the next file. Files are read anew in every iteration,
-    and no more of them than is asked for.
+    "AUTO" detects it from each file's first bytes. Files are read one after another, or `num_parallel_reads` of them
+    round robin, one record each. Checksums are always verified; a damaged or truncated file raises `DataLossError`,
+    which names the file, the byte and the record number, and iteration can continue with the next file. Files are read
+    again in every iteration, and only as far as needed.
 
-    With `num_parallel_reads`, too, one thread does all the reading: files are read in large pieces, and handing records
-    from one thread to another would take longer than that. It is the consumer's, or that of a `prefetch`.
+    All files are read by a single thread even with `num_parallel_reads`: that of the consumer, or of a `prefetch`.
+    Files are read in large pieces, and passing records between threads would take longer than reading them.
 
-    Records of files that are not compressed can be had by number.
+    Records of uncompressed files can be read by number.
 
     >>> ds = fl.TFRecordDataset(path)
     >>> len(ds), ds.at(1), ds[-1], list(ds.global_shuffle(seed=3))
     (2, b'two', b'two', [b'two', b'one'])
 
-    For that the records are counted when it is first asked for, which takes a look at every header; `cardinality` stays
-    unknown. See `fl.io.tfrecord_index` for what is kept of it. A file that changes while an iteration goes by numbers
-    raises `FailedPreconditionError`.
+    The records are counted on first use, which reads every record header; `cardinality` stays unknown.
+    `fl.io.tfrecord_index` says what is stored of the count. A file that changes during an iteration by number raises
+    `FailedPreconditionError`.
 
-    With `on_corrupt="skip"` iteration goes on with the next good record of the same file, and the logger "feedline"
-    warns of what was lost. A function given as `on_corrupt` is called instead, with an object that has `file`,
-    `offset`, `record`, `bytes_lost` and `error`; what it raises is raised.
+    With `on_corrupt="skip"`, iteration continues with the next intact record of the same file, and the logger
+    "feedline" warns of what was lost. A function given as `on_corrupt` is called instead, with an object that has
+    `file`, `offset`, `record`, `bytes_lost` and `error`; exceptions it raises are passed on.
 
     >>> with open(path, "r+b") as file:
     ...     position = file.seek(12)
