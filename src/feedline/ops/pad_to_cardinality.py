@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 class PadState(NamedTuple):
-    """The first row, whether the input has ended, how many rows were added since, and what makes padding impossible."""
+    """The first row, whether the input has ended, how many rows have been added since, and an error that rules out
+    padding.
+    """
 
     like: Block | None = None
     ended: bool = False
@@ -34,7 +36,7 @@ class PadState(NamedTuple):
 
 @node
 class PadToCardinality(Node):
-    """The input's mappings with one more entry, which is True; then zeros for which it is False."""
+    """The input's mappings with a mask entry, True; then zeros with the mask False."""
 
     State: ClassVar[Any] = PadState
     op: ClassVar[str] = "pad_to_cardinality"
@@ -43,7 +45,7 @@ class PadToCardinality(Node):
     mask_key: str
 
     def spec(self) -> Any:
-        """The input's, with a bool more."""
+        """The input's spec with a bool entry added."""
         spec = self.input.element_spec
         _must_be_mapping(spec)
         leaves, tree = flatten(spec)
@@ -51,11 +53,11 @@ class PadToCardinality(Node):
         return tree.unflatten(leaves)
 
     def cardinality(self) -> int:
-        """The number padded to."""
+        """The target cardinality."""
         return self.to
 
     def step(self, state: PadState, pull: Pull, want: int) -> tuple[Block | None, PadState]:
-        """Marks the input's rows; after the last one, adds what is missing."""
+        """Marks the input's rows; after the last one, adds the missing rows."""
         like, ended, added, error = state
         if error is not None:
             raise error
@@ -77,11 +79,11 @@ class PadToCardinality(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """The input's rows, and those of zeros after them."""
+        """The input's rows at these indices, and zeros after the last one."""
         n = self.input.cardinality()
         real = index < n
         if not real.any():
@@ -94,7 +96,7 @@ class PadToCardinality(Node):
         return both.take(np.argsort(np.argsort(~real, kind="stable"), kind="stable"))
 
     def _zeros(self, like: Block | None, n: int) -> Block:
-        """Rows of zeros: by the spec, or, where only functions know it, in the form of the first row."""
+        """Rows of zeros that match the spec or, if that is only inferred from results of functions, the first row."""
         seen = None if like is None or self.input.spec_stated else spec_of_element(like.element(0))
         spec = self.input.element_spec if seen is None else seen
         return self._marked(Block.of_elements([zeros_of(spec)]).take(np.zeros(n, np.int64)), False)
@@ -105,7 +107,7 @@ class PadToCardinality(Node):
 
 
 def _with_entry(leaves: list[Any], tree: Tree, key: str, leaf: object) -> tuple[list[Any], Tree]:
-    """The leaves and tree of a mapping with one entry more, or another under a key that is there."""
+    """The leaves and tree of a mapping with one entry added or replaced."""
     parts: dict[Any, tuple[Tree, list[Any]]] = {}
     at = 0
     for k, child in zip(tree.keys, tree.children, strict=True):
@@ -139,15 +141,15 @@ def _must_have_shapes(spec: object) -> None:
 def pad_to_cardinality(
     cardinality: Integer, mask_key: str = "valid"
 ) -> Callable[[Dataset[Any]], Dataset[dict[str, Any]]]:
-    """Adds elements of zeros at the end until there are `cardinality` of them; for `apply`.
+    """Pads a dataset with elements of zeros to `cardinality` elements; for `apply`.
 
     >>> ds = fl.Dataset.from_tensor_slices({"a": [1, 2]})
     >>> list(ds.apply(fl.experimental.pad_to_cardinality(3))) == [
     ...     {"a": 1, "valid": True}, {"a": 2, "valid": True}, {"a": 0, "valid": False}]
     True
 
-    Elements must be dicts. The entry `mask_key` is added: True in real elements, False in those of zeros. This keeps
-    the last batch of an evaluation full without dropping anything.
+    Elements must be dicts. The entry `mask_key` is added: True in real elements, False in padding. This keeps the last
+    batch of an evaluation full without dropping anything.
     """
     to = integer(cardinality, "cardinality", "pad_to_cardinality")
     if not isinstance(mask_key, str):

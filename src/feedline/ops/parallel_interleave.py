@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @node
 class ParallelInterleave(Interleave):
-    """An interleave that fills all slots at the start, and each as soon as it is empty. Where nothing is left to fill
-    it with, the next slot goes on with the turn that was begun, which is how TensorFlow's first implementation counted.
+    """An interleave that fills all slots at the start, and refills each as soon as it is empty. If there is nothing to
+    refill it with, the next slot continues the turn that was begun, as in TensorFlow's first implementation.
     """
 
     op: ClassVar[str] = "parallel_interleave"
 
     @property
     def _errors_count(self) -> bool:
-        """An error takes the place of a row."""
+        """True: an error counts as a row."""
         return True
 
     def step(self, state: Cycle, pull: Pull, want: int) -> tuple[Block | None, Cycle]:
-        """Takes turns, once all slots are filled."""
+        """Fills all slots first, then takes turns."""
         s = state
         if not s.filled:
             while not s.ended and None in s.slots:
@@ -41,7 +41,9 @@ class ParallelInterleave(Interleave):
         return super().step(s, pull, want)
 
     def _leave(self, s: Cycle, pull: Pull) -> None:
-        """The dataset that has ended keeps its place until another takes it, so that an interrupt changes no turn."""
+        """Replaces the dataset that has ended. It keeps its slot until then, so that an interrupt does not change whose
+        turn it is.
+        """
         given, ended = s.given, s.slots[s.at]
         while not s.ended and s.slots[s.at] is ended:
             self._fill(s, pull)
@@ -68,8 +70,7 @@ def parallel_interleave(
     >>> [int(x) for x in ds]
     [0, 1, 0, 1]
 
-    New code uses `Dataset.interleave`. `sloppy` and the two buffer sizes may change how fast elements come, not their
-    order.
+    New code should use `Dataset.interleave`. `sloppy` and the two buffer sizes may change the speed, not the order.
     """
     op = "parallel_interleave"
     call = arguments.function(map_func, "map_func", op)

@@ -1,4 +1,4 @@
-"""`parse`: records that are serialized `Example` messages become dicts of their features."""
+"""`parse`: serialized `Example` messages become dicts of their features."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RECORDS = TensorSpec([], string), TensorSpec([None], string)
 
 
 class FeatureSource:
-    """What to read: features that were given, or those of the files that a plan reads, found when they are needed."""
+    """The features to read: given ones, or those inferred on first use from the files that a plan reads."""
 
     __slots__ = ("_found", "_lock", "given", "plan")
 
@@ -43,7 +43,7 @@ class FeatureSource:
 
     @property
     def parser(self) -> ExampleParser | SequenceParser:
-        """The parser of these features."""
+        """The parser for these features."""
         with self._lock:
             if self._found is None:
                 self._found = _parser_for(_inferred(self.plan))
@@ -64,22 +64,22 @@ class FeatureSource:
 
 @node
 class Parse(RowWise):
-    """Each row, a record or a batch of records, as its features."""
+    """The features of each row, a record or a batch of records."""
 
     op: ClassVar[str] = "parse"
     features: FeatureSource
 
     def spec(self) -> Any:
-        """What the features are; batches of records have their dimension in front."""
+        """The spec of the features; for batches of records, with the batch dimension in front."""
         return self.features.parser.element_spec(tuple(_checked(self.input.element_spec).shape))
 
     @property
     def spec_known(self) -> bool:
-        """Not before files have been read for it."""
+        """Whether the spec is known without reading files."""
         return "element_spec" in self.__dict__ or (self.features.given is not None and self.input.spec_known)
 
     def apply(self, block: Block) -> Block:
-        """All rows at once, but for batches of sequences."""
+        """Parses all rows at once, except for batches of sequences."""
         if block.n == 0:
             return block
         parser = self.features.parser
@@ -87,16 +87,16 @@ class Parse(RowWise):
         return parsed(parser, block)
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
-        """Names the element, and where the bad record in it lies."""
+        """Names the element, and the bad record in it."""
         return blamed(self, failed, number)
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """Just these rows, parsed."""
+        """Parses only these rows."""
         return applied_at(self, index)
 
 
@@ -124,7 +124,7 @@ def _inferred(plan: Node) -> Any:
 
 
 def _files(plan: Node) -> Iterator[TFRecords]:
-    """The sources a plan passes the records of on, in another order perhaps, but as they are."""
+    """The TFRecord sources whose records the plan passes on unchanged, in any order."""
     if isinstance(plan, TFRecords):
         yield plan
     elif isinstance(plan, Flattened):
@@ -142,7 +142,7 @@ def parse(
     drop_remainder: bool = False,
     name: str | None = None,
 ) -> Dataset[Any]:
-    """Parses records that are serialized `Example` messages: each becomes a dict of its features.
+    """Parses serialized `Example` messages: each record becomes a dict of its features.
 
     >>> import tempfile
     >>> from feedline.train import Example, Feature, Features, Int64List
@@ -154,17 +154,16 @@ def parse(
     >>> list(fl.TFRecordDataset(path).parse({"x": fl.io.FixedLenFeature([], fl.int64)}))
     [{'x': np.int64(0)}, {'x': np.int64(1)}, {'x': np.int64(2)}]
 
-    Without `features` those are taken that `fl.io.infer_features` finds in the files, when they are needed first: by
-    `element_spec` or by the first element. The records must then come straight from TFRecord files, shuffled or
-    interleaved perhaps. Print what it finds, and write it into the program, to be safe from surprises.
+    Without `features`, those that `fl.io.infer_features` finds in the files are used. They are inferred on first use:
+    by `element_spec` or the first element. The records must then come straight from TFRecord files, though they may be
+    shuffled or interleaved. Rather than rely on it in a program, print the inferred features once and write them out.
 
     >>> list(fl.TFRecordDataset(path).shuffle(3, seed=1).parse(batch_size=2))
     [{'x': array([1, 2])}, {'x': array([0])}]
 
-    With `batch_size` elements are batches, parsed at once; the dataset may also be one of batches already. For
-    `SequenceExample` messages `features` is a pair, the features of the context and those of the sequences, and
-    elements are pairs as `fl.io.parse_single_sequence_example` gives them, batches what `fl.io.parse_sequence_example`
-    gives.
+    With `batch_size`, elements are batches, each parsed at once; the input may also consist of batches already. For
+    `SequenceExample` messages `features` is a pair, of context features and sequence features; elements are then pairs
+    as from `fl.io.parse_single_sequence_example`, batches as from `fl.io.parse_sequence_example`.
     """
     given = SequenceFeatures(*features) if isinstance(features, tuple) and len(features) == 2 else features
     if given is not None and not isinstance(given, (Mapping, SequenceFeatures)):

@@ -34,30 +34,30 @@ class ParseExample(RowWise):
     deterministic: bool | None = None
 
     def spec(self) -> Any:
-        """What the features are, with the dimension of the batch in front."""
+        """The spec of the features with the batch dimension in front."""
         checked_input(self.input)
         return self.parser.spec(tuple(self.input.element_spec.shape))
 
     def apply(self, block: Block) -> Block:
-        """All batches at once, as far as they have one size."""
+        """Parses all batches of one size at once."""
         return parsed(self.parser, block)
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
-        """Names the batch, and where the bad example in it lies."""
+        """Names the batch, and the bad example in it."""
         return blamed(self, failed, number)
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """Just these batches, parsed."""
+        """Parses only these batches."""
         return applied_at(self, index)
 
 
 def parsed(parser: ExampleParser | SequenceParser, block: Block) -> Block:
-    """Rows that are examples, or batches of them, as their features. Raises `RowFailed` for the first bad one."""
+    """The features of rows that are examples or batches of them. Raises `RowFailed` for the first bad row."""
     parts: list[Block] = []
     at = 0
     while at < block.n:
@@ -66,7 +66,7 @@ def parsed(parser: ExampleParser | SequenceParser, block: Block) -> Block:
             leaves, tree = flatten(columns)
             parts.append(Block(leaves, done, tree))
             at += done
-        if at < block.n:  # by itself it says what is wrong with it, or that nothing is
+        if at < block.n:  # parsed on its own, it raises its error or turns out to be fine
             try:
                 parts.append(Block.of_elements([parser.element(block.element(at))]))
             except InvalidArgumentError as e:

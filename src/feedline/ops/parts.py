@@ -1,4 +1,4 @@
-"""What is left of a sequence that several share out among them, shared out among another number of them."""
+"""Resharding a sequence: what N iterators have left of it, divided among M."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from feedline.structure.block import Array
 
 
 class Left(NamedTuple):
-    """What one has still to take of a sequence: single numbers, and after those every n-th one from `resume` on."""
+    """What one iterator has still to read of a sequence: single numbers, then every n-th one from `resume` on."""
 
     picks: Array
     resume: int
 
 
 def redistribute(lefts: Sequence[Left], part: int, parts: int) -> Left:
-    """The share of `part` among `parts` in what several have left, each of whom takes every len(lefts)-th number.
+    """The share of `part` among `parts` in what `len(lefts)` iterators have left, each of which reads every n-th
+    number.
 
-    The numbers that are left are redistributed one after another in rising order. From some number on all are left, and
-    the share goes on regularly.
+    The remaining numbers are dealt out in ascending order. From some number on none has been read, and the share
+    continues regularly.
     """
     n = len(lefts)
     if len({left.resume % n for left in lefts}) != n:

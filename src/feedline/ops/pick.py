@@ -1,4 +1,4 @@
-"""Rows of one plan by the numbers that another gives."""
+"""Rows of one plan, selected by the numbers that another gives."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from feedline.structure.block import Block
 
 @node
 class Pick(Node):
-    """The rows of `source` whose numbers `index` gives, in that order. Made by the optimizer, so that what puts rows
-    into another order need not hold them.
+    """The rows of `source` with the numbers that `index` gives, in that order. Inserted by the optimizer so that
+    operators that reorder rows need not hold them.
     """
 
     op: ClassVar[str] = "pick"
@@ -21,15 +21,15 @@ class Pick(Node):
     index: Node
 
     def spec(self) -> Any:
-        """The source's."""
+        """The source's spec."""
         return self.source.element_spec
 
     def cardinality(self) -> int:
-        """As many as there are numbers."""
+        """The number of indices."""
         return self.index.cardinality()
 
     def begin(self, pull: tuple[Pull, Pull]) -> NoState:
-        """The source is read by row numbers and need not be started."""
+        """Starts the index only: the source is read by row number."""
         pull[1].start()
         return NoState()
 
@@ -41,5 +41,5 @@ class Pick(Node):
         return self.source.rows(numbers.columns[0]), state
 
     def sampled(self) -> Node:
-        """Order does not matter for a spec."""
+        """The source: order does not matter for a spec."""
         return self.source.sampled()

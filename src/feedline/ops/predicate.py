@@ -1,4 +1,4 @@
-"""Predicates: functions of the user's that must say True or False for each row."""
+"""Predicates: user functions that return True or False for each row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from feedline.structure.values import leaf_of
 
 
 def by_columns(predicate: Function, block: Block) -> Array | None:
-    """The answers for a whole block at once; None where the predicate has to be called row by row."""
+    """The results for a whole block at once; None if the predicate must be called row by row."""
     answers = predicate.on_columns(block)
     if isinstance(answers, np.ndarray) and answers.dtype == bool and answers.shape == (block.n,):
         return answers
@@ -19,7 +19,7 @@ def by_columns(predicate: Function, block: Block) -> Array | None:
 
 
 def answer(value: object) -> bool:
-    """What a predicate returned, as a bool; `InvalidArgumentError` for anything but a bool scalar."""
+    """A predicate's result as a bool. Raises `InvalidArgumentError` for anything but a bool scalar."""
     if type(value) is bool or type(value) is np.bool_:
         return bool(value)
     leaf = None if isinstance(value, (tuple, dict)) else leaf_of(value)

@@ -1,4 +1,4 @@
-"""`ragged_batch`: consecutive elements of differing shape in one ragged tensor."""
+"""`ragged_batch`: consecutive elements of different shapes in one ragged tensor."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ if TYPE_CHECKING:
 
 
 class PlanAsWritten:
-    """The plan below as it was written: what is ragged must not depend on what the optimizer made of it."""
+    """The input plan before optimization: which dimensions are ragged must not depend on the optimizer."""
 
     def __init__(self, plan: Node) -> None:
         self.plan = plan
 
     @cached_property
     def open_spec(self) -> Any:
-        """The spec; where all sizes are known, but some only seen, without the first of these."""
+        """The spec. If all sizes are known, but some only from observed results, the first of those counts as unknown.
+        """
         leaves, tree = flatten(self.plan.element_spec)
         stated = flatten(stated_spec(self.plan))[0]
         return tree.unflatten([_opened(leaf, s) for leaf, s in zip(leaves, stated, strict=True)])
@@ -54,10 +55,10 @@ class PlanAsWritten:
 
 @node
 class RaggedBatch(MapAndBatch):
-    """Groups of `batch_size` rows: ragged where their shape is not the same for all elements, stacked where it is.
+    """Groups of `batch_size` rows: ragged if the shape is not the same for all elements, else stacked.
 
-    TensorFlow makes it of a map and a batch, so a failing element loses its batch, as it does there. Where there is
-    nothing to make ragged, that map goes and it is a plain batch of what comes before.
+    TensorFlow builds it from a map and a batch, so a failing element loses its batch, here as there. If nothing is
+    ragged, TensorFlow drops the map, and it is a plain batch of the input.
     """
 
     op: ClassVar[str] = "ragged_batch"
@@ -65,13 +66,13 @@ class RaggedBatch(MapAndBatch):
     below: PlanAsWritten | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def spec(self) -> Any:
-        """A ragged spec where a dimension is unknown, with one ragged dimension for all up to the last unknown one."""
+        """A ragged spec if a dimension is unknown; all dimensions up to the last unknown one are ragged."""
         return map_structure(self._leaf_spec, self._open_spec)
 
     @property
     def _open_spec(self) -> Any:
-        """The input's spec; where all dimensions are known, but one was only seen in a few results of a function, it
-        counts as unknown: all batches are ragged, whichever results came first.
+        """The input's spec. If all dimensions are known, but one only from a few results of a function, it counts as
+        unknown: then all batches are ragged, whichever results came first.
         """
         return self.input.element_spec if self.below is None else self.below.open_spec
 
@@ -83,21 +84,21 @@ class RaggedBatch(MapAndBatch):
 
     @cached_property
     def keeps_places(self) -> bool:
-        """Only after a map, be it the user's or the one that makes elements ragged."""
+        """True after a map: the user's, or the one that makes elements ragged."""
         return is_map(self.input) or any(
             isinstance(s, TensorSpec) and ragged_levels(s.shape.dims) for s in self._specs or ()
         )
 
     @cached_property
     def _specs(self) -> list[Any] | None:
-        """The spec of each component; None where no spec can be had."""
+        """The spec of each component; None if it cannot be inferred."""
         try:
             return flatten(self._open_spec)[0]
-        except OpError:  # the first elements fail: they do so again, in their place, when they are read
+        except OpError:  # the first elements fail: they raise again when they are read
             return None
 
     def stack(self, rows: Block, size: int) -> Block:
-        """Rows in groups of `size`."""
+        """The rows in groups of `size`."""
         specs = self._specs if self._specs is not None else [None] * len(rows.columns)
         columns = [
             self._grouped(column, size, spec, path)
@@ -106,8 +107,8 @@ class RaggedBatch(MapAndBatch):
         return Block(columns, rows.n // size, rows.tree)
 
     def _grouped(self, column: Column, size: int, spec: Any, path: str) -> Column:
-        """One component. A spec that was seen in a few results of a function may be narrower than the rows that come: a
-        group that has others than it allows is ragged in these dimensions too.
+        """One component. A spec inferred from a few results may be narrower than later rows: a group with other sizes
+        is ragged in those dimensions too.
         """
         given = spec_of_column(column)
         trusted = given if spec is None else spec
@@ -139,12 +140,12 @@ def _opened(spec: Any, stated: Any) -> Any:
 
 
 def ragged_levels(dims: Dims | None) -> int:
-    """How many ragged dimensions a batch of elements with these dimensions has: all up to the last unknown one."""
+    """The number of ragged dimensions in a batch of elements with these dimensions: all up to the last unknown one."""
     return max((i + 1 for i, d in enumerate(dims or ()) if d is None), default=0)
 
 
 def common_dims(known: Dims | None, shapes: Iterable[Dims | None]) -> Dims | None:
-    """The dimensions that are known and the same in all shapes; None for all where the ranks differ."""
+    """The dimensions that are known and equal in all shapes; None if the ranks differ."""
     found = [s for s in (known, *shapes) if s is not None]
     if len({len(s) for s in found}) > 1:
         return None
@@ -158,15 +159,15 @@ def ragged_batch(
     row_splits_dtype: object = int64,
     name: str | None = None,
 ) -> Dataset[Any]:
-    """Puts `batch_size` consecutive elements whose shapes may differ into one ragged tensor.
+    """Combines `batch_size` consecutive elements, whose shapes may differ, into one ragged tensor.
 
     >>> ds = fl.Dataset.from_tensor_slices([1, 3, 2]).map(lambda n: np.full(n, n))
     >>> list(ds.ragged_batch(2))
     [<fl.RaggedTensor [[1], [3, 3, 3]]>, <fl.RaggedTensor [[2, 2]]>]
 
-    Components whose elements all have one known shape are stacked as `batch` does it. What a function returns has no
-    known shape and is always ragged; dimensions after that which are the same in its first results count as known, and
-    a batch that has others is ragged there too.
+    Components with one known shape for all elements are stacked as in `batch`. Results of a function have no known
+    shape and are always ragged; later dimensions that agree in its first results count as known, and a batch with other
+    sizes is ragged there too.
     """
     size = arguments.positive(batch_size, "batch_size", "ragged_batch")
     drop = arguments.boolean(drop_remainder, "drop_remainder", "ragged_batch")

@@ -1,4 +1,4 @@
-"""`rebatch`: batches of other sizes, without a detour over single elements."""
+"""`rebatch`: batches of other sizes, without splitting into single elements."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class RebatchState(NamedTuple):
-    """Rows of batches to come, and which size is next; an error that is due now, and one that is due when the rows do
-    not suffice; elements to take apart; whether the input has ended; how many rows an element had last; and a block of
-    no rows that says what rows are like.
+    """Rows for the next batches, and the index of the next size; an error to raise now, and one to raise once the rows
+    do not suffice; elements to split; whether the input has ended; the rows per element last seen; and an empty block
+    with the structure of the rows.
     """
 
     rest: Block | None = None
@@ -46,7 +46,7 @@ class RebatchState(NamedTuple):
 
 @node
 class Rebatch(Node):
-    """The rows of the input's elements in groups, whose sizes go round in `batch_sizes`."""
+    """The rows of the input's elements in groups, whose sizes cycle through `batch_sizes`."""
 
     State: ClassVar[Any] = RebatchState
     op: ClassVar[str] = "rebatch"
@@ -55,7 +55,7 @@ class Rebatch(Node):
     drop_remainder: bool = False
 
     def spec(self) -> Any:
-        """The input's, with a first dimension that is known only where all batches have it."""
+        """The input's spec, with a known first dimension only if all batches have it."""
         check_batches(self.input, self.op)
         leaves, tree = flatten(self.input.element_spec)
         size = self._common_size([s for s in leaves if s is not None])
@@ -71,7 +71,7 @@ class Rebatch(Node):
         return size if self.drop_remainder or whole else None
 
     def cardinality(self) -> int:
-        """Not known, as in TensorFlow."""
+        """Unknown, as in TensorFlow."""
         return UNKNOWN
 
     @cached_property
@@ -79,14 +79,14 @@ class Rebatch(Node):
         return leading(self.input)
 
     def step(self, state: RebatchState, pull: Pull, want: int) -> tuple[Block | None, RebatchState]:
-        """Collects rows for at least one batch. An error from the input loses the batch that is being filled."""
+        """Collects rows for at least one batch. An error of the input loses the batch that is being filled."""
         if state.error is not None:
             raise state.error
         if state.ended:
             return None, state
         need = self.batch_sizes[state.at]
         have = 0 if state.rest is None else state.rest.n
-        # An empty batch needs no rows, but something that says what they would be like.
+        # An empty batch needs no rows, but their spec.
         if have < need or (not need and state.like is None and not self.input.spec_known):
             if state.failed is not None:
                 raise state.failed
@@ -94,7 +94,7 @@ class Rebatch(Node):
         return self._emit(state, have, want)
 
     def _fill(self, s: RebatchState, pull: Pull, need: int, want: int) -> tuple[Block | None, RebatchState]:
-        """Takes elements apart until there are rows for a batch. The last batch, where the input ends."""
+        """Splits elements until there are rows for a batch. At the end of the input, returns the last batch."""
         parts = [] if s.rest is None else [s.rest]
         have = 0 if s.rest is None else s.rest.n
         failed, waiting, size = s.failed, s.waiting, s.size
@@ -121,7 +121,7 @@ class Rebatch(Node):
                 after = None
             if waiting is not None or after is not None:
                 waiting = after
-                break  # from here on the state before does not say where to go on after an error of the input's
+                break  # save the state now: the previous one could not resume here after an error of the input
         rest = concat(parts) if parts else None
         like = rest.slice(0, 0) if rest is not None else s.like
         return EMPTY, s._replace(rest=rest, failed=failed, waiting=waiting, size=size, like=like)
@@ -135,7 +135,7 @@ class Rebatch(Node):
         return done, ended._replace(error=_told(error))
 
     def _emit(self, s: RebatchState, have: int, want: int) -> tuple[Block, RebatchState]:
-        """As many batches as the rows at hand make."""
+        """As many batches as the collected rows fill."""
         sizes: list[int] = []
         used = 0
         for size in islice(cycle(self.batch_sizes), s.at, s.at + want):
@@ -172,7 +172,7 @@ class Rebatch(Node):
         return Block.of_elements([tree.unflatten([_nothing(spec) for spec in specs])])
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Rows and elements that wait are redistributed."""
+        """Redistributes rows and elements that are waiting."""
         begun = begun_of(self, states)
         if not begun:
             return None
@@ -183,19 +183,20 @@ class Rebatch(Node):
         return RebatchState(rest, at, waiting=waiting, size=size, like=like)
 
     def after_error(self, state: RebatchState) -> RebatchState:
-        """An error of our own concerned rows that are gone; any other takes the rows collected so far along."""
+        """Drops an error of its own, whose rows are gone already; any other error discards the rows collected so far.
+        """
         if state.error is not None:
             return state._replace(error=None)
         return state._replace(rest=None, failed=None)
 
 
 def _told(error: OpError | None) -> OpError | None:
-    """TensorFlow calls rows that do not fit together here a failed precondition."""
+    """Rows that do not fit together are a failed precondition here, as in TensorFlow."""
     return None if error is None else FailedPreconditionError(f"rebatch: {error}")
 
 
 def _nothing(spec: Any) -> Any:
-    """A batch of no rows; unknown dimensions are 0 too."""
+    """A batch of no rows; unknown dimensions become 0 too."""
     if spec is None:
         return None
     dims = [0 if d is None else d for d in spec.shape.dims or (0,)]
@@ -212,13 +213,13 @@ def _nothing(spec: Any) -> Any:
 
 
 def rebatch(self: Dataset[T], batch_size: object, drop_remainder: bool = False, name: str | None = None) -> Dataset[T]:
-    """Makes batches of `batch_size` rows out of batches of any sizes.
+    """Regroups batches of any size into batches of `batch_size` rows.
 
     >>> list(fl.Dataset.range(6).batch(4).rebatch(3))
     [array([0, 1, 2]), array([3, 4, 5])]
 
-    It is what `unbatch().batch(batch_size)` gives, without a detour over single elements. With a list of sizes the
-    batches have these sizes in turn.
+    The result is that of `unbatch().batch(batch_size)`, without splitting into single elements. With a list of sizes,
+    the batches cycle through them.
 
     >>> list(fl.Dataset.range(6).batch(6).rebatch([1, 2]))
     [array([0]), array([1, 2]), array([3]), array([4, 5])]

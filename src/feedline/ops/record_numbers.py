@@ -1,11 +1,11 @@
-"""Numbers in place of the records of TFRecord files, and the records for them again.
+"""Record numbers in place of the records of TFRecord files, and the records for these numbers.
 
     fetch_records(shuffle(record_numbers(TFRecordDataset)))
 
-is what the optimizer makes of a shuffle over records. Whether numbers or records go through the shuffle is decided when
-an iterator is made: by whether all files have an index then, and whether it is worth while. It is part of what a
-checkpoint holds. The plan is the same either way, so that a checkpoint can be loaded wherever the files are, with an
-index or without. One in which records went through the shuffle can be loaded without these steps, too.
+is what the optimizer makes of a shuffle over records. Whether numbers or records pass through the shuffle is decided
+when an iterator is made: numbers if all files have an index and it pays. The decision is part of the checkpoint. The
+plan is the same either way, so that a checkpoint can be loaded wherever the files are, with or without an index. A
+checkpoint with records in the shuffle can also be loaded without these two steps.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 
 HOLD_BYTES = 1 << 24
-"""A shuffle that holds no more than this holds records. Measured from memory, with 10,000 of them held: to fetch each
-record by its number takes 2.8 times as long as to hold it where records have 100 bytes, 1.5 times at 1 kB, and as long
-at 100 kB, where the memory is worth something.
+"""A shuffle that holds no more than this holds records. Measured with files in memory and 10,000 records held: fetching
+a record by number takes 2.8 times as long as holding it for records of 100 bytes, 1.5 times at 1 kB, and the same at
+100 kB, where the memory saved matters.
 """
 
 AHEAD_BYTES = 1 << 28
-"""Records within a window of this size are read ahead, in order, when their numbers go into a shuffle."""
+"""Records within a window of this size are read ahead, in order, when their numbers enter a shuffle."""
 
 RECORDS = -1
 
 
 class Numbering(NamedTuple):
-    """How many numbers have been given, RECORDS where `input` gives the records; whether they become records here;
-    the mark of the files; an error that is due next; and the files, None until they are needed. After another number
-    of shards, `picks` are single numbers to be given first; then it goes on with `resume`.
+    """How many numbers have been given, or RECORDS if `input` gives the records; whether the numbers become records
+    here; the mark of the files; an error to raise next; and the files, None until they are needed. After resharding,
+    `picks` are single numbers to give first, followed by those from `resume` on.
     """
 
     at: int = RECORDS
@@ -53,7 +53,7 @@ class Numbering(NamedTuple):
 
     @property
     def numbers(self) -> bool:
-        """Numbers are given, no records."""
+        """Whether it gives numbers, not records."""
         return self.at != RECORDS and not self.early
 
 
@@ -61,9 +61,9 @@ class Numbering(NamedTuple):
 class RecordNumbers(Node):
     """The number of each record of `input` if the files have an index when an iterator is made, else the records.
 
-    `input` is the plan as it was written, and `start`, `by` and `most` say which records it gives: those with the
-    numbers start, start + by and so on, at most so many. `held` is how many a shuffle after it holds. Where those take
-    little memory they had better be records; then only records that are left out make it go by numbers.
+    `input` is the plan as written, and `start`, `by` and `most` describe which records it gives: numbers start, start +
+    by and so on, at most `most` of them. `held` is how many a shuffle after it holds. If those take little memory,
+    records go into the shuffle, and numbers are used only to skip records.
     """
 
     State: ClassVar[Any] = Numbering
@@ -77,11 +77,11 @@ class RecordNumbers(Node):
 
     @property
     def recomputable(self) -> bool:
-        """Where the records are: numbers take no room in a checkpoint, and stand for records."""
+        """Whether the records are: numbers take no room in a checkpoint, and stand for records."""
         return self.input.recomputable
 
     def begin(self, pull: Pull) -> Numbering:
-        """Decides. What is wrong with a file is told when its turn comes, as without an index."""
+        """Chooses between numbers and records. A damaged file is reported when its turn comes, as without an index."""
         pull.start()
         try:
             files = RecordFiles.found(_source(self).names or ())
@@ -99,13 +99,13 @@ class RecordNumbers(Node):
         return (files.count if held < 0 else min(held, files.count)) * files.mean_size
 
     def again(self, before: Numbering, state: Numbering) -> Numbering:
-        """Numbers and records do not mix in one buffer."""
+        """Keeps the choice of the previous epoch: numbers and records do not mix in one buffer."""
         if before.numbers == state.numbers:
             return state
         return Numbering(0) if before.numbers else Numbering()
 
     def loaded(self, state: Numbering) -> Numbering:
-        """Numbers mean something only for files that are what they were."""
+        """Opens the files and checks that they are unchanged, which the numbers depend on."""
         return state._replace(files=_opened(self, state.mark)) if state.at != RECORDS and state.mark else state
 
     def step(self, state: Numbering, pull: Pull, want: int) -> tuple[Block | None, Numbering]:
@@ -131,12 +131,12 @@ class RecordNumbers(Node):
     def read_records_into(
         self, state: Numbering, pull: Pull, want: int, buffer: RecordBuffer
     ) -> tuple[Array, Numbering] | None:
-        """Records as they come."""
+        """Reads records straight from the input, if it gives records."""
         numbers = pull.read_into(want, buffer) if state.at == RECORDS and state.error is None else None
         return None if numbers is None else (numbers, state)
 
     def _next(self, state: Numbering, count: int, want: int) -> Array:
-        """The next numbers, at most `want`, of so many records."""
+        """The next numbers, at most `want`, of `count` records."""
         at, first, most = state.at, self.start, self.most
         if state.picks is not None:
             if at < len(state.picks):
@@ -148,14 +148,14 @@ class RecordNumbers(Node):
         return np.arange(first + at * self.by, first + stop * self.by, self.by, dtype=np.int64)
 
     def for_shard(self, part: int, parts: int) -> Node:
-        """The numbers of another shard, where it is part of the plan below."""
+        """The numbers of another shard, if there is a shard step in the input."""
         if not any(is_shard(n) for n in self.input.walk()):
             return self
         made: Node = self.replace(start=part, by=parts)
         return made
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The numbers that are left are redistributed."""
+        """Redistributes the remaining numbers."""
         begun = [s for s in states if s is not None]
         if all(s.at == RECORDS for s in begun):
             return Numbering() if begun else None
@@ -181,17 +181,17 @@ class RecordNumbers(Node):
         return Numbering(0, states[0].early, states[0].mark, None, None, *left)
 
     def after_error(self, state: Numbering) -> Numbering:
-        """The record that could not be read has had its turn."""
+        """Skips the record that could not be read."""
         return state if state.error is None else state._replace(at=state.at + 1, error=None)
 
     def sampled(self) -> Node:
-        """The records."""
+        """The records, sampled."""
         return self.input.sampled()
 
 
 class Fetching(NamedTuple):
-    """The mark of the files; numbers that are still to be fetched; an error that is due next; and the files, None until
-    they are needed.
+    """The mark of the files, numbers still to be fetched, an error to raise next, and the files, None until they are
+    needed.
     """
 
     mark: int = 0
@@ -202,7 +202,7 @@ class Fetching(NamedTuple):
 
 @node
 class FetchRecords(Node):
-    """The records whose numbers come in. What comes in as a record goes out as it is."""
+    """The records for the numbers that come in. Records are passed on unchanged."""
 
     State: ClassVar[Any] = Fetching
     checkpoint_transparent: ClassVar[bool] = True
@@ -212,15 +212,15 @@ class FetchRecords(Node):
 
     @property
     def recomputable(self) -> bool:
-        """Where the records are."""
+        """Whether the input's records are."""
         return self.input.recomputable
 
     def loaded(self, state: Fetching) -> Fetching:
-        """Numbers mean something only for files that are what they were."""
+        """Opens the files and checks that they are unchanged, which the numbers depend on."""
         return state._replace(files=_opened(self, state.mark)) if state.mark else state
 
     def step(self, state: Fetching, pull: Pull, want: int) -> tuple[Block | None, Fetching]:
-        """The records for the next numbers, those before one that cannot be read first."""
+        """The records for the next numbers; those before an unreadable one are returned first."""
         mark, rest, error, files = state
         if error is not None:
             raise error
@@ -238,18 +238,18 @@ class FetchRecords(Node):
         return rows, Fetching(files.mark, rest, error, files)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Numbers whose records are still to be fetched are redistributed."""
+        """Redistributes the numbers still to be fetched."""
         begun = begun_of(self, states)
         if not begun:
             return None
         return Fetching(max(s.mark for s in begun), round_robin_share([s.rest for s in begun], part, parts))
 
     def after_error(self, state: Fetching) -> Fetching:
-        """The record that could not be read has had its turn."""
+        """Skips the record that could not be read."""
         return state._replace(error=None)
 
     def sampled(self) -> Node:
-        """The records, in whatever order."""
+        """The records, in any order."""
         return self.input.sampled()
 
 
@@ -260,7 +260,7 @@ def _source(plan: Node) -> TFRecords:
 
 
 def _opened(plan: Node, mark: int) -> RecordFiles:
-    """The files, counted, if they are the ones with this mark; 0 stands for any."""
+    """The files, counted, if they have this mark; 0 accepts any."""
     names = _source(plan).names or ()
     files = RecordFiles(names).whole()
     if mark not in (0, files.mark):
@@ -269,12 +269,12 @@ def _opened(plan: Node, mark: int) -> RecordFiles:
 
 
 def _fetched(plan: Node, files: RecordFiles, numbers: Array) -> tuple[Block, Exception | None]:
-    """The records with these numbers, up to one that cannot be read, and what is wrong with that."""
+    """The records with these numbers up to the first that cannot be read, and its error."""
     source = _source(plan)
     index = numbers if source.cycle == 1 else source.in_turn(files, numbers)
     try:
         return files.rows(index), None
-    except OpError:  # told below, at the record it belongs to
+    except OpError:  # raised below, at the record it belongs to
         done: list[Block] = []
     for i in range(len(index)):
         try:

@@ -1,4 +1,4 @@
-"""`reduce`: all elements folded into one value."""
+"""`reduce`: all elements combined into one value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def reduce(self: Dataset[Any], initial_state: object, reduce_func: Callable[..., R], name: str | None = None) -> R:
-    """Goes through the dataset with a state: `reduce_func(state, element)` gives the next one, the last is the result.
+    """Reduces the dataset to one value: `reduce_func(state, element)` returns the next state, and the last one is the
+    result.
 
     >>> fl.Dataset.range(5).reduce(np.int64(0), lambda total, x: total + x)
     np.int64(10)

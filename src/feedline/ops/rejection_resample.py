@@ -1,4 +1,4 @@
-"""`rejection_resample`: elements left out at random, so that classes come with given frequencies."""
+"""`rejection_resample`: elements dropped at random to reach given class frequencies."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ NUMBERS_AHEAD = 256
 
 @node
 class Labelled(RowWise):
-    """Each row with its class, which a function of the user's gives."""
+    """Each row with its class, computed by a user function."""
 
     op: ClassVar[str] = "labelled"
     opaque: ClassVar[bool] = True
     function: Function
 
     def spec(self) -> Any:
-        """The class as the function gives it for the first elements, and the input's spec."""
+        """The class's spec, inferred from the first elements, and the input's spec."""
         return Map(self.input, self.function).element_spec, self.input.element_spec
 
     @property
     def user_code(self) -> bool:
-        """Not for arithmetic on scalars, which has no effects."""
+        """True unless the function is arithmetic on scalars, which has no side effects."""
         return not self.function.elementwise
 
     def apply(self, block: Block) -> Block:
-        """The rows are passed on as they are, next to a column of classes."""
+        """The rows unchanged, next to a column of classes."""
         return self.apply_some(block, inf)[0]
 
     def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
-        """As many as there is time for."""
+        """The same for as many rows as there is time for."""
         if block.n == 0:
             return block, 0
         try:
@@ -80,9 +80,7 @@ def _side_by_side(classes: Block, rows: Block) -> Block:
 
 
 class ClassCounts(NamedTuple):
-    """How often each class has been seen, rows of the estimate that are still to come, and classes that are not counted
-    yet.
-    """
+    """How often each class has been seen, rows of the estimate still to be returned, and classes not counted yet."""
 
     seen: Array | None = None
     rest: Block | None = None
@@ -91,8 +89,8 @@ class ClassCounts(NamedTuple):
 
 @node
 class Estimate(Node):
-    """The frequencies of the classes in the input, one row for each class: after every 32 classes the estimate is
-    brought up to date and given 32 times. Each class counts as seen ten times before.
+    """Estimated class frequencies, one row per row of the input. The estimate is updated after every 32 classes and
+    returned 32 times; each class starts with a count of ten.
     """
 
     State: ClassVar[Any] = ClassCounts
@@ -105,7 +103,7 @@ class Estimate(Node):
         return TensorSpec([self.classes], np.float32)
 
     def cardinality(self) -> int:
-        """Not asked for."""
+        """Unknown; not used."""
         return UNKNOWN
 
     def step(self, state: ClassCounts, pull: Pull, want: int) -> tuple[Block | None, ClassCounts]:
@@ -135,13 +133,13 @@ class Estimate(Node):
 
 @node
 class Mixing(RowWise):
-    """From estimated frequencies to the odds of taking an element as it comes or one that was let through."""
+    """Turns estimated frequencies into the odds of taking an element directly or one that passed the rejection."""
 
     op: ClassVar[str] = "mixing"
     target: Array
 
     def spec(self) -> Any:
-        """Two odds."""
+        """A pair of probabilities."""
         return TensorSpec([2], np.float32)
 
     def apply(self, block: Block) -> Block:
@@ -153,9 +151,9 @@ class Mixing(RowWise):
 
 
 class Passed(NamedTuple):
-    """How many rows have been looked at; the random numbers at hand and how many were used before them; estimates that
-    were read for rows to come; rows still to be looked at; an error that is due next; and by how many rows the second
-    pass over the estimates is behind.
+    """How many rows have been examined; the random numbers drawn but unused, and how many were used before them;
+    estimates read for the next rows; rows still to be examined; an error to raise next; and by how many rows the second
+    pass over the estimates lags behind.
     """
 
     read: int = 0
@@ -169,9 +167,9 @@ class Passed(NamedTuple):
 
 @node
 class Accept(Node):
-    """Rows of `data`, which have their class in front, that are let through at random. `estimates` give the frequencies
-    for each row, twice as in TensorFlow, which looks at them a second time to warn. Where the frequencies are known
-    there are no estimates and `accepted` says how often each class is let through.
+    """Rows of `data`, with their class in front, accepted at random. `estimates` give the frequencies for each row,
+    twice: TensorFlow reads them a second time for a warning. With known frequencies there are no estimates, and
+    `accepted` is the acceptance rate of each class.
     """
 
     State: ClassVar[Any] = Passed
@@ -188,16 +186,16 @@ class Accept(Node):
         return self.data.element_spec
 
     def cardinality(self) -> int:
-        """Not known before it has run."""
+        """Unknown until it has run."""
         return UNKNOWN
 
     @cached_property
     def _apart(self) -> bool:
-        """True when it does not matter which of estimates and data is read first."""
+        """Whether estimates and data can be read in any order."""
         return apart(self.inputs)
 
     def again(self, before: Passed, state: Passed) -> Passed:
-        """TensorFlow's stream of numbers goes on from one epoch to the next."""
+        """Continues TensorFlow's stream of random numbers in the next epoch."""
         return state._replace(used=before.used, numbers=before.numbers)
 
     def step(self, state: Passed, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Passed]:
@@ -207,7 +205,7 @@ class Accept(Node):
             raise s.error
         shares = s.shares
         if self.estimates and shares is None:
-            # One by one where the passes over the input take seeds from each other.
+            # One by one if the passes over the input draw from common seeds.
             shares = pull[0](want if self._apart else 1)
             if shares is None:
                 return None, s
@@ -247,8 +245,8 @@ class Accept(Node):
         return uniform(*self.seeds, used, max(n, NUMBERS_AHEAD))
 
     def after_error(self, state: Passed) -> Passed:
-        """The error has been raised; what comes after it is still to do. One that came from the input takes along the
-        estimate that was read for it.
+        """Drops the error that was raised; the rows after it are still to be examined. An error of the input also uses
+        up the estimate read for its row.
         """
         shares = state.shares
         if state.error is None and shares is not None:
@@ -257,7 +255,7 @@ class Accept(Node):
 
 
 def _classes(rows: Block) -> Array:
-    """The classes of rows, -1 where there is none."""
+    """The class of each row; -1 if it has none."""
     column = rows.columns[0]
     if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind not in "iu":
         return np.full(rows.n, -1)
@@ -265,7 +263,7 @@ def _classes(rows: Block) -> Array:
 
 
 def acceptance(initial: Array, target: Array) -> tuple[Array, Array]:
-    """How often to let each class through and how often to take elements as they come, in float32 as TensorFlow."""
+    """The acceptance rate of each class, and the rate of taking elements directly; in float32 as in TensorFlow."""
     ratio = target / (initial + np.finfo(np.float32).tiny)
     low, high = ratio.min(axis=-1, keepdims=True), ratio.max(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -280,7 +278,7 @@ def rejection_resample(
     seed: SupportsIndex | None = None,
     name: str | None = None,
 ) -> Dataset[tuple[Any, T]]:
-    """Leaves elements out at random, so that the classes come with the frequencies `target_dist`.
+    """Drops elements at random so that the classes have the frequencies `target_dist`.
 
     >>> ds = fl.Dataset.range(1000).map(lambda x: x % 4)
     >>> even = ds.rejection_resample(
@@ -289,9 +287,9 @@ def rejection_resample(
     >>> len(classes), classes.count(0)
     (720, 368)
 
-    `class_func` maps an element to its class, an integer below the number of classes. The elements of the result are
-    pairs of class and element. Where `initial_dist`, the frequencies in the input, is not given, it is estimated while
-    reading, for which the input is read several times. For a given seed the choice is TensorFlow's.
+    `class_func` maps an element to its class, an integer below the number of classes. The resulting elements are pairs
+    of class and element. If `initial_dist`, the class frequencies of the input, is not given, it is estimated while
+    reading, which reads the input several times. For a given seed the choice is TensorFlow's.
     """
     call = arguments.function(class_func, "class_func", OP)
     target = _distribution(target_dist, "target_dist")

@@ -1,6 +1,6 @@
-"""Which row of which source comes when, where several sources of known length take turns as in `interleave`.
+"""Row order of a round robin: which row of which source comes when, as in `interleave`, for sources of known length.
 
-Between two sources' ends the turns are regular, so that a few spans describe the order of any number of rows.
+Between the ends of two sources the order is regular, so that a few spans describe any number of rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from feedline.structure.block import Array
 
 
 class Span(NamedTuple):
-    """Whole rounds: these sources in turn, each from a row on."""
+    """Whole rounds: the sources in turn, and the first row of each."""
 
     sources: tuple[int, ...]
     firsts: tuple[int, ...]
@@ -30,7 +30,7 @@ class RoundRobin:
         self._plan(lengths, cycle)
 
     def _plan(self, lengths: Sequence[int], cycle: int) -> None:
-        """Runs the interleave, but whole rounds at once where every slot has rows for one."""
+        """Simulates the interleave, whole rounds at once while every slot has rows."""
         slots: list[int | None] = [None] * cycle
         read = [0] * len(lengths)
         coming = iter(range(len(lengths)))
@@ -65,8 +65,8 @@ class RoundRobin:
                 at = (at + 1) % len(slots)
 
     def span(self, start: int, want: int) -> list[tuple[int, int, int]]:
-        """Rows from number `start` on, at most `want` and at least one: the sources in turn, the first row of each, and
-        how many rows it gives.
+        """Rows from number `start` on, at least one and at most `want`: for each source in turn, its number, its first
+        row and its number of rows.
         """
         i = int(np.searchsorted(self._starts, start, "right")) - 1
         sources, firsts = self._spans[i]
@@ -81,14 +81,14 @@ class RoundRobin:
 
     @staticmethod
     def order(counts: Sequence[int]) -> Array:
-        """How the rows of one span's sources, put side by side, are to be taken."""
+        """The permutation that brings the concatenated rows of one span's sources into order."""
         k = len(counts)
         slots = np.repeat(np.arange(k), counts)
         rounds = np.concatenate([np.arange(n) for n in counts])
         return np.argsort(rounds * k + slots, kind="stable")
 
     def places(self, index: Array) -> tuple[Array, Array]:
-        """For rows with these numbers the source of each, and the number of the row in it."""
+        """The source of each of these rows, and the row's number in it."""
         spans = np.searchsorted(self._starts, index, "right") - 1
         sources, rows = np.empty(len(index), np.int64), np.empty(len(index), np.int64)
         for i in np.unique(spans).tolist():

@@ -29,7 +29,7 @@ OP = "sample_from_datasets"
 
 @node
 class Draws(Random):
-    """Numbers of datasets, drawn with fixed odds: two words of the stream for each."""
+    """Dataset numbers drawn with fixed odds, using two words of the random stream each."""
 
     op: ClassVar[str] = "draws"
     logits: Array
@@ -42,22 +42,22 @@ class Draws(Random):
 
 @node
 class WeightedDraws(Random):
-    """Numbers of datasets, drawn with the odds that the rows of `weights` give."""
+    """Dataset numbers drawn with the odds in the rows of `weights`."""
 
     op: ClassVar[str] = "weighted_draws"
     weights: Node
 
     def cardinality(self) -> int:
-        """As many as there are weights."""
+        """The number of rows in `weights`."""
         return self.weights.cardinality()
 
     def begin(self, pull: Pull) -> Drawn:
-        """Starts the weights, then takes the iteration's seeds."""
+        """Starts the weights, then draws the iteration's seeds."""
         pull.start()
         return Drawn(self.generator.next())
 
     def step(self, state: Drawn, pull: Pull, want: int) -> tuple[Block | None, Drawn]:
-        """One number for each row of weights."""
+        """One number per row of weights."""
         block = pull(want)
         if block is None or not block.n:
             return block, state
@@ -71,12 +71,12 @@ class WeightedDraws(Random):
         return Block([numbers], block.n, LEAF), state._replace(drawn=state.drawn + block.n)
 
     def sampled(self) -> Node:
-        """With seeds of its own, and weights that are cheap to start."""
+        """A copy with its own seed generator, and weights that are cheap to start."""
         made: Node = super().sampled().replace(weights=self.weights.sampled())
         return made
 
     def after_error(self, state: Drawn) -> Drawn:
-        """Weights that fail use up a draw, as the weights and the draws are zipped in TensorFlow."""
+        """Failing weights use up a draw: TensorFlow zips the weights and the draws."""
         return state._replace(drawn=state.drawn + 1)
 
 
@@ -98,16 +98,15 @@ def sample_from_datasets(
     stop_on_empty_dataset: bool = False,
     rerandomize_each_iteration: bool | None = None,
 ) -> Dataset[T]:
-    """Takes each next element from a dataset that is drawn at random.
+    """Takes each element from a dataset chosen at random.
 
     >>> a, b = fl.Dataset.range(3), fl.Dataset.range(100, 103)
     >>> [int(x) for x in fl.Dataset.sample_from_datasets([a, b], weights=[0.5, 0.5], seed=2)]
     [100, 0, 101, 1, 102, 2]
 
-    `weights` are the odds, one float for each dataset, or a dataset of such vectors, one for each draw; without them
-    the odds are equal. A dataset that has no more elements is passed over, or ends it all if `stop_on_empty_dataset` is
-    True. Every iteration draws the same, unless `rerandomize_each_iteration` is True. For a given seed the draws are
-    TensorFlow's.
+    `weights` are the odds, one float per dataset, or a dataset of such vectors, one per draw; by default the odds are
+    equal. An exhausted dataset is skipped, or ends the result if `stop_on_empty_dataset` is True. Every iteration makes
+    the same choices unless `rerandomize_each_iteration` is True. For a given seed they are TensorFlow's.
     """
     plans = plans_of(datasets, OP)
     stop = boolean(stop_on_empty_dataset, "stop_on_empty_dataset", OP)
@@ -129,7 +128,7 @@ def sample_from_datasets(
 
 
 def _odds(weights: Any, k: int) -> tuple[Array, list[int]]:
-    """The weights that are above zero, as an array, and which datasets they belong to."""
+    """The weights above zero, as an array, and the datasets they belong to."""
     given = list(weights)
     if len(given) != k:
         raise InvalidArgumentError(f"{OP}: there must be one weight for each dataset, got {len(given)} for {k}")

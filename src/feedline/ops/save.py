@@ -1,4 +1,4 @@
-"""`save`: all elements into a folder, from where `load` reads them."""
+"""`save`: all elements written to a folder that `load` reads."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ MOST_BYTES = 1 << 20
 
 
 class Saving:
-    """What is written so far, how many rows that is, and how many to ask for next. `before` is what had been written
-    when the state was saved.
+    """The writer, how many rows have been written, and how many to ask for next. `before` is what had been written when
+    the state was saved.
     """
 
     __slots__ = ("before", "rows", "want", "writer")
@@ -44,18 +44,18 @@ class Saving:
         self.before: Any = None
 
     def close(self) -> None:
-        """Removes what is not complete."""
+        """Removes incomplete files."""
         if self.writer is not None:
             self.writer.close()
 
     class Saved(TypedDict):
-        """What `save` gives."""
+        """The result of `save`."""
 
         written: dict[str, Any] | None
         rows: int
 
     def save(self) -> dict[str, Any]:
-        """As plain values."""
+        """The state as plain values."""
         return {"written": self.before if self.writer is None else self.writer.save(), "rows": self.rows}
 
     @classmethod
@@ -68,7 +68,7 @@ class Saving:
 
 @node
 class Save(Node):
-    """Writes the input's rows to files and gives, after every so many of them, how many have been written."""
+    """Writes the input's rows to files; after every `every` rows it gives the number written so far."""
 
     State: ClassVar[Any] = Saving
     mutable_state: ClassVar[bool] = True
@@ -80,20 +80,20 @@ class Save(Node):
     every: int | None = None
 
     def spec(self) -> Any:
-        """A number."""
+        """An int64 scalar."""
         return TensorSpec((), np.int64)
 
     def cardinality(self) -> int:
-        """Not asked for."""
+        """Unknown; not used."""
         return UNKNOWN
 
     def begin(self, pull: Pull) -> Saving:
-        """Nothing is made on disk yet."""
+        """Starts the input; creates nothing on disk yet."""
         pull.start()
         return Saving(FolderWriter(os.fsencode(self.path), self.compression))
 
     def step(self, state: Saving, pull: Pull, want: int) -> tuple[Block | None, Saving]:
-        """Writes the next rows, as many as are handy: nobody waits for them."""
+        """Writes the next rows, in blocks of a convenient size rather than of `want` rows."""
         if state.writer is None:
             try:
                 state.writer = FolderWriter(os.fsencode(self.path), self.compression, state.before)
@@ -121,14 +121,14 @@ class Save(Node):
 
 
 class Gone(NotFoundError):
-    """What a save had written when its state was saved is not there any more."""
+    """The files a save had written when its state was saved no longer exist."""
 
 
 _KNOWN = ("directory", "checkpoint_interval", "max_to_keep", "checkpoint_name", "step_counter")
 
 
 class States(NamedTuple):
-    """Where the states of a save are kept: `checkpoint_args`."""
+    """The checkpoints of a save, as `checkpoint_args` describes them."""
 
     directory: str
     interval: int
@@ -138,7 +138,7 @@ class States(NamedTuple):
 
     @classmethod
     def of(cls, given: object) -> States:
-        """What the user has given."""
+        """The checkpoints for the `checkpoint_args` of the user."""
         if not isinstance(given, dict) or "directory" not in given or not set(given) <= set(_KNOWN):
             what = sorted(map(str, given)) if isinstance(given, dict) else f"a {type(given).__name__}"
             raise InvalidTypeError(
@@ -155,12 +155,12 @@ class States(NamedTuple):
         )
 
     def last(self) -> str | None:
-        """The file with the newest state."""
+        """The file with the newest checkpoint."""
         found = self._files()
         return found[-1] if found else None
 
     def add(self, checkpoint: Checkpoint, elements: int) -> None:
-        """Keeps a state, this many elements after the last one, and no more of them than there may be."""
+        """Writes a checkpoint, `elements` elements after the last one, and removes the oldest beyond `max_to_keep`."""
         os.makedirs(self.directory, exist_ok=True)
         found = self._files()
         number = int(found[-1].rpartition("-")[2]) if found else 0
@@ -171,7 +171,7 @@ class States(NamedTuple):
             os.unlink(old)
 
     def _files(self) -> list[str]:
-        """The files with states, the newest last."""
+        """The checkpoint files, newest last."""
         names = os.listdir(self.directory) if os.path.isdir(self.directory) else []
         numbers = sorted(int(n[len(self.name) + 1 :]) for n in names if re.fullmatch(re.escape(self.name) + r"-\d+", n))
         return [os.path.join(self.directory, f"{self.name}-{n}") for n in numbers]
@@ -180,8 +180,8 @@ class States(NamedTuple):
 def shard_numbers(
     step: Node, function: Function | None, block: Block, first: int
 ) -> tuple[Array | None, Exception | None]:
-    """The shards that a function of the user's chooses for rows, up to the first row for which it fails, and that
-    failure. Without a function None: all go to one shard.
+    """The shards that a user function chooses for rows, up to the first row for which it fails, and that error. None
+    without a function: all rows go to one shard.
     """
     if function is None:
         return None, None
@@ -220,7 +220,7 @@ def save(
     shard_func: Callable[..., Any] | None = None,
     checkpoint_args: object = None,
 ) -> None:
-    """Writes all elements to the folder `path`, from where `Dataset.load` reads them.
+    """Writes all elements to the folder `path`, for `Dataset.load`.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -228,17 +228,17 @@ def save(
     >>> list(fl.Dataset.load(folder))[1]
     {'x': np.int64(1), 'text': b'1'}
 
-    `compression` is None or "GZIP". `shard_func` is given each element and returns the number of the shard, an int64,
-    that it belongs to: shards are files that `load` can read in any order.
+    `compression` is None or "GZIP". `shard_func` maps each element to the number of its shard, an int64: shards are
+    files that `load` can read in any order.
 
-    The dataset is there when it is complete: until then, and for good if an element fails, what was saved in the folder
-    before stays as it is. The folder is made where it is missing. The files are feedline's own and not TensorFlow's. A
-    dataset whose elements hold datasets or optionals cannot be saved.
+    The dataset appears in the folder once it is complete: until then, and if an element fails, the previous contents of
+    the folder stay as they are. The folder is created if necessary. The file format is feedline's own, not
+    TensorFlow's. Datasets whose elements contain datasets or optionals cannot be saved.
 
-    With `checkpoint_args`, a dict, a save that was interrupted goes on when it is called again. `directory` is the
-    folder for the checkpoints, `checkpoint_interval` the number of elements between two of them (1),
-    `max_to_keep` how many are kept (1; None for all), `checkpoint_name` how their names begin ("ckpt"), and
-    `step_counter` anything with a method `assign_add`, which is told the number of elements.
+    With `checkpoint_args`, a dict, an interrupted save continues when it is called again. `directory` is the folder for
+    the checkpoints, `checkpoint_interval` the number of elements between two of them (1), `max_to_keep` how many are
+    kept (1; None for all), `checkpoint_name` the prefix of their names ("ckpt"), and `step_counter` an object whose
+    method `assign_add` is called with the number of elements.
 
     >>> states = {"directory": tempfile.mkdtemp(), "checkpoint_interval": 100}
     >>> fl.Dataset.range(1000).save(folder, checkpoint_args=states)
@@ -263,7 +263,7 @@ def save(
 
 
 def _save_on(saving: Any, states: States, last: str | None) -> None:
-    """Saves from the last state on, and keeps states of its own; at the end one that says so."""
+    """Saves from the last checkpoint on and writes checkpoints of its own; the last one marks the end."""
     with iter(saving) as marks:
         checkpoint = Checkpoint(iterator=marks)
         if last is not None:

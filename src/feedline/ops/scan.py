@@ -1,4 +1,4 @@
-"""`scan`: a function applied to every element, with a state that it hands on."""
+"""`scan`: a function applied to every element, with a state passed from call to call."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class Scanned(NamedTuple):
-    """The user's state as a block of one row (None: the initial one), how many rows have come in, rows still to do, and
-    an error that is due next.
+    """The user's state as a block of one row (None: the initial one), how many rows have come in, rows still to be
+    processed, and an error to raise next.
     """
 
     carried: Block | None = None
@@ -35,7 +35,7 @@ class Scanned(NamedTuple):
 
 @node
 class Scan(Node):
-    """Each row, and the state the row before left, through a function of the user's."""
+    """The results of a user function called with each row and the state left by the previous one."""
 
     State: ClassVar[Any] = Scanned
     op: ClassVar[str] = "scan"
@@ -45,7 +45,7 @@ class Scan(Node):
     function: Function
 
     def spec(self) -> Any:
-        """Seen in the results for the first few elements."""
+        """Inferred from the results for the first few elements."""
         given = self.input.element_spec
         blocks, failed = first_blocks(self)
         if not blocks:
@@ -62,11 +62,11 @@ class Scan(Node):
 
     @property
     def user_code(self) -> bool:
-        """Not for arithmetic, which has no effects."""
+        """True unless the function is arithmetic, which has no side effects."""
         return not self.function.elementwise
 
     def step(self, state: Scanned, pull: Pull, want: int) -> tuple[Block | None, Scanned]:
-        """Row after row. A row that fails leaves the user's state as it was before it."""
+        """Calls the function row by row. A failing row leaves the user's state as it was before it."""
         carried, seen, rest, error = state
         if error is not None:
             raise error
@@ -111,7 +111,7 @@ class Scan(Node):
         return self._carry.next(new), leaf_of(output) if type(output) is list else output
 
     def after_error(self, state: Scanned) -> Scanned:
-        """The error has been raised; the rows after it are still to do."""
+        """Drops the error that was raised; the rows after it are still to be processed."""
         return state._replace(error=None)
 
 

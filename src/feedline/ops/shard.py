@@ -24,9 +24,9 @@ PULL_ROWS = 8192
 
 
 class Phase(NamedTuple):
-    """How many rows are left out before the next one that counts, and how many of them are still to come; how many have
-    come. After another number of shards, `picks` are the numbers of single rows to be given first; then it goes on with
-    row number `resume`.
+    """The number of rows skipped before the next selected row, how many of those are still to come, and how many rows
+    have been read. After resharding, `picks` are the numbers of single rows to give first, followed by row `resume` and
+    so on.
     """
 
     gap: int = 0
@@ -38,7 +38,7 @@ class Phase(NamedTuple):
 
 @node
 class Shard(Node):
-    """The rows whose number leaves the rest `index` when divided by `num_shards`."""
+    """The rows whose number is `index` modulo `num_shards`."""
 
     State: ClassVar[Any] = Phase
     keeps_rows: ClassVar[bool] = True
@@ -49,7 +49,7 @@ class Shard(Node):
     index: int
 
     def cardinality(self) -> int:
-        """The input's part. For SHARD_HINT, TensorFlow's arithmetic gives a number below zero."""
+        """The input's, divided. For SHARD_HINT, TensorFlow's arithmetic gives a number below zero."""
         n = self.input.cardinality()
         if n < 0:
             return n
@@ -58,7 +58,7 @@ class Shard(Node):
         return n // self.num_shards + (self.index < n % self.num_shards)
 
     def begin(self, pull: Pull) -> Phase:
-        """A hint has to have been replaced by numbers before there is an iterator."""
+        """Starts the input; a SHARD_HINT must have been replaced before an iterator is made."""
         if self.num_shards == SHARD_HINT:
             raise FailedPreconditionError(
                 "shard(SHARD_HINT, ...) stands for numbers that something else fills in, and nothing has; "
@@ -68,8 +68,8 @@ class Shard(Node):
         return Phase(self.index, self.index)
 
     def step(self, state: Phase, pull: Pull, want: int) -> tuple[Block | None, Phase]:
-        """Picks rows out of a block that is just long enough for `want` of them. One pull per step: an error of the
-        input's must find the state as it was before the rows that the pull would have given.
+        """Selects rows from a block just long enough for `want` of them. Pulls only once per step: an error of the
+        input must find the state from before the rows that the pull would have given.
         """
         if state.picks is not None:
             return self._picked(state, state.picks, pull, want)
@@ -100,18 +100,18 @@ class Shard(Node):
         return rows, state._replace(seen=seen + block.n, picks=picks[n:])
 
     def after_error(self, state: Phase) -> Phase:
-        """TensorFlow leaves out the whole gap again when a row in it fails."""
+        """Skips the whole gap again if a row in it fails, as in TensorFlow."""
         if state.picks is not None:
             return state._replace(seen=state.seen + 1, picks=state.picks[state.picks != state.seen])
         return Phase(state.gap, state.gap, state.seen + 1)
 
     def shard_of(self, arguments: Sequence[int]) -> tuple[int, int]:
-        """As the caller said."""
+        """The arguments themselves: `num_shards` and `index`."""
         index, num_shards = arguments
         return num_shards, index
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows that are left are redistributed. The input is where the one that has come least far had it."""
+        """Redistributes the remaining rows. The input continues from the iterator that had read the least."""
         if all(s is None for s in states):
             return None
         lefts = []
@@ -125,29 +125,29 @@ class Shard(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable and self.num_shards != SHARD_HINT
 
     def rows(self, index: Array) -> Block:
-        """The input's rows, in larger steps."""
+        """The input's rows at `index * num_shards + self.index`."""
         return self.input.rows(index * self.num_shards + self.index)
 
 
 def under_whole_shard(plan: Node) -> Node:
-    """What a `shard(1, 0)` is over, which TensorFlow leaves out; any other plan itself."""
+    """The input of a `shard(1, 0)`, which TensorFlow removes; any other plan unchanged."""
     while isinstance(plan, Shard) and plan.num_shards == 1:
         plan = plan.input
     return plan
 
 
 def shard(self: Dataset[T], num_shards: Integer, index: Integer, name: str | None = None) -> Dataset[T]:
-    """Keeps one element out of `num_shards`, beginning with number `index`: the part of one worker among several.
+    """Keeps every `num_shards`-th element, starting with element `index`: the share of one worker among several.
 
     >>> list(fl.Dataset.range(7).shard(3, index=1))
     [np.int64(1), np.int64(4)]
 
-    Shard as early as can be: before a shuffle, else workers may see the same element, and on file names rather than on
-    records, else every worker reads every file.
+    Shard as early as possible: before a shuffle, or workers may see the same element; and file names rather than
+    records, or every worker reads every file.
     """
     n = integer(num_shards, "num_shards", "shard")
     i = integer(index, "index", "shard")
@@ -156,6 +156,6 @@ def shard(self: Dataset[T], num_shards: Integer, index: Integer, name: str | Non
             raise InvalidArgumentError(f"shard: num_shards must be greater than zero, got {n}")
         if not 0 <= i < n:
             raise InvalidArgumentError(f"shard: index must be between 0 and {n - 1} for {n} shards, got {i}")
-        if isinstance(self._plan, Rows):  # it can leave the rows of other shards unread
+        if isinstance(self._plan, Rows):  # reads no rows of other shards
             return self._derive(View(self._plan, i, n, Shard(self._plan, n, i).cardinality(), True))
     return self._derive(Shard(self._plan, n, i))

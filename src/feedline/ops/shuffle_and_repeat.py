@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @node
 class ShuffleAndRepeat(Shuffle):
-    """A shuffle of `count` epochs in one buffer. It takes one pair of seeds per epoch, where a repeat that starts its
-    input anew takes one more at the end. Made by the optimizer, or asked for by name: then every dataset that is made
-    from it starts with its first seeds, where otherwise all take theirs from one generator.
+    """A shuffle of `count` epochs in one buffer. It draws one pair of seeds per epoch, where a repeat that restarts its
+    input draws one more at the end. Inserted by the optimizer, or requested by name: then every dataset built on it
+    starts with its first seeds, whereas otherwise all share one generator.
     """
 
     execution_args: ClassVar[frozenset[str]] = frozenset({"apart"})
@@ -31,7 +31,7 @@ class ShuffleAndRepeat(Shuffle):
 
 
 def seeded_apart(plan: Node) -> Node:
-    """The plan with a generator of its own for each `shuffle_and_repeat` that was asked for by name."""
+    """The plan with a separate generator for each `shuffle_and_repeat` that was requested by name."""
     if not any(isinstance(n, ShuffleAndRepeat) and n.apart for n in plan.walk()):
         return plan
     made = with_inputs(plan, tuple(seeded_apart(n) for n in plan.inputs))
@@ -45,13 +45,13 @@ def seeded_apart(plan: Node) -> Node:
 def shuffle_and_repeat(
     buffer_size: Integer, count: Integer | None = None, seed: SupportsIndex | None = None
 ) -> Callable[[Dataset[T]], Dataset[T]]:
-    """`shuffle` and `repeat` in one, for `Dataset.apply`: each of `count` epochs has another order.
+    """`shuffle` and `repeat` in one, for `Dataset.apply`: each of `count` epochs has its own order.
 
     >>> ds = fl.Dataset.range(3).apply(fl.experimental.shuffle_and_repeat(3, count=2, seed=1))
     >>> [int(x) for x in ds]
     [1, 2, 0, 1, 0, 2]
 
-    The same as `shuffle(buffer_size, seed).repeat(count)`, but that each dataset made from it begins with the first
+    The same as `shuffle(buffer_size, seed).repeat(count)`, except that each dataset built on it starts with the first
     order again.
     """
     size = buffer_rows(buffer_size, "shuffle_and_repeat")

@@ -17,14 +17,14 @@ PULL_ROWS = 8192
 
 
 class Skipped(NamedTuple):
-    """How many elements have been left out."""
+    """How many elements have been skipped."""
 
     done: int = 0
 
 
 @node
 class Skip(Node):
-    """The elements after the first `count`; none where count is negative."""
+    """The elements after the first `count`; none if `count` is negative."""
 
     State: ClassVar[Any] = Skipped
     keeps_rows: ClassVar[bool] = True
@@ -33,20 +33,22 @@ class Skip(Node):
     count: int
 
     def cardinality(self) -> int:
-        """What is left. TensorFlow does not look at a negative count where the input's number is no number."""
+        """The number of elements left. As in TensorFlow, a negative count does not matter if the input is infinite or
+        unknown.
+        """
         n = self.input.cardinality()
         if n < 0:
             return n
         return max(0, n - self.count) if self.count >= 0 else 0
 
     def begin(self, pull: Pull) -> Skipped:
-        """With everything to skip, the input is not even started."""
+        """Starts the input, unless everything is skipped."""
         if self.count >= 0:
             pull.start()
         return Skipped()
 
     def step(self, state: Skipped, pull: Pull, want: int) -> tuple[Block | None, Skipped]:
-        """Leaves rows out until there have been enough, in pieces, so that they need not all be in memory."""
+        """Skips rows in pieces, so that they need not all be in memory, then passes rows on."""
         left = self.count - state.done
         if left < 0:
             return None, state
@@ -58,27 +60,27 @@ class Skip(Node):
         return block.slice(left, block.n), Skipped(self.count)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Where all have left out what they had to, nothing more is left out."""
+        """If all iterators have skipped their elements, no more are skipped."""
         if all(s is not None and s.done == self.count for s in states):
             return states[0]
         return super().reshard(others, states, part, parts)
 
     def after_error(self, state: Skipped) -> Skipped:
-        """TensorFlow begins to count again when an element among those to be skipped fails."""
+        """Starts the count again if one of the skipped elements fails, as in TensorFlow."""
         return state if state.done == self.count else Skipped()
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """The input's rows, further on."""
+        """The input's rows, `count` further on."""
         return self.input.rows(index + self.count)
 
 
 def skip(self: Dataset[T], count: Integer, name: str | None = None) -> Dataset[T]:
-    """Leaves out the first `count` elements; all of them for -1 or a count larger than the dataset.
+    """Skips the first `count` elements; all of them if `count` is -1 or larger than the dataset.
 
     >>> list(fl.Dataset.range(5).skip(3))
     [np.int64(3), np.int64(4)]

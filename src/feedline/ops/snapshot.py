@@ -1,4 +1,4 @@
-"""`snapshot`: elements kept in files from the first complete pass for all later ones, in this program and others."""
+"""`snapshot`: elements of the first complete pass kept in files for later passes, in this program and others."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class Snapshots:
-    """The folder of a dataset's snapshot while it is being written. The first complete one is kept."""
+    """The folder of a snapshot being written. The first complete one is kept."""
 
     def __init__(self, path: bytes, compression: str, saved: Any = None) -> None:
         self.folder = FolderWriter(path, compression, saved)
 
     def save(self) -> Any:
-        """How far it has been written."""
+        """What has been written so far."""
         return self.folder.save()
 
     def write(self, block: Block, numbers: Any) -> None:
@@ -41,17 +41,17 @@ class Snapshots:
         self.folder.write(block, numbers)
 
     def finish(self, known: object) -> None:
-        """Makes it the snapshot."""
+        """Publishes the folder as the snapshot."""
         self.folder.finish(known, replace=False)
 
     def close(self) -> None:
-        """Removes it, unless it is complete."""
+        """Removes the folder, unless it is complete."""
         self.folder.close()
 
 
 @node
 class Snapshot(Materialize):
-    """The input's rows, kept in a folder whose name is the input's fingerprint."""
+    """The input's rows, stored in a folder named after the input's fingerprint."""
 
     op: ClassVar[str] = "snapshot"
     restarts: ClassVar[bool] = True
@@ -63,22 +63,24 @@ class Snapshot(Materialize):
     maker: str = dataclasses.field(default="", compare=False, repr=False)
 
     def begin(self, pull: Pull) -> MaterializeState:
-        """With the first element, as in TensorFlow: of two iterations, the one that reads first takes seeds first."""
+        """Defers everything to the first element, as TensorFlow does: of two iterations, the first to read draws seeds
+        first.
+        """
         return MaterializeState()
 
     def primed(self, state: MaterializeState, pull: Pull) -> MaterializeState:
-        """Reads or writes from now on."""
+        """Chooses now between reading and writing."""
         if not state.begun:
             self._begin(state, pull)
         return state
 
     @property
     def folder(self) -> bytes:
-        """Where the rows of this very input are."""
+        """The folder for this particular input."""
         return os.path.join(os.fsencode(self.path), self.maker.encode())
 
     def found(self) -> Node | None:
-        """What reads the folder, once it is complete."""
+        """The plan that reads the folder, once it is complete."""
         try:
             saved = saved_in(self.folder)
         except NotFoundError:
@@ -87,11 +89,11 @@ class Snapshot(Materialize):
         return plan_for(self.folder, saved, self.reader_func, like)
 
     def sink(self, before: object = None) -> Snapshots:
-        """What writes the folder."""
+        """A writer for the folder."""
         return Snapshots(self.folder, self.compression, before)
 
     def write(self, sink: Any, block: Block, number: int) -> tuple[int, Exception | None]:
-        """To the shards that the function chooses, which may fail for a row."""
+        """Writes rows to the shards that `shard_func` chooses; it may fail for a row."""
         numbers, error = shard_numbers(self, self.shard_func, block, number)
         n = block.n if numbers is None else len(numbers)
         if n and sink is not None:
@@ -100,7 +102,7 @@ class Snapshot(Materialize):
 
     @property
     def user_code(self) -> bool:
-        """Where a function of the user's chooses shards or reads them."""
+        """Whether a user function chooses or reads shards."""
         functions = (self.reader_func, self.shard_func)
         return any(f is not None and not f.elementwise for f in functions)
 
@@ -113,7 +115,7 @@ def snapshot(
     shard_func: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Dataset[T]:
-    """Keeps the elements of the first complete pass in the folder `path`; later passes, of other programs too, read
+    """Stores the elements of the first complete pass in the folder `path`; later passes, also of other programs, read
     them from there.
 
     >>> import tempfile
@@ -125,14 +127,14 @@ def snapshot(
     >>> list(ds) == list(ds), calls
     (True, [0, 1, 2])
 
-    It belongs to what was done before it: where that has changed (other steps, arguments, data or functions), there is
-    another snapshot beside the old one. But the seed of a `shuffle` does not count: the snapshot has the order in which
-    elements came when it was written. `experimental.snapshot` is the same as a function for `apply`. A pass that is
-    left early keeps nothing, elements that fail are not kept, and what comes out is read-only.
+    A snapshot belongs to the steps before it: if their arguments, data or functions change, another snapshot is written
+    beside the old one. The seed of a `shuffle` does not count: the snapshot keeps the order in which elements came when
+    it was written. `experimental.snapshot` is the same as a function for `apply`. A pass that stops early stores
+    nothing, failing elements are not stored, and the elements returned are read-only.
 
-    `compression` is "AUTO" or "NONE", which both are none, or "GZIP". `shard_func` is given each element and returns
-    the number of its shard, an int64; without one there is one shard. `reader_func` makes one dataset of the shards, as
-    in `Dataset.load`.
+    `compression` is "AUTO" or "NONE", both without compression, or "GZIP". `shard_func` maps each element to the number
+    of its shard, an int64; by default there is one shard. `reader_func` combines the shards into one dataset, as in
+    `Dataset.load`.
     """
     plan = self._plan
     kind = compressions.checked(compression, "snapshot")

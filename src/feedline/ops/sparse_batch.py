@@ -1,4 +1,4 @@
-"""`sparse_batch`: consecutive elements of differing shape in one sparse tensor."""
+"""`sparse_batch`: consecutive elements of different shapes in one sparse tensor."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @node
 class Fitting(RowWise):
-    """Rows as they are, if each fits into a row of the batch. One that does not is an error of its own, as in
-    TensorFlow: the batch it would have belonged to begins anew after it.
+    """The rows unchanged, if each fits into a row of the batch. One that does not is an error of its own, as in
+    TensorFlow: its batch starts again after it.
     """
 
     op: ClassVar[str] = "sparse_batch"
     row_shape: Dims
 
     def apply(self, block: Block) -> Block:
-        """Looks at the shapes."""
+        """Checks the shapes."""
         if block.n and not block.tree.is_leaf:
             raise _structured(block.tree)
         for i, row in enumerate(block.rows()):
@@ -49,12 +49,12 @@ class SparseBatch(Grouped):
     row_shape: Dims = ()
 
     def spec(self) -> Any:
-        """The shape of a row with one more dimension in front."""
+        """The shape of a row with a batch dimension in front."""
         check_single(self.input)
         return SparseTensorSpec([None, *self.row_shape], self.input.element_spec.dtype)
 
     def stack(self, rows: Block, size: int) -> Block:
-        """Rows in groups of `size`."""
+        """The rows in groups of `size`."""
         values = rows.rows()
         made = [sparse_of(values[i : i + size], self.row_shape) for i in range(0, rows.n, size)]
         return Block([Objects(made, SparseTensorSpec([None, *self.row_shape], made[0].dtype))], len(made), rows.tree)
@@ -76,7 +76,7 @@ def _misfit(row: object, row_shape: Dims) -> Exception | None:
 
 
 def sparse_of(rows: list[Any], row_shape: Dims) -> SparseTensor:
-    """A sparse tensor with all values of the rows, zeros among them; unknown sizes are the largest of the rows."""
+    """A sparse tensor with all values of the rows, including zeros; unknown sizes become the largest of the rows."""
     arrays = [_scalar_string(row) if isinstance(row, bytes) else np.asarray(row) for row in rows]
     counts = np.array([array.size for array in arrays])
     places = [np.repeat(np.arange(len(arrays)), counts)]
@@ -97,7 +97,7 @@ def _scalar_string(value: bytes) -> Array:
 
 
 def check_single(plan: Node) -> None:
-    """Refuses a plan whose elements have more than one component, or one inside a container."""
+    """Raises an error if elements have several components, or one inside a container."""
     if is_structure(plan.element_spec) or isinstance(plan.element_spec, (DatasetSpec, OptionalSpec)):
         raise _structured(plan.element_spec)
 
@@ -109,14 +109,14 @@ def _structured(found: object) -> InvalidTypeError:
 def sparse_batch(
     self: Dataset[Any], batch_size: Integer, row_shape: object, name: str | None = None
 ) -> Dataset[SparseTensor]:
-    """Puts `batch_size` consecutive elements, arrays whose shapes may differ, into one sparse tensor.
+    """Combines `batch_size` consecutive elements, arrays whose shapes may differ, into one sparse tensor.
 
     >>> ds = fl.Dataset.from_tensor_slices([1, 2]).map(lambda n: np.full(n, n))
     >>> next(iter(ds.sparse_batch(2, row_shape=[3])))
     SparseTensor(indices=[[0, 0], [1, 0], [1, 1]], values=[1, 2, 2], dense_shape=[2, 3])
 
-    All values of an element are listed, zeros too. An element larger than `row_shape` is a `DataLossError`; None in
-    `row_shape` stands for the largest size in the batch.
+    All values of an element are listed, including zeros. An element larger than `row_shape` raises `DataLossError`;
+    None in `row_shape` stands for the largest size in the batch.
     """
     size = arguments.positive(batch_size, "batch_size", "sparse_batch")
     shape = TensorShape(row_shape)
@@ -125,5 +125,5 @@ def sparse_batch(
     if self._plan.spec_known:
         check_single(self._plan)
     rows = Fitting(self._plan, shape.dims)
-    plan = replace_node(rows, SparseBatch(rows, size, False, shape.dims))  # one step to users
+    plan = replace_node(rows, SparseBatch(rows, size, False, shape.dims))  # users see one step
     return self._derive(plan)

@@ -19,7 +19,7 @@ from feedline.structure.values import leaf_of, spec_of_element
 
 
 class HasherSpec(NamedTuple):
-    """How keys that are in no table are spread over buckets: "fasthash", or "stronghash" with a key of two numbers.
+    """How keys that are not in a table are hashed to buckets: "fasthash", or "stronghash" with a key of two integers.
 
     >>> fl.experimental.HasherSpec("stronghash", (11, 22))
     HasherSpec(hasher='stronghash', key=(11, 22))
@@ -33,8 +33,8 @@ FAST = HasherSpec()
 
 
 class Elements:
-    """The elements of a dataset, for tables. Where only they tell their spec, the first one is read to see it, and the
-    first table goes on from there: functions with effects run once for each element of a table.
+    """The elements of a dataset, for tables. If the spec is not known, the first element is read to infer it, and the
+    first table continues from there: functions with side effects run once per element of a table.
     """
 
     def __init__(self, dataset: Any) -> None:
@@ -64,7 +64,7 @@ class Elements:
 
 
 class DatasetInitializer:
-    """What a `StaticHashTable` is filled from: a dataset of pairs of a key and a value, both scalars.
+    """Contents for a `StaticHashTable`: a dataset of pairs of a key and a value, both scalars.
 
     >>> ds = fl.Dataset.from_tensor_slices((["a", "b"], [10, 20]))
     >>> fl.experimental.DatasetInitializer(ds).value_dtype
@@ -84,13 +84,13 @@ class DatasetInitializer:
         self.value_dtype: DType = spec[1].dtype
 
     def pairs(self, count: int | None = None) -> tuple[Array, Array]:
-        """The keys and the values; of the first `count` elements only, where that is given."""
+        """The keys and values of all elements, or of the first `count`."""
         found = self._elements.read(count, "table_from_dataset")
         return _column([k for k, _ in found], self.key_dtype), _column([v for _, v in found], self.value_dtype)
 
 
 class StaticHashTable:
-    """A table that does not change: `lookup` gives the value of each key, or the default value.
+    """An immutable lookup table: `lookup` returns the value of each key, or the default value.
 
     >>> ds = fl.Dataset.from_tensor_slices((["a", "b"], [10, 20]))
     >>> table = fl.experimental.StaticHashTable(fl.experimental.DatasetInitializer(ds), default_value=-1)
@@ -145,7 +145,7 @@ class StaticHashTable:
         return np.int64(len(self._values))
 
     def export(self, name: str | None = None) -> tuple[Array, Array]:
-        """All keys, and their values."""
+        """All keys and their values."""
         return self._keys.copy(), self._values.copy()
 
     def __repr__(self) -> str:
@@ -153,7 +153,7 @@ class StaticHashTable:
 
 
 class IdTableWithHashBuckets:
-    """A table of numbers in which unknown keys are spread over buckets that are numbered after the known ones.
+    """A table of numbers in which unknown keys are hashed to buckets, numbered after the known keys.
 
     >>> words = fl.Dataset.from_tensor_slices(["a", "b"])
     >>> table = fl.experimental.index_table_from_dataset(words, num_oov_buckets=5)
@@ -185,7 +185,7 @@ class IdTableWithHashBuckets:
     __getitem__ = lookup
 
     def size(self, name: str | None = None) -> np.int64:
-        """The number of keys and buckets."""
+        """The number of keys plus buckets."""
         return np.int64(self.table.size() + self.num_oov_buckets)
 
 
@@ -200,7 +200,7 @@ def _bucket(text: bytes, spec: HasherSpec) -> int:
 
 
 def _keys_of(keys: object, dtype: DType) -> Array:
-    if isinstance(keys, (int, list, range)) and dtype != string:  # Python's numbers have no size of their own
+    if isinstance(keys, (int, list, range)) and dtype != string:  # Python numbers have no dtype of their own
         return np.asarray(keys, dtype.dtype)
     made = leaf_of(keys)
     array = object_array([made]).reshape(()) if isinstance(made, bytes) else np.asarray(made)
@@ -240,8 +240,8 @@ def table_from_dataset(
     >>> fl.experimental.table_from_dataset(ds, default_value="?", key_dtype=fl.int64).lookup(np.array([5, 6]))
     array([b'five', b'?'], dtype=object)
 
-    Keys that are not in it get `default_value`, which is -1 for numbers, or with `num_oov_buckets` one of the numbers
-    after the table's size, by their hash. `vocab_size` says how many pairs to read. A dataset without elements raises
+    Missing keys get `default_value`, by default -1 for numbers; with `num_oov_buckets`, each gets a number after the
+    table's size according to its hash. `vocab_size` limits how many pairs are read. A dataset without elements raises
     `OutOfRangeError`.
     """
     initializer = DatasetInitializer(dataset)
@@ -265,7 +265,7 @@ def index_table_from_dataset(
     key_dtype: object = string,
     name: str | None = None,
 ) -> StaticHashTable | IdTableWithHashBuckets:
-    """A lookup table from a dataset of keys to their places in it.
+    """A lookup table from the keys in a dataset to their positions in it.
 
     >>> words = fl.Dataset.from_tensor_slices(["to", "be", "or"])
     >>> fl.experimental.index_table_from_dataset(words).lookup(np.array(["or", "not", "to"]))

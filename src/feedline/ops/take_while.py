@@ -1,4 +1,4 @@
-"""`take_while`: elements up to the first for which a predicate fails."""
+"""`take_while`: elements up to the first for which a predicate is False."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Taking(NamedTuple):
-    """How many rows have been looked at, whether one was False, rows still to look at, and an error due next."""
+    """How many rows have been tested, whether one was False, rows still to be tested, and an error to raise next."""
 
     seen: int = 0
     ended: bool = False
@@ -31,7 +31,7 @@ class Taking(NamedTuple):
 
 @node
 class TakeWhile(Node):
-    """Rows as long as a function of the user's says True."""
+    """Rows as long as a user function returns True."""
 
     State: ClassVar[Any] = Taking
     keeps_rows: ClassVar[bool] = True
@@ -40,16 +40,16 @@ class TakeWhile(Node):
     predicate: Function
 
     def cardinality(self) -> int:
-        """Not known before the predicate has run."""
+        """Unknown until the predicate has run."""
         return UNKNOWN
 
     @property
     def user_code(self) -> bool:
-        """Not for a comparison of scalars, which has no effects."""
+        """True unless the predicate compares scalars, which has no side effects."""
         return not self.predicate.elementwise
 
     def step(self, state: Taking, pull: Pull, want: int) -> tuple[Block | None, Taking]:
-        """Passes rows on up to the first False. Where making rows has effects, those after it must not be made."""
+        """Passes rows on up to the first False. If making rows has side effects, none is made after that one."""
         seen, ended, rest, due = state
         if due is not None:
             raise due
@@ -70,8 +70,8 @@ class TakeWhile(Node):
         return block.slice(0, good), Taking(seen + good, False, _after(source, good))
 
     def _leading(self, block: Block) -> tuple[int, BaseException | None, bool]:
-        """How many rows come before the first that is False or fails, or that there is no time for; the failure; and
-        whether it is False.
+        """How many rows come before the first that is False, fails, or is out of time; the error; and whether it was
+        False.
         """
         if block.n == 0:
             return 0, None, False
@@ -90,7 +90,7 @@ class TakeWhile(Node):
         return block.n, None, False
 
     def after_error(self, state: Taking) -> Taking:
-        """The error has been raised; the rows after it are still to be looked at."""
+        """Drops the error that was raised; the rows after it are still to be tested."""
         return state._replace(error=None)
 
 
@@ -99,12 +99,12 @@ def _after(block: Block, start: int) -> Block | None:
 
 
 def take_while(self: Dataset[T], predicate: Callable[..., Any], name: str | None = None) -> Dataset[T]:
-    """Keeps elements until `predicate` is False for the first time; that element and all after it are left out.
+    """Keeps elements until `predicate` is False for the first time; that element and all later ones are dropped.
 
     >>> list(fl.Dataset.range(10).take_while(lambda x: x < 3))
     [np.int64(0), np.int64(1), np.int64(2)]
 
-    The predicate must return a bool scalar. An element that is a plain tuple becomes several arguments.
+    The predicate must return a bool scalar. A plain tuple is passed to it as several arguments.
     """
     call = arguments.element_function(predicate, "predicate", "take_while", self._plan)
     return self._derive(TakeWhile(self._plan, Function(call)))

@@ -1,4 +1,4 @@
-"""`unique`: each element once."""
+"""`unique`: duplicates removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SUPPORTED = (int32, int64, string)
 
 
 class UniqueState:
-    """The elements that have come out, as keys; and the reason why elements of this kind cannot be compared."""
+    """The keys of the elements returned so far; and an error if elements of this type cannot be compared."""
 
     __slots__ = ("error", "keys")
 
@@ -32,13 +32,13 @@ class UniqueState:
         self.error = error
 
     class Saved(TypedDict):
-        """What `save` gives."""
+        """The result of `save`."""
 
         keys: list[Any]
         error: Exception | None
 
     def save(self) -> dict[str, Any]:
-        """The keys as a list."""
+        """The state as plain values."""
         return {"keys": list(self.keys), "error": self.error}
 
     @classmethod
@@ -49,7 +49,7 @@ class UniqueState:
 
 @node
 class Unique(Node):
-    """The first row of every kind."""
+    """The first row of each distinct value."""
 
     State: ClassVar[Any] = UniqueState
     mutable_state: ClassVar[bool] = True
@@ -58,17 +58,17 @@ class Unique(Node):
     input: Node
 
     def spec(self) -> Any:
-        """The input's, where its elements can be compared."""
+        """The input's spec, if its elements can be compared."""
         spec = self.input.element_spec
         _check(spec)
         return spec
 
     def cardinality(self) -> int:
-        """Not known before the elements are."""
+        """Unknown until the elements are read."""
         return UNKNOWN
 
     def step(self, state: UniqueState, pull: Pull, want: int) -> tuple[Block | None, UniqueState]:
-        """Passes on the rows that are new."""
+        """Passes on new rows."""
         if state.error is not None:
             raise state.error
         block = pull(want)
@@ -90,7 +90,7 @@ class Unique(Node):
 
 
 def _keys(column: Column) -> list[Any]:
-    """One key per row: the number or string itself; for an array, its shape and what it holds."""
+    """One key per row: the number or string itself; for an array, its shape and contents."""
     if isinstance(column, np.ndarray) and column.ndim == 1:
         return list(column.tolist())
     return [_key(row) for row in rows_of(column)]
@@ -119,13 +119,12 @@ def _check(spec: object) -> None:
 
 
 def unique(self: Dataset[T], name: str | None = None) -> Dataset[T]:
-    """Leaves out every element that has come before.
+    """Drops every element that has occurred before.
 
     >>> list(fl.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique())
     [np.int32(1), np.int32(37), np.int32(2)]
 
-    Elements must be single values of type int32, int64 or string, or arrays of those. All that differ are kept in
-    memory.
+    Elements must be single values or arrays of type int32, int64 or string. All distinct elements are kept in memory.
     """
     plan = Unique(self._plan)
     if plan.spec_known:

@@ -1,4 +1,4 @@
-"""What functions of the user's may call when they are run for many rows, or make datasets of: see plan/vectorize."""
+"""feedline functions that vectorized user functions may call, or use to make datasets: see plan/vectorize."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from feedline.plan.vectorize import RowValues, register, register_values, row_by
 
 
 def _parsed(first: Any, features: Any, example_names: Any = None, name: Any = None) -> Any:
-    """The features of one example per row, all of them of one size."""
+    """The features of one example per row; all rows have the same sizes."""
     if not isinstance(first, RowValues):
         return parse_single_example(first, features, example_names, name)
     return {key: RowValues(column) for key, column in parse_rows(first.data, features, example_names).items()}

@@ -1,4 +1,4 @@
-"""Part of a source that knows where each row is: every so many rows, from one on."""
+"""A strided part of a source with random access: every n-th row from a first one on."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from feedline.structure.block import Array, Block
 
 
 class ViewState(NamedTuple):
-    """How many rows have been read. After another number of shards, `picks` are the numbers of single rows of the
-    source, and after those it goes on with row `resume`, up to the row `stop`.
+    """How many rows have been read. After resharding, `picks` are the numbers of single rows of the source; after those
+    come every `by`-th row from `resume` to `stop`.
     """
 
     at: int = 0
@@ -27,7 +27,7 @@ class ViewState(NamedTuple):
 
 @node
 class View(Indexed):
-    """`count` rows of `source`: row `start`, and each time the row `by` further on. Made by the optimizer."""
+    """`count` rows of `source`: row `start`, then every `by`-th row. Inserted by the optimizer."""
 
     State: ClassVar[Any] = ViewState
     keeps_rows: ClassVar[bool] = True
@@ -38,18 +38,18 @@ class View(Indexed):
     by: int
     count: int
     divided: bool = field(default=False, compare=False, repr=False)
-    """Made of a shard, if perhaps among others."""
+    """Made from a shard, possibly among other steps."""
 
     def spec(self) -> Any:
-        """The source's."""
+        """The source's spec."""
         return self.source.element_spec
 
     def cardinality(self) -> int:
-        """As many rows as it was made for."""
+        """The number of rows in the view."""
         return self.count
 
     def begin(self, pull: Any) -> ViewState:
-        """The source is read by row numbers and need not be started."""
+        """Nothing read; the source is read by row number and need not be started."""
         return ViewState()
 
     def step(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
@@ -75,16 +75,16 @@ class View(Indexed):
             return self.source.rows(numbers[:1]), state._replace(at=first + 1)
 
     def after_error(self, state: Any) -> Any:
-        """Goes on after the row that could not be read."""
+        """Skips the row that could not be read."""
         return state._replace(at=state.at + 1)
 
     def shard_of(self, arguments: Sequence[int]) -> tuple[int, int]:
-        """That of the shard it was made of; rows that are left out before it shift the parts."""
+        """The shard it was made from; rows skipped before the shard shift the index."""
         by, _, start = arguments
         return by, start % by
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The rows that are left are redistributed."""
+        """Redistributes the remaining rows."""
         if all(s is None for s in states):
             return None
         lefts, stop = [], 0
@@ -102,15 +102,15 @@ class View(Indexed):
         return ViewState(0, left.picks[left.picks < stop], left.resume, stop)
 
     def span(self, start: int, stop: int) -> Block:
-        """Without a copy, where the rows are neighbours in the source."""
+        """Without a copy if the rows are adjacent in the source."""
         if self.by == 1:
             return self.source.span(self.start + start, self.start + stop)
         return self.rows(np.arange(start, stop, dtype=np.int64))
 
     def rows(self, index: Array) -> Block:
-        """The source's rows."""
+        """The source's rows for these indices of the view."""
         return self.source.rows(self.start + index * self.by)
 
     def sampled(self) -> Node:
-        """The same: it costs nothing to start."""
+        """The node itself: it costs nothing to start."""
         return self

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @node
 class WithOptions(Node):
-    """Passes rows on. The options it carries are read from the plan before the plan runs."""
+    """Passes rows on. Its options are read from the plan before the plan runs."""
 
     keeps_rows: ClassVar[bool] = True
     checkpoint_transparent: ClassVar[bool] = True
@@ -28,17 +28,17 @@ class WithOptions(Node):
 
     @property
     def indexable(self) -> bool:
-        """Where the input is."""
+        """Whether rows can be read by index: if the input's can."""
         return self.input.indexable
 
     def rows(self, index: Array) -> Block:
-        """The input's rows."""
+        """The input's rows at these indices."""
         return self.input.rows(index)
 
 
 def merged_options(plan: Node) -> Any:
-    """What all `with_options` in a plan say together, None where there is none. What comes later in the pipeline, and
-    among the inputs of one step further right, wins. Plans inside functions, as in `flat_map`, are not looked into.
+    """The options of all `with_options` in a plan, merged; None if there are none. Later steps take precedence, and
+    among the inputs of one step those further right. Plans inside functions, as in `flat_map`, are not included.
     """
     merged: Any = None
     for step in plan.walk():
@@ -48,7 +48,7 @@ def merged_options(plan: Node) -> Any:
 
 
 def with_options(self: Dataset[T], options: object, name: str | None = None) -> Dataset[T]:
-    """Says how the dataset is to be run; see `Options`.
+    """Sets options for how the dataset is run; see `Options`.
 
     >>> options = fl.Options()
     >>> options.experimental_optimization.map_and_batch_fusion = False
@@ -56,7 +56,7 @@ def with_options(self: Dataset[T], options: object, name: str | None = None) -> 
     >>> ds.options()
     Options(experimental_optimization=OptimizationOptions(map_and_batch_fusion=False))
 
-    Options hold for the whole pipeline, also for steps that come after. Where one is set twice, the later one wins.
+    Options apply to the whole pipeline, including later steps. If one is set twice, the later value wins.
     """
     if not (hasattr(options, "merge") and hasattr(options, "frozen")):
         raise TypeError(

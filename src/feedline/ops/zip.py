@@ -201,7 +201,7 @@ def zip_(datasets: dict[K, Dataset[V]], *, name: str | None = None) -> Dataset[d
 @overload
 def zip_(*args: Any, datasets: object = None, name: str | None = None) -> Dataset[Any]: ...
 def zip_(*args: Any, datasets: object = None, name: str | None = None) -> Dataset[Any]:
-    """Combines the elements of several datasets into tuples; ends with the shortest dataset.
+    """Combines elements of several datasets, one of each at a time; ends with the shortest dataset.
 
     >>> a, b = fl.Dataset.range(3), fl.Dataset.range(10, 20)
     >>> list(fl.Dataset.zip(a, b))

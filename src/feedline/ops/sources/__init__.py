@@ -1,1 +1,1 @@
-"""Where elements come from."""
+"""Sources: the datasets that pipelines start from."""

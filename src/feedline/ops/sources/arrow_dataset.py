@@ -31,7 +31,7 @@ def arrow_dataset(
     fill_null: Mapping[str, Any] | None = None,
     name: str | None = None,
 ) -> None:
-    """The rows of one or more files in Arrow's IPC format, which Feather files are in too, as dicts.
+    """The rows of one or more files in Arrow's IPC format, which includes Feather files, as dicts.
 
     >>> import pyarrow.feather, tempfile
     >>> path = f"{tempfile.mkdtemp()}/pets.arrow"
@@ -39,12 +39,12 @@ def arrow_dataset(
     >>> list(fl.ArrowDataset(path))
     [{'name': b'Ada', 'age': np.int64(3)}, {'name': b'Bob', 'age': np.int64(5)}]
 
-    Arguments, types and nulls are those of `fl.ParquetDataset`. Files and streams are told apart by how they begin.
+    Arguments, types and nulls are those of `fl.ParquetDataset`. Files and streams are distinguished by their first
+    bytes.
 
-    Each record batch is read whole and validated in full before anything is taken from it, which costs up to 0.02 ms
-    per MB for numbers and lists and about 0.1 ms per MB for text, whose UTF-8 is looked at. A damaged batch is a
-    `DataLossError` that says which rows it has. The rows of a local file can be had in any order, for which it is
-    mapped into memory. A stream, or a file elsewhere, is read from its beginning, also by an iterator that is restored,
-    and nobody knows its length.
+    Each record batch is read whole and fully validated before use, which costs up to 0.02 ms per MB for numbers and
+    lists and about 0.1 ms per MB for text, whose UTF-8 is checked. A damaged batch raises `DataLossError` with the rows
+    it contains. Rows of a local file can be read in any order; the file is memory-mapped for that. A stream or a remote
+    file has no known length and is read from the beginning, also by a restored iterator.
     """
     self._plan = table(ArrowRows, filenames, columns, fill_null, batch_size, drop_remainder)

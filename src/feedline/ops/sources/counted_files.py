@@ -1,4 +1,4 @@
-"""Sources that read files which say how many rows they have, and where."""
+"""Sources that read files with a known number of rows and random access."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from feedline.structure.block import Array, Block, Objects, concat
 from feedline.structure.nest import flatten
 
 OPEN = 16
-"""Files that stay open for random access; files elsewhere that are asked for their number of rows at a time."""
+"""How many files stay open for random access, and how many remote files are asked for their number of rows at a time.
+"""
 
 
 class FileCatalog:
-    """What is known of the files: how many rows each has, and readers for random access. A copy starts empty."""
+    """What is known of the files: the number of rows in each, and readers for random access. A copy starts empty."""
 
     def __init__(self) -> None:
         self.lock = Guard()
@@ -39,8 +40,8 @@ class FileCatalog:
 
 @node
 class CountedFiles(Files):
-    """Rows of files that say how many there are. Subclasses say how one is opened: as a reader with `count` and
-    `take`.
+    """Rows of files that know their number of rows. Subclasses define how a file is opened: as a reader with `count`
+    and `take`.
     """
 
     catalog: FileCatalog = dataclasses.field(default_factory=FileCatalog, compare=False, repr=False)
@@ -51,7 +52,8 @@ class CountedFiles(Files):
         return self.input.rows(np.arange(self.input.cardinality())).rows()
 
     def cardinality(self) -> int:
-        """As the files say, which are looked at once; unknown where one does not say it, or cannot be read."""
+        """The number of rows in all files, which are opened once for it; unknown if one cannot be read or does not say.
+        """
         with self.catalog.lock:
             if not self.catalog.counted:
                 self.catalog.counts = self._counted()
@@ -89,11 +91,11 @@ class CountedFiles(Files):
 
     @property
     def indexable(self) -> bool:
-        """Where the number of rows is known."""
+        """Whether the number of rows is known."""
         return self.cardinality() >= 0
 
     def look_again(self) -> None:
-        """Forgets what is known of the files, where one has changed."""
+        """Forgets what is known of the files if one has changed."""
         with self.catalog.lock:
             if all(file is None or identity_of(name) == file.identity for name, file in self.catalog.files.items()):
                 return
@@ -104,17 +106,18 @@ class CountedFiles(Files):
 
     @property
     def mark(self) -> int:
-        """A number that tells the files, as they were when they were counted, from others."""
+        """A number that identifies the files as they were when they were counted."""
         known = [file and sameness(name, file.identity) for name, file in sorted(self.catalog.files.items())]
         return crc32c(repr(known).encode())
 
     @property
     def why_not_indexable(self) -> str:
-        """What keeps rows from being had by number."""
+        """Why rows cannot be read by number."""
         return "" if self.indexable else "one of its files cannot be read, or does not say how many rows it has"
 
     def rows(self, index: Array) -> Block:
-        """The rows with these numbers. Files read more than them, row groups for instance, and keep the last ones."""
+        """The rows with these numbers. Readers may read more, for instance whole row groups, and cache the last ones.
+        """
         if not self.indexable or not len(index):
             leaves, tree = flatten(self.element_spec)
             return Block([Objects([], leaf) for leaf in leaves], 0, tree)

@@ -1,4 +1,4 @@
-"""`Dataset.counter`: numbers without end."""
+"""`Dataset.counter`: an endless sequence of numbers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Next(NamedTuple):
 
 @node
 class Counter(Node):
-    """start, start + step, … each the sum of the one before and the step, so that integers wrap around and floats round
-    as in TensorFlow.
+    """start, start + step, … Each number is the sum of the previous one and the step, so that integers wrap around and
+    floats round as in TensorFlow.
     """
 
     State: ClassVar[Any] = Next
@@ -42,7 +42,7 @@ class Counter(Node):
         return TensorSpec((), self.start.dtype)
 
     def cardinality(self) -> int:
-        """No end."""
+        """Infinite."""
         return INFINITE
 
     def begin(self, pull: None) -> Next:
@@ -50,14 +50,14 @@ class Counter(Node):
         return Next(self.start)
 
     def step(self, state: Next, pull: None, want: int) -> tuple[Block | None, Next]:
-        """Sums up from where it stands."""
+        """Adds up from the next number."""
         terms = np.full(want + 1, self.by)
         terms[0] = state.value
         values = np.add.accumulate(terms, dtype=terms.dtype)
         return Block([values[:want]], want, LEAF), Next(values[want])
 
     def sampled(self) -> Node:
-        """The first numbers."""
+        """The first numbers only."""
         return beginning(self)
 
     @property
@@ -67,11 +67,11 @@ class Counter(Node):
 
     @property
     def indexable(self) -> bool:
-        """For integers; a float depends on all before it."""
+        """Whether the numbers are integers: a float depends on all before it."""
         return self.start.dtype.kind in "iu"
 
     def rows(self, index: Array) -> Block:
-        """Numbers by their place."""
+        """Numbers by index."""
         return Block([self.start + index.astype(self.start.dtype) * self.by], len(index), LEAF)
 
 
@@ -80,12 +80,12 @@ def counter(start: Integer = 0, step: Integer = 1, *, name: str | None = None) -
 @overload
 def counter(start: object = 0, step: object = 1, dtype: AnyDType = ..., name: str | None = None) -> Dataset[Any]: ...
 def counter(start: object = 0, step: object = 1, dtype: AnyDType = int64, name: str | None = None) -> Dataset[Any]:
-    """A dataset that counts from `start` in steps of `step`, without end.
+    """A dataset that counts from `start` in steps of `step`, endlessly.
 
     >>> list(fl.Dataset.counter(start=2, step=5).take(3))
     [np.int64(2), np.int64(7), np.int64(12)]
 
-    Past the largest number of its type it goes on at the smallest.
+    Integers wrap around at the largest number of their type.
 
     >>> list(fl.Dataset.counter(254, dtype=fl.uint8).take(3))
     [np.uint8(254), np.uint8(255), np.uint8(0)]

@@ -40,7 +40,7 @@ class CsvRecords(Files):
 
     @property
     def forgiving(self) -> bool:
-        """Where errors are ignored."""
+        """Whether errors are ignored."""
         return self.ignore_errors
 
     def open_file(self, name: bytes) -> RecordReader:
@@ -73,12 +73,12 @@ def csv_dataset(
     >>> list(fl.experimental.CsvDataset(path, [fl.string, [0]], header=True))
     [(b'Ada', np.int32(3)), (b'Bob', np.int32(0))]
 
-    `record_defaults` has an item per column: a dtype (float32, float64, int32, int64 or string) for one that must have
-    a value, or a value that stands for a missing one. A field is missing when it is empty or equals `na_value`. With
-    `header` the first record of each file is left out. Fields in quotes may hold delimiters, line ends and doubled
-    quotes. `select_cols` are the numbers of the columns to read, `exclude_cols` those of the others. A record that
-    cannot be read raises `InvalidArgumentError` with its file and number, and iteration can go on after it.
-    `compression_type` is "GZIP", "ZLIB", "ZSTD" or ""; with "AUTO" each file tells by its first bytes.
+    `record_defaults` has an item per column: a dtype (float32, float64, int32, int64 or string) if a value is required,
+    or a default for missing values. A field is missing if it is empty or equals `na_value`. With `header` the first
+    record of each file is skipped. Quoted fields may contain delimiters, line ends and doubled quotes. `select_cols`
+    are the numbers of the columns to read, `exclude_cols` those to leave out. A record that cannot be read raises
+    `InvalidArgumentError` with its file and number, and iteration can continue after it. `compression_type` is "GZIP",
+    "ZLIB", "ZSTD" or ""; "AUTO" detects it from each file's first bytes.
     """
     form = Format(
         columns_of(record_defaults, OP, dtypes_allowed=True),

@@ -1,4 +1,4 @@
-"""`FixedLengthRecordDataset`: the records of binary files whose records have one length."""
+"""`FixedLengthRecordDataset`: the records of binary files with records of one length."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def fixed_length_record_dataset(
     [b'AA', b'BB', b'CC']
 
     `filenames` is a name, a list of names, or a dataset of names. Each file has a header and a footer of the given
-    sizes, which are left out; what is between must be a whole number of records. `compression_type` is "GZIP", "ZLIB",
-    "ZSTD" or ""; with "AUTO" each file tells by its first bytes. `fl.io.decode_raw` makes numbers of the records.
-    Files are read one after another, or `num_parallel_reads` of them in turn, all by one thread.
+    sizes, which are skipped; the bytes between must be a whole number of records. `compression_type` is "GZIP", "ZLIB",
+    "ZSTD" or ""; "AUTO" detects it from each file's first bytes. `fl.io.decode_raw` converts records to numbers. Files
+    are read one after another, or `num_parallel_reads` of them round robin, all by one thread.
     """
     op = "FixedLengthRecordDataset"
     names = names_plan(filenames, op)

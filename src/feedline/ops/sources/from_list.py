@@ -28,7 +28,7 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset[Any]:
     >>> list(fl.experimental.from_list([(1, "a"), (2, "b")]))
     [(np.int32(1), b'a'), (np.int32(2), b'b')]
 
-    All must have the same structure and types; shapes may differ.
+    All items must have the same structure and types; shapes may differ.
 
     >>> list(fl.experimental.from_list([[1], [2, 3]]))
     [array([1], dtype=int32), array([2, 3], dtype=int32)]

@@ -1,4 +1,4 @@
-"""`Dataset.from_source`: data in a format of the user's own, as a source like the built-in ones."""
+"""`Dataset.from_source`: custom formats as a source like the built-in ones."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """What to write for a format of your own: a subclass with `element_spec` and either `read` or random access.
+    """Base class for custom formats: a subclass has `element_spec` and either `read` or random access.
 
-    `read(position, want)` gives the rows that follow a position, and the position after them; None at the end. The
-    first position is None; the others are yours to choose, from what JSON can hold: a row number, a byte offset, a file
-    and an offset. All that a checkpoint needs is the position, so `read` must go by it alone.
+    `read(position, want)` returns the rows after a position, and the position after those; None at the end. The first
+    position is None; the others are yours to choose from what JSON can represent: a row number, a byte offset, a file
+    and an offset. A checkpoint holds only the position, so `read` must depend on nothing else.
 
     >>> class Squares(fl.Source):
     ...     element_spec = fl.TensorSpec([], fl.int64)
@@ -45,9 +45,9 @@ class Source:
     >>> list(fl.Dataset.from_source(Squares(5)).batch(3))
     [array([0, 1, 4]), array([ 9, 16])]
 
-    A source that knows where each row is has `__len__`, and `__getitem__` or, for many rows at once, `rows`; it needs
-    no `read`. Its datasets have a length, take part in `experimental.at` and `global_shuffle`, and are sharded without
-    reading the rows of other shards.
+    A source with random access has `__len__`, and `__getitem__` or, for many rows at once, `rows`; it needs no `read`.
+    Its datasets have a length, support `experimental.at` and `global_shuffle`, and are sharded without reading the rows
+    of other shards.
 
     >>> class Cubes(fl.Source):
     ...     element_spec = {"cube": fl.TensorSpec([], fl.int64)}
@@ -58,7 +58,7 @@ class Source:
     >>> list(fl.Dataset.from_source(Cubes()).shard(2, 1))
     [{'cube': np.int64(1)}, {'cube': np.int64(27)}]
 
-    Rows are a list of elements; or, quicker where a format has them together, columns: the structure of an element with
+    Rows are a list of elements or, faster if the format stores them together, columns: the structure of an element with
     arrays in place of the values, whose first dimension is the row. Arrays given as columns must not be changed later.
     """
 
@@ -66,13 +66,13 @@ class Source:
     """The structure of an element, with a spec in place of each value. An attribute or a property."""
 
     rows_at_once: int | None = None
-    """The most rows to ask `read` for in one go. To be set where rows are slow to come, or come live."""
+    """The most rows to ask `read` for in one call. Set it if rows are slow to produce or arrive live."""
 
     def read(self, position: object, want: int) -> tuple[Any, Any] | None:
         """Rows after `position`, at least one, and the position after them; None at the end.
 
-        `want` is how many are of use now. More may be given where the format has them in larger pieces; they are kept.
-        An exception ends the dataset, after the rows before it.
+        `want` is the number of rows needed now. More may be returned if the format has larger pieces; they are kept. An
+        exception ends the dataset, after the rows before it.
         """
         raise TypeError(f"{type(self).__name__} has no way to read rows: define read, or __len__ and __getitem__")
 
@@ -82,11 +82,12 @@ class Source:
         return [own[i] for i in index.tolist()]
 
     def close(self) -> None:
-        """Frees what `read` has opened. Called when no iterator reads on; a later `read` must open it again."""
+        """Releases what `read` has opened. Called when no iterator reads any more; a later `read` must open it again.
+        """
 
 
 class Chunk:
-    """What one `read` gave. It is live, as an open file is: no part of checkpoints, since it can be read again."""
+    """The result of one `read`. Like an open file, it is not part of a checkpoint: it can be read again."""
 
     __slots__ = ("after", "block")
 
@@ -98,7 +99,7 @@ class Chunk:
 
 
 class Lease:
-    """A claim on a source; the source is closed with the last one."""
+    """A reference to a source; the source is closed with the last one."""
 
     __slots__ = ("_source",)
     _lock: ClassVar[Guard] = Guard()
@@ -110,7 +111,7 @@ class Lease:
             self._count[id(source)] = self._count.get(id(source), 0) + 1
 
     def close(self) -> None:
-        """Gives the claim up."""
+        """Releases the reference."""
         with self._lock:
             source, self._source = self._source, None
             if source is None:
@@ -123,8 +124,8 @@ class Lease:
 
 
 class SourceState(NamedTuple):
-    """The position of the chunk being handed out, how many of its rows are gone, the chunk itself; whether the end, or
-    an error, was reached; and the claim on the source.
+    """The position of the current chunk, how many of its rows have been returned, the chunk itself, whether the end or
+    an error was reached, and the lease on the source.
     """
 
     position: Any = None
@@ -136,26 +137,26 @@ class SourceState(NamedTuple):
 
 @node
 class Reader(Node):
-    """A source that is read from one position to the next."""
+    """A source read sequentially, from one position to the next."""
 
     State: ClassVar[Any] = SourceState
     op: ClassVar[str] = "from_source"
     source: Source
 
     def spec(self) -> Any:
-        """What the source says."""
+        """The source's `element_spec`."""
         return self.source.element_spec
 
     def cardinality(self) -> int:
-        """Not known before the end."""
+        """Unknown before the end."""
         return UNKNOWN
 
     def begin(self, pull: Any) -> SourceState:
-        """Claims the source."""
+        """Takes a lease on the source."""
         return SourceState(lease=Lease(self.source))
 
     def step(self, state: SourceState, pull: Any, want: int) -> tuple[Block | None, SourceState]:
-        """Reads a chunk, and hands it out in parts as large as are wanted."""
+        """Reads a chunk, and returns it in parts of up to `want` rows."""
         position, taken, chunk, ended, lease = state
         if ended:
             return None, state
@@ -163,12 +164,12 @@ class Reader(Node):
             lease = Lease(self.source)
         if chunk is None:
             most = self.source.rows_at_once
-            # After a restore, rows that were handed out already are read again and left out.
+            # After a restore, rows that were already returned are read again and skipped.
             asked = taken + want if most is None else max(1, min(taken + want, most))
             try:
                 chunk = self._read(position, asked)
             except BaseException:
-                if state.lease is None:  # claimed just now, after a restore: no state will have it
+                if state.lease is None:  # taken just now, after a restore: no state will hold it
                     lease.close()
                 raise
             if chunk is None:
@@ -192,7 +193,7 @@ class Reader(Node):
             if not block.n and got[1] == position:
                 raise InvalidArgumentError("read gave no rows and stayed where it was; it must return None at the end")
         except Exception as e:
-            if want > 1:  # the rows before the failing one come out first, whatever the size of the block
+            if want > 1:  # the rows before the failing one are returned first, whatever the block size
                 return self._read(position, 1)
             error = _blamed(e, f"from_source ({name}.read) failed at position {position!r}")
             must_be_wanted(error)
@@ -200,23 +201,23 @@ class Reader(Node):
         return Chunk(block, got[1])
 
     def after_error(self, state: SourceState) -> SourceState:
-        """Where to go on is not known."""
+        """Ends the dataset: the next position is unknown."""
         return state._replace(ended=True, chunk=None)
 
 
 @node
 class Rows(Indexed):
-    """A source that knows where each row is."""
+    """A source with random access."""
 
     op: ClassVar[str] = "from_source"
     source: Source
 
     def spec(self) -> Any:
-        """What the source says."""
+        """The source's `element_spec`."""
         return self.source.element_spec
 
     def cardinality(self) -> int:
-        """The source's length, asked once."""
+        """The source's length, which is asked for once."""
         return self._length
 
     @cached_property
@@ -246,7 +247,7 @@ def _blamed(error: Exception, place: str) -> Exception:
 
 
 def block_of(rows: object, spec: object) -> Block:
-    """A block from what a source gives: a list of elements, or a structure of columns."""
+    """A block from a source's rows: a list of elements, or a structure of columns."""
     leaves, tree = flatten(spec)
     paths = tree.paths()
     if isinstance(rows, list):
@@ -273,7 +274,7 @@ def _taken_apart(tree: Tree, value: object) -> list[Any]:
 
 
 def _packed(values: list[Any], spec: object, path: str) -> Column:
-    """A column from single values; Python numbers take the type that the spec says."""
+    """A column of single values; Python numbers get the spec's dtype."""
     kinds = set(map(type, values))
     if isinstance(spec, TensorSpec) and spec.dtype.dtype != object and kinds <= {int, float, bool}:
         if (float in kinds and spec.dtype.kind in "iub") or (int in kinds and spec.dtype.kind == "b"):
@@ -286,7 +287,7 @@ def _packed(values: list[Any], spec: object, path: str) -> Column:
 
 
 def _column(value: object, path: str) -> Column:
-    """A column as a source gives it."""
+    """A column from a source's value."""
     leaf = leaf_of(value)
     if isinstance(leaf, RaggedTensor):
         return Objects(ragged.rows(leaf))
@@ -298,7 +299,7 @@ def _column(value: object, path: str) -> Column:
 
 
 def _fitted(column: Column, spec: Any, path: str) -> Column:
-    """The column if its rows are what the spec says."""
+    """The column, if its rows match the spec."""
     items = [column] if isinstance(column, np.ndarray) else column.items
     for item in items:
         if spec is None and item is None:
@@ -317,7 +318,7 @@ def _short(value: object) -> str:
 
 
 def from_source(source: Source, name: str | None = None) -> Dataset[Any]:
-    """A dataset of the rows of `source`, an object of a class derived from `Source` for a format of one's own.
+    """A dataset of the rows of `source`, an instance of a subclass of `Source` that reads a custom format.
 
     >>> class Countdown(fl.Source):
     ...     element_spec = fl.TensorSpec([], fl.int32)
@@ -327,8 +328,8 @@ def from_source(source: Source, name: str | None = None) -> Dataset[Any]:
     >>> list(fl.Dataset.from_source(Countdown()))
     [np.int32(3), np.int32(2), np.int32(1)]
 
-    See `Source` for what such a class has. The dataset is like those of the built-in sources: it moves many rows at a
-    time, can be saved and restored at any element, and sharded.
+    See `Source` for what the class needs. The dataset behaves like those of the built-in sources: it moves many rows at
+    a time, and can be sharded, and saved and restored at any element.
     """
     if not isinstance(source, Source):
         got = f"the class {source.__name__} itself" if isinstance(source, type) else _short(source)

@@ -40,7 +40,7 @@ def from_sparse_tensor_slices(sparse_tensor: object) -> Dataset[tuple[NDArray[np
     >>> list(v1.data.Dataset.from_sparse_tensor_slices(rows))[1]
     (array([[2]]), array([2], dtype=int32), array([4]))
 
-    The rows must be in order; inside a row any order will do, and is kept. `from_tensor_slices` gives the rows as
+    The rows must be in order; within a row any order is allowed, and is kept. `from_tensor_slices` gives the rows as
     sparse tensors.
     """
     tensor = leaf_of(sparse_tensor) if hasattr(sparse_tensor, "dense_shape") else sparse_tensor

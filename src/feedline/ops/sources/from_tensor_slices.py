@@ -39,17 +39,17 @@ COPY_BELOW = 1 << 20
 
 @node
 class Slices(Indexed):
-    """Rows of columns that are held in memory, read-only. Elements are views of them."""
+    """Rows of read-only columns in memory. Elements are views of them."""
 
     op: ClassVar[str] = "from_tensor_slices"
     block: Block
 
     def spec(self) -> Any:
-        """What the columns hold."""
+        """The spec of the columns."""
         return self.block.spec()
 
     def cardinality(self) -> int:
-        """The first dimension."""
+        """The size of the first dimension."""
         return self.block.n
 
     def span(self, start: int, stop: int) -> Block:
@@ -61,7 +61,7 @@ class Slices(Indexed):
         return Block([gather(c, index) for c in self.block.columns], len(index), self.block.tree)
 
     def arguments(self) -> dict[str, Any]:
-        """The data themselves are shown as a count and a size."""
+        """The number of rows and bytes, in place of the data."""
         return {"rows": self.block.n, "bytes": self.block.nbytes}
 
 
@@ -69,8 +69,8 @@ register_in_memory(Slices)
 
 
 def gather(column: Column, index: Array) -> Column:
-    """`take_rows` with the kernel where the column is plain memory. Where a row is a page or more, copying is all there
-    is to it, and what counts is the memory that is copied to.
+    """`take_rows`, with a kernel for contiguous memory. For rows of a page or more the kernel has no advantage: their
+    cost is that of the memory copied to.
     """
     plain = isinstance(column, np.ndarray) and column.dtype.kind != "O" and column.flags.c_contiguous
     if plain and column.size and column[:1].nbytes < PAGE:
@@ -86,16 +86,16 @@ def from_tensor_slices(tensors: object, name: str | None = None) -> Dataset[Any]
     [1. 2.] 0
     [3. 4.] 1
 
-    Arrays of a megabyte or more, memory-mapped ones among them, are used where they are and must not be changed while
-    the dataset is in use; smaller ones are copied. Elements are read-only views, so that nobody damages the source; a
-    function that writes into one, as `image -= mean` does, is given a copy.
+    Arrays of a megabyte or more, including memory-mapped ones, are used in place and must not be changed while the
+    dataset is in use; smaller ones are copied. Elements are read-only views, which protects the source; a function that
+    writes into one, as `image -= mean` does, is given a copy.
     """
     leaves, tree = flatten(tensors)
     return dataset(Slices(slices_of(leaves, tree)))
 
 
 def slices_of(leaves: list[Any], tree: Tree) -> Block:
-    """The block whose rows are the slices of `leaves`."""
+    """A block whose rows are the slices of `leaves`."""
     columns = {path: _column(leaf, path) for leaf, path in zip(leaves, tree.paths(), strict=True) if leaf is not None}
     if not columns:
         raise InvalidArgumentError("from_tensor_slices: got no arrays; give at least one")

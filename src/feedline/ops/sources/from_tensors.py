@@ -24,7 +24,7 @@ class Tensors(Slices):
 
 
 def from_tensors(tensors: object, name: str | None = None) -> Dataset[Any]:
-    """A dataset of one element, `tensors` itself.
+    """A dataset of a single element, `tensors`.
 
     >>> list(fl.Dataset.from_tensors({"a": [1, 2], "b": "x"}))
     [{'a': array([1, 2], dtype=int32), 'b': b'x'}]

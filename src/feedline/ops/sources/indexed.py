@@ -1,4 +1,4 @@
-"""Sources that know where each row is: sequential reading and random access from two methods."""
+"""Sources with random access: sequential reading and access by index from two methods."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class IndexedState(NamedTuple):
 
 @node
 class Indexed(Node):
-    """A source with random access. Subclasses say `spec`, `cardinality`, `span` and `rows`."""
+    """A source with random access. Subclasses define `spec`, `cardinality`, `span` and `rows`."""
 
     State: ClassVar[Any] = IndexedState
 
     def span(self, start: int, stop: int) -> Block:
-        """Rows start to stop; may be views of shared, read-only memory."""
+        """Rows `start` to `stop`; may be views of shared, read-only memory."""
         raise TypeError(f"{type(self).__name__} has no rows")
 
     def step(self, state: IndexedState, pull: Any, want: int) -> tuple[Block | None, IndexedState]:
@@ -35,16 +35,16 @@ class Indexed(Node):
         except Exception:
             if stop == start + 1:
                 raise
-            # One of the rows cannot be read. Those before it come out first, whatever the size of the block.
+            # One of the rows cannot be read. Those before it are returned first, whatever the block size.
             return self.span(start, start + 1), IndexedState(start + 1)
 
     def after_error(self, state: IndexedState) -> IndexedState:
-        """Goes on after the row that could not be read."""
+        """Skips the row that could not be read."""
         return IndexedState(state.at + 1)
 
     @property
     def indexable(self) -> bool:
-        """Always: that is what makes the source an indexed one."""
+        """True."""
         return True
 
     def rows(self, index: Array) -> Block:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def list_files(
     file_pattern: Filenames, shuffle: bool | None = None, seed: SupportsIndex | None = None, name: str | None = None
 ) -> Dataset[bytes]:
-    """A dataset of the names of the files that match one pattern or several.
+    """A dataset of the names of the files that match one or more patterns.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -28,8 +28,9 @@ def list_files(
     >>> [os.path.basename(path) for path in fl.Dataset.list_files(f"{folder}/*.txt", shuffle=False)]
     [b'a.txt', b'b.txt']
 
-    The names are sorted, and then shuffled anew in each iteration unless `shuffle` is False; with a `seed`, or a global
-    seed, that order can be had again. Patterns are those of `fl.io.matching_files`. They are looked up now, once.
+    The names are sorted, and shuffled again in each iteration unless `shuffle` is False; with a `seed`, or a global
+    seed, the order is reproducible. Patterns are those of `fl.io.matching_files`; they are matched once, when this is
+    called.
     """
     found = matching_files(file_pattern)
     if not len(found):

@@ -1,4 +1,4 @@
-"""`experimental.make_batched_features_dataset`: from TFRecord files of `Example` messages to batches of features."""
+"""`experimental.make_batched_features_dataset`: TFRecord files of `Example` messages as batches of features."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def make_batched_features_dataset(
     sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
 ) -> Dataset[Any]:
-    """Batches of the features of `Example` messages in files: a dict of arrays each, or a dict and a label.
+    """Batches of the features of `Example` messages in files: each a dict of arrays, or a dict and a label.
 
     >>> import tempfile
     >>> from feedline.train import Example, Feature, Features, Int64List
@@ -55,11 +55,11 @@ def make_batched_features_dataset(
     >>> list(fl.experimental.make_batched_features_dataset(path, 2, features, num_epochs=1, shuffle=False))
     [{'x': array([0, 1])}, {'x': array([2])}]
 
-    `features` are those of `fl.io.parse_example`; the one under `label_key` is taken out and becomes the label. Files
-    are those that match `file_pattern`; `reader_num_threads` of them are read in turn. Files and records are shuffled
-    unless `shuffle` is False, and repeated `num_epochs` times, or without end; batches go on from one epoch to the
-    next. `reader` makes a dataset of records from a file name (and `reader_args`); by default it reads TFRecord files.
-    The order never depends on `sloppy_ordering`.
+    `features` are those of `fl.io.parse_example`; the one under `label_key` is removed from the dict and becomes the
+    label. `reader_num_threads` of the files that match `file_pattern` are read round robin. Files and records are
+    shuffled unless `shuffle` is False, and repeated `num_epochs` times, by default endlessly; batches may span epochs.
+    `reader` makes a dataset of records from a file name (and `reader_args`); by default it reads TFRecord files. The
+    order never depends on `sloppy_ordering`.
     """
     files = list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
     records = _records(files, reader, list(reader_args or ()), reader_num_threads)
@@ -94,6 +94,6 @@ def _records(files: Any, reader: Callable[..., Any] | None, args: list[Any], thr
         records = interleave(files, read, num_parallel_calls=AUTOTUNE)
     else:
         records = parallel_interleave(read, cycle_length=threads or 1)(files)
-    if isinstance(records.element_spec, tuple):  # names and records, as readers of old gave them
+    if isinstance(records.element_spec, tuple):  # pairs of name and record, as old readers give them
         records = records._derive(arranged(records._plan, 1))
     return records

@@ -1,4 +1,4 @@
-"""`experimental.make_csv_dataset`: from CSV files to batches of named columns."""
+"""`experimental.make_csv_dataset`: CSV files as batches of named columns."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def make_csv_dataset(
     ignore_errors: bool = False,
     encoding: str = "utf-8",
 ) -> Dataset[Any]:
-    """Batches of the columns of CSV files: a dict of arrays under their names each, or a dict and a label.
+    """Batches of the columns of CSV files: each a dict of arrays by column name, or a dict and a label.
 
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/pets.csv"
@@ -73,10 +73,10 @@ def make_csv_dataset(
 
     Names come from the first line, unless `column_names` gives them; types from the first `num_rows_for_inference`
     records, unless `column_defaults` gives a type or a default for each column, as in `CsvDataset`. `select_columns`
-    are names or numbers; `label_name` is taken out of the dict and becomes the label. Files are those that match
-    `file_pattern`; `num_parallel_reads` of them are read in turn. Files and records are shuffled unless `shuffle` is
-    False, and repeated `num_epochs` times, or without end; batches go on from one epoch to the next. With
-    `ignore_errors`, records that cannot be read are left out. The order never depends on `sloppy`.
+    are names or numbers; `label_name` is removed from the dict and becomes the label. `num_parallel_reads` of the files
+    that match `file_pattern` are read round robin. Files and records are shuffled unless `shuffle` is False, and
+    repeated `num_epochs` times, by default endlessly; batches may span epochs. With `ignore_errors`, unreadable records
+    are skipped. The order never depends on `sloppy`.
     """
     files = _files(file_pattern)
     compression = checked_compression(compression_type)
@@ -138,7 +138,7 @@ def _header_names(files: list[bytes], header: bool, dialect: Dialect) -> list[st
 
 
 def _selected(select: Sequence[Any], columns: list[str]) -> list[int]:
-    """Names and numbers of columns as numbers, in the order of the file."""
+    """Column names and numbers as numbers, in the order of the file."""
     numbers = []
     if isinstance(select, DatasetBase):
         raise InvalidTypeError(f"{OP}: select_columns must be a list of names or numbers, got {select!r}")
@@ -159,7 +159,7 @@ def _selected(select: Sequence[Any], columns: list[str]) -> list[int]:
 
 
 def _rows(value: object) -> int | None:
-    """`num_rows_for_inference`: None for all records."""
+    """`num_rows_for_inference` as an int; None for all records."""
     if value is None:
         return None
     if not isinstance(value, (int, float, np.number)):

@@ -40,18 +40,18 @@ def parquet_dataset(
     >>> list(fl.ParquetDataset(path, columns=["name", "age"], fill_null={"age": -1}))
     [{'name': b'Ada', 'age': np.int64(3)}, {'name': b'Bob', 'age': np.int64(-1)}]
 
-    `columns` are those to read, in that order; by default all. Strings are `bytes`, dates and times the integers that
-    are stored, lists arrays, of any length unless they are of a fixed size, and structs dicts. A null raises
-    `InvalidArgumentError` with its file and row, and iteration can go on after it, unless `fill_null` has a value that
-    stands for the nulls of its column and inside its lists; a list that is null is then an empty one.
+    `columns` are those to read, in that order; by default all. Strings become `bytes`, dates and times the stored
+    integers, lists arrays, of varying length unless their size is fixed, and structs dicts. A null raises
+    `InvalidArgumentError` with its file and row, and iteration can continue after it, unless `fill_null` has a value
+    for the nulls of the column and those inside its lists; a list that is null then becomes empty.
 
-    With a `batch_size` the elements are batches, in which lists of any length are ragged tensors.
+    With a `batch_size` the elements are batches, in which lists of varying length are ragged tensors.
 
     >>> list(fl.ParquetDataset(path, columns=["name", "toys"], batch_size=2))
     [{'name': array([b'Ada', b'Bob'], dtype=object), 'toys': <fl.RaggedTensor [[b'ball'], []]>}]
 
-    The first file is looked at now: the others must have the same columns. The number of rows is known, and they can be
-    had in any order, with `global_shuffle` and `experimental.at`, which reads whole row groups. An iterator that is
-    restored does not read the row groups before those that it was in. Needs pyarrow: `pip install 'feedline[parquet]'`.
+    The first file is opened immediately; the others must have the same columns. The number of rows is known, and they
+    can be read in any order, with `global_shuffle` and `experimental.at`, which read whole row groups. A restored
+    iterator skips the row groups before its position. Requires pyarrow: `pip install 'feedline[parquet]'`.
     """
     self._plan = table(ParquetRows, filenames, columns, fill_null, batch_size, drop_remainder)

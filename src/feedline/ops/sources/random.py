@@ -1,4 +1,4 @@
-"""`Dataset.random`: random numbers without end."""
+"""`Dataset.random`: an endless sequence of random numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Drawn(NamedTuple):
-    """The seeds of this iteration, how many numbers have been drawn, and how many pairs of seeds were taken."""
+    """The seeds of this iteration, how many numbers have been drawn, and how many pairs of seeds."""
 
     seeds: tuple[int, int] = (0, 0)
     drawn: int = 0
@@ -30,26 +30,26 @@ class Drawn(NamedTuple):
 
 @node
 class Random(Node):
-    """The words of a seeded stream, as int64."""
+    """The words of a seeded random stream, as int64."""
 
     State: ClassVar[Any] = Drawn
     op: ClassVar[str] = "random"
     generator: SeedGenerator
 
     def spec(self) -> Any:
-        """Scalars."""
+        """An int64 scalar."""
         return TensorSpec((), np.int64)
 
     def cardinality(self) -> int:
-        """Without end."""
+        """Infinite."""
         return INFINITE
 
     def begin(self, pull: Any) -> Drawn:
-        """Takes the iteration's seeds."""
+        """Draws the iteration's seeds."""
         return Drawn(self.generator.next())
 
     def again(self, before: Drawn, state: Drawn) -> Drawn:
-        """Counts the seeds on."""
+        """Carries on the count of seeds drawn."""
         return state._replace(taken=state.taken + before.taken)
 
     def step(self, state: Drawn, pull: Any, want: int) -> tuple[Block | None, Drawn]:
@@ -58,7 +58,7 @@ class Random(Node):
         return Block([numbers], want, LEAF), state._replace(drawn=state.drawn + want)
 
     def sampled(self) -> Node:
-        """The first numbers from a generator of its own: looking takes no seeds away."""
+        """The first numbers, from a separate generator: sampling draws no seeds."""
         g = self.generator
         return beginning(self.replace(generator=SeedGenerator(g.seed, g.seed2, g.reshuffle)))
 
@@ -71,7 +71,7 @@ class Random(Node):
 def random(
     seed: SupportsIndex | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
 ) -> Dataset[np.int64]:
-    """A dataset of random int64 numbers from 0 to 2**32 - 1, without end.
+    """An endless dataset of random int64 numbers from 0 to 2**32 - 1.
 
     >>> [int(x) for x in fl.Dataset.random(seed=4).take(3)]
     [3128586565, 2023892699, 452966358]

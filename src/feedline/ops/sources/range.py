@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @node
 class Range(Indexed):
-    """start, start + step, … below stop. The numbers are worked out in int64 and cast, so small types wrap around."""
+    """start, start + step, … below stop. The numbers are computed in int64 and cast, so small types wrap around."""
 
     op: ClassVar[str] = "range"
     start: int
@@ -36,7 +36,7 @@ class Range(Indexed):
         return TensorSpec((), self.dtype)
 
     def cardinality(self) -> int:
-        """As Python's range."""
+        """The length of the same Python range."""
         return len(range(self.start, self.stop, self.by))
 
     def span(self, start: int, stop: int) -> Block:
@@ -46,11 +46,11 @@ class Range(Indexed):
         return Block([self._cast(values)], stop - start, LEAF)
 
     def rows(self, index: Array) -> Block:
-        """Numbers by their place."""
+        """Numbers by index."""
         return Block([self._cast(self.start + index * self.by)], len(index), LEAF)
 
     def arguments(self) -> dict[str, Any]:
-        """As few as Python's range needs, and the type where it is not the usual one."""
+        """As few as Python's range needs, and the dtype if it is not int64."""
         shown: dict[str, Any] = {"start": self.start, "stop": self.stop, "step": self.by}
         if self.by == 1:
             del shown["step"]
@@ -59,7 +59,7 @@ class Range(Indexed):
         return shown if self.dtype == np.int64 else shown | {"output_type": self.dtype}
 
     def recipe(self) -> tuple[Any, ...]:
-        """What the node is made from again where it waits in a checkpoint, as a part of an element."""
+        """The arguments to recreate the node when it is stored in a checkpoint as part of an element."""
         return self.start, self.stop, self.by, as_dtype(self.dtype).name
 
     def _cast(self, values: Array) -> Array:
@@ -81,7 +81,7 @@ def range_(*args: Integer, output_type: AnyDType = int64, name: str | None = Non
     >>> list(fl.Dataset.range(5, 0, -2, output_type=fl.float32))
     [np.float32(5.0), np.float32(3.0), np.float32(1.0)]
 
-    The numbers are int64 unless `output_type` says otherwise; a number that does not fit the type wraps around.
+    The numbers are int64 unless `output_type` is given; a number that does not fit the type wraps around.
     """
     if not 1 <= len(args) <= 3:
         raise InvalidArgumentError(

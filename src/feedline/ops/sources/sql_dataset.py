@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class SqlState(NamedTuple):
-    """How many rows have been read, whether that was all, an error that is due next, and the running query, None until
-    it runs.
+    """How many rows have been read, whether that was all, an error to raise next, and the running query, None until it
+    is started.
     """
 
     done: int = 0
@@ -42,9 +42,9 @@ class Sql(Node):
     path: str
     query: str
     dtypes: tuple[DType, ...]
-    """Of the query's columns."""
+    """The dtypes of the query's columns."""
     columns: tuple[int, ...]
-    """The number of the column that each leaf is."""
+    """The column number of each leaf."""
     tree: Tree
 
     def spec(self) -> Any:
@@ -52,11 +52,11 @@ class Sql(Node):
         return self.tree.unflatten([TensorSpec((), self.dtypes[i]) for i in self.columns])
 
     def cardinality(self) -> int:
-        """Nobody knows before the query has run."""
+        """Unknown until the query has run."""
         return UNKNOWN
 
     def step(self, state: SqlState, pull: Any, want: int) -> tuple[Block | None, SqlState]:
-        """The next rows. After a restore the query runs again, and the rows that have been read are skipped."""
+        """The next rows. After a restore the query runs again, and the rows already read are skipped."""
         if state.error is not None:
             raise state.error
         if state.ended:
@@ -70,7 +70,7 @@ class Sql(Node):
             while reader.at < state.done and reader.read(state.done - reader.at) is not None:
                 pass
             found = reader.read(want)
-        except Exception as e:  # the query cannot go on
+        except Exception as e:  # the query cannot continue
             reader.close()
             return EMPTY, SqlState(state.done, True, e)
         if found is None:
@@ -80,7 +80,7 @@ class Sql(Node):
         return Block([found[i] for i in self.columns], n, self.tree), SqlState(state.done + n, False, None, reader)
 
     def after_error(self, state: SqlState) -> SqlState:
-        """The error has been raised; a query that could not start is tried again."""
+        """Drops the error that was raised; a query that could not start is tried again."""
         return state._replace(error=None)
 
 
@@ -120,7 +120,7 @@ def sql_dataset(self: Dataset[Any], driver_name: str, data_source_name: str, que
 
 
 def _numbered(tree: Tree, numbers: Iterator[int]) -> list[int]:
-    """A number for each leaf, counted with the keys of dicts in sorted order."""
+    """A number for each leaf, counting dict entries in the order of their sorted keys."""
     if tree.kind is None:
         return [next(numbers)]
     order: Sequence[int] = range(len(tree.children))

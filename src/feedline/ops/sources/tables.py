@@ -1,4 +1,4 @@
-"""Sources that read tables: rows of columns, as dicts."""
+"""Sources that read tables: rows as dicts of columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @node
 class TableFiles(CountedFiles):
-    """Rows of tables, as dicts. Subclasses say which reader reads them."""
+    """Rows of tables, as dicts. Subclasses set the reader class."""
 
     opener: ClassVar[Any] = TableReader
     form: TableSchema = dataclasses.field(default=TableSchema(), repr=False)
@@ -35,7 +35,7 @@ class TableFiles(CountedFiles):
         return reader
 
     def spec(self) -> Any:
-        """That of the first file's columns."""
+        """The spec of the first file's columns."""
         return self.form.spec()
 
 
@@ -47,7 +47,7 @@ def table(
     batch_size: Integer | None,
     drop_remainder: bool,
 ) -> Node:
-    """The plan for files of tables, the first of which says what the columns are."""
+    """The plan that reads table files; the first file determines the columns."""
     op = kind.op
     if isinstance(filenames, DatasetBase):
         raise InvalidTypeError(

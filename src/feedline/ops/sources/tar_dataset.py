@@ -35,7 +35,7 @@ class TarSamples(Files):
         return TarReader(name, self.form, compression_of(name, self.compression_type), self.buffer_size)
 
     def spec(self) -> Any:
-        """A string for the key, and one for each file."""
+        """A string for the key, and one for each file of the sample."""
         return dict.fromkeys((KEY, *self.form.extensions), STRING)
 
 
@@ -49,7 +49,7 @@ def tar_dataset(
     num_parallel_reads: Integer | None = None,
     name: str | None = None,
 ) -> None:
-    """The samples of one or more tar files in the manner of WebDataset: dicts of the contents of their files.
+    """The samples of one or more tar files in WebDataset's layout: dicts of the contents of their files.
 
     >>> import io, tarfile, tempfile
     >>> path = f"{tempfile.mkdtemp()}/pets.tar"
@@ -61,17 +61,18 @@ def tar_dataset(
     >>> list(fl.TarDataset(path))
     [{'__key__': b'ada', 'txt': b'cat', 'cls': b'0'}, {'__key__': b'bob', 'txt': b'dog', 'cls': b'1'}]
 
-    Files that follow each other and whose paths are alike up to the first dot of the name are one sample. That part of
-    the path is under `__key__`, and each file is under what comes after the dot, in lower case.
+    Consecutive files whose paths agree up to the first dot of the file name form one sample. That part of the path is
+    stored under `__key__`, and the contents of each file under the rest of its name, in lower case.
 
-    `extensions` are the files to read; others are left out. Without them they are those of the first sample, which is
-    looked at now, and a sample with others is an error. A sample that lacks a file is an error too, unless `missing`
-    stands in for it. Such an error is an `InvalidArgumentError` with the file and the key, and iteration can go on with
-    the next sample; a damaged or cut file raises `DataLossError`, and iteration can go on with the next file.
+    `extensions` are the files to read; others are ignored. By default they are those of the first sample, which is read
+    immediately, and a sample with others is an error. A sample that lacks a file is an error too, unless `missing`
+    gives a replacement. These errors are `InvalidArgumentError` with the file and the key, and iteration can continue
+    with the next sample; a damaged or truncated file raises `DataLossError`, and iteration can continue with the next
+    file.
 
     `filenames` is a name, a list of names or, with `extensions`, a dataset of names. `compression_type` is "GZIP",
-    "ZLIB" or ""; without one, names that end in `.gz` or `.tgz` are GZIP. Files are read one after another, or
-    `num_parallel_reads` of them in turn, a sample each.
+    "ZLIB" or ""; by default, names that end in `.gz` or `.tgz` are GZIP. Files are read one after another, or
+    `num_parallel_reads` of them round robin, one sample each.
     """
     kind = None if compression_type is None else checked_compression(compression_type)
     stand_in = missing.encode() if isinstance(missing, str) else missing

@@ -36,7 +36,7 @@ def text_line_dataset(
     num_parallel_reads: Integer | None = None,
     name: str | None = None,
 ) -> None:
-    """The lines of one or more text files, as `bytes` without their line ends.
+    """The lines of one or more text files, as `bytes` without line ends.
 
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/poem.txt"
@@ -45,11 +45,11 @@ def text_line_dataset(
     [b'first line', b'second line']
 
     `filenames` is a name, a list of names, or a dataset of names. `compression_type` is "GZIP", "ZLIB", "ZSTD" or "";
-    with "AUTO" each file tells by its first bytes. Files are read one after another, or `num_parallel_reads` of them in
-    turn, a line each. A last line needs no line end.
+    "AUTO" detects it from each file's first bytes. Files are read one after another, or `num_parallel_reads` of them
+    round robin, one line each. The last line needs no line end.
 
-    With `num_parallel_reads`, too, one thread does all the reading: files are read in large pieces, and handing lines
-    from one thread to another would take longer than that. It is the consumer's, or that of a `prefetch`.
+    All files are read by a single thread even with `num_parallel_reads`: that of the consumer, or of a `prefetch`.
+    Files are read in large pieces, and passing lines between threads would take longer than reading them.
     """
     names = names_plan(filenames, "TextLineDataset")
     size = optional_integer(buffer_size, "buffer_size", "TextLineDataset")
