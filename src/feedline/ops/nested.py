@@ -183,7 +183,8 @@ class NestedRun:
         self, want: int, ahead: bool, calls: int = 0, most: int = AHEAD_BYTES, news: SimpleQueue[None] | None = None
     ) -> None:
         """Reads until there are rows or an error, unless the dataset has ended. Reads more rows ahead each time. With
-        `calls`, the next read runs in the background, in at most `calls` datasets at once, and notifies `news`.
+        `calls`, the next read runs in the background if that pays, in at most `calls` datasets at once; with `news`,
+        which is notified, it always does.
         """
         child = self.child
         if self.rest is not None or self.error is not None or child is None:
@@ -362,8 +363,8 @@ class NestedRun:
 
 
 def must_be_endable(child: Child) -> None:
-    """Raises `Early` if a dataset that ended ahead of its turn has taken from shared counters: closing it would lose
-    how much it took.
+    """Raises `Early` if a dataset that ended ahead of its turn may have taken from shared counters: closing it would
+    lose how much it took.
     """
     if working.ahead and any(shared.moves for shared in child.plan.shared_at_start):
         raise Early

@@ -1,4 +1,4 @@
-"""`experimental.pad_to_cardinality`: elements of zeros at the end, up to a number of elements."""
+"""`experimental.pad_to_cardinality`: padding with elements of zeros up to a number of elements."""
 
 from __future__ import annotations
 

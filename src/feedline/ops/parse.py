@@ -156,7 +156,7 @@ def parse(
 
     Without `features`, those that `fl.io.infer_features` finds in the files are used. They are inferred on first use:
     by `element_spec` or the first element. The records must then come straight from TFRecord files, though they may be
-    shuffled or interleaved. Rather than rely on it in a program, print the inferred features once and write them out.
+    shuffled or interleaved. To avoid surprises, print the inferred features and write them into the program.
 
     >>> list(fl.TFRecordDataset(path).shuffle(3, seed=1).parse(batch_size=2))
     [{'x': array([1, 2])}, {'x': array([0])}]

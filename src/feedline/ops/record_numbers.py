@@ -26,9 +26,9 @@ from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 
 HOLD_BYTES = 1 << 24
-"""A shuffle that holds no more than this holds records. Measured with files in memory and 10,000 records held: fetching
-a record by number takes 2.8 times as long as holding it for records of 100 bytes, 1.5 times at 1 kB, and the same at
-100 kB, where the memory saved matters.
+"""A shuffle of up to this many bytes holds the records themselves. Measured with files in memory and 10,000 records
+held: fetching a record by number takes 2.8 times as long as holding it for records of 100 bytes, 1.5 times at 1 kB, and
+the same at 100 kB, where the memory saved matters.
 """
 
 AHEAD_BYTES = 1 << 28
@@ -105,7 +105,7 @@ class RecordNumbers(Node):
         return Numbering(0) if before.numbers else Numbering()
 
     def loaded(self, state: Numbering) -> Numbering:
-        """Opens the files and checks that they are unchanged, which the numbers depend on."""
+        """Opens the files and checks that they are unchanged: numbers are valid only for those."""
         return state._replace(files=_opened(self, state.mark)) if state.at != RECORDS and state.mark else state
 
     def step(self, state: Numbering, pull: Pull, want: int) -> tuple[Block | None, Numbering]:
@@ -216,7 +216,7 @@ class FetchRecords(Node):
         return self.input.recomputable
 
     def loaded(self, state: Fetching) -> Fetching:
-        """Opens the files and checks that they are unchanged, which the numbers depend on."""
+        """Opens the files and checks that they are unchanged: numbers are valid only for those."""
         return state._replace(files=_opened(self, state.mark)) if state.mark else state
 
     def step(self, state: Fetching, pull: Pull, want: int) -> tuple[Block | None, Fetching]:

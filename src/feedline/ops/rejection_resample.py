@@ -143,7 +143,7 @@ class Mixing(RowWise):
         return TensorSpec([2], np.float32)
 
     def apply(self, block: Block) -> Block:
-        """Row by row."""
+        """The odds for each row of frequencies."""
         if not block.n:
             return block
         _, m = acceptance(block.columns[0], self.target)
@@ -182,7 +182,7 @@ class Accept(Node):
     seeds: tuple[int, int]
 
     def spec(self) -> Any:
-        """The data's."""
+        """The data's spec."""
         return self.data.element_spec
 
     def cardinality(self) -> int:

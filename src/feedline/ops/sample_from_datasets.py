@@ -134,7 +134,7 @@ def _odds(weights: Any, k: int) -> tuple[Array, list[int]]:
         raise InvalidArgumentError(f"{OP}: there must be one weight for each dataset, got {len(given)} for {k}")
     kept = [i for i, w in enumerate(given) if w > 0]
     values = [given[i] for i in kept] or [1.0]
-    # TensorFlow takes the type of the first one; Python's numbers are float32 once one of them is a float.
+    # TensorFlow uses the dtype of the first one; Python numbers become float32 if one of them is a float.
     first = values[0]
     dtype = first.dtype if isinstance(first, (np.ndarray, np.generic)) else np.result_type(*map(type, values))
     if not isinstance(first, (np.ndarray, np.generic)) and dtype.kind == "f":

@@ -125,7 +125,7 @@ class Shard(Node):
 
     @property
     def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
+        """Whether rows can be read by index: if the input's can, and this is no SHARD_HINT."""
         return self.input.indexable and self.num_shards != SHARD_HINT
 
     def rows(self, index: Array) -> Block:
@@ -156,6 +156,6 @@ def shard(self: Dataset[T], num_shards: Integer, index: Integer, name: str | Non
             raise InvalidArgumentError(f"shard: num_shards must be greater than zero, got {n}")
         if not 0 <= i < n:
             raise InvalidArgumentError(f"shard: index must be between 0 and {n - 1} for {n} shards, got {i}")
-        if isinstance(self._plan, Rows):  # reads no rows of other shards
+        if isinstance(self._plan, Rows):  # a view reads no rows of other shards
             return self._derive(View(self._plan, i, n, Shard(self._plan, n, i).cardinality(), True))
     return self._derive(Shard(self._plan, n, i))

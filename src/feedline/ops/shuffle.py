@@ -206,7 +206,7 @@ class ShuffleSnapshot:
 
 @node
 class Shuffle(Node):
-    """A buffer of `buffer_size` rows from which rows are drawn at random; several epochs with `count`."""
+    """Rows drawn at random from a buffer of `buffer_size` rows; several epochs with `count`."""
 
     State: ClassVar[Any] = Buffer
     mutable_state: ClassVar[bool] = True
@@ -340,7 +340,7 @@ class Shuffle(Node):
                 continue
             if not s.count:
                 return None
-            while s.slices[0][0] == s.slices[0][1]:  # an epoch is over: its slice goes, the next one has its own seeds
+            while s.slices[0][0] == s.slices[0][1]:  # the epoch is over: drop its slice, draw new seeds
                 s.seeds, s.drawn, s.taken = self.generator.next(), 0, s.taken + 1
                 s.slices.popleft()
             return self._draw(s, want)

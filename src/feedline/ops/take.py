@@ -68,7 +68,7 @@ class Take(Node):
         return self.input.indexable
 
     def has_row(self, i: int) -> bool | None:
-        """For a negative count, whether the input has it."""
+        """For a negative count, whether the input has row `i`."""
         return self.input.has_row(i) if self.count < 0 else super().has_row(i)
 
     def rows(self, index: Array) -> Block:

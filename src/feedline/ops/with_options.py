@@ -1,4 +1,4 @@
-"""`with_options`: how a dataset is to be run, as a step of its plan."""
+"""`with_options`: options for how a dataset is run, as a step of its plan."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Counter(Node):
         return Next(self.start)
 
     def step(self, state: Next, pull: None, want: int) -> tuple[Block | None, Next]:
-        """Adds up from the next number."""
+        """The next numbers, by cumulative sum."""
         terms = np.full(want + 1, self.by)
         terms[0] = state.value
         values = np.add.accumulate(terms, dtype=terms.dtype)

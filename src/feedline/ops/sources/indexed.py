@@ -44,7 +44,7 @@ class Indexed(Node):
 
     @property
     def indexable(self) -> bool:
-        """True."""
+        """True: every row can be read by index."""
         return True
 
     def rows(self, index: Array) -> Block:

@@ -191,7 +191,7 @@ class Load(Node, OpensFolders):
         return concat(parts).take(np.argsort(np.argsort(which, kind="stable"), kind="stable"))
 
     def gives(self, values: object) -> bool:
-        """Whether the recipe is of this node."""
+        """Whether the recipe reads some of its files."""
         return _is_of(values, self.path, self.files)
 
     def recipe(self) -> tuple[Any, ...] | None:

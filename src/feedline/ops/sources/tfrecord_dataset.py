@@ -124,7 +124,7 @@ class TFRecords(Files):
 
     @property
     def mark(self) -> int:
-        """A number that identifies the counted files and their contents."""
+        """A number that identifies the counted files; 0 if they are not counted."""
         return 0 if self.files is None else int(self.files.mark)
 
     @cached_property
@@ -224,8 +224,8 @@ def tfrecord_dataset(
     >>> len(ds), ds.at(1), ds[-1], list(ds.global_shuffle(seed=3))
     (2, b'two', b'two', [b'two', b'one'])
 
-    The records are counted on first use, which reads every record header; `cardinality` stays unknown.
-    `fl.io.tfrecord_index` says what is stored of the count. A file that changes during an iteration by number raises
+    The records are counted on first use, which reads every record header; `cardinality` stays unknown. See
+    `fl.io.tfrecord_index` for what is stored. A file that changes during an iteration by number raises
     `FailedPreconditionError`.
 
     With `on_corrupt="skip"`, iteration continues with the next intact record of the same file, and the logger
