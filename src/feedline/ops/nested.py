@@ -31,9 +31,7 @@ AHEAD_BYTES = 1 << 20
 SAMPLES = 4
 SMALL_REST = 1 << 9
 MOST_PASSED = 1 << 16
-"""Rows read ahead are saved if they take at most SMALL_REST bytes, or if more than MOST_PASSED rows would have to be
-skipped on restore.
-"""
+"""Rows read ahead are saved if small (SMALL_REST bytes), or if a restore would have to skip more rows than this."""
 
 
 @node
@@ -363,8 +361,8 @@ class NestedRun:
 
 
 def must_be_endable(child: Child) -> None:
-    """Raises `Early` if a dataset that ended ahead of its turn may have taken from shared counters: closing it would
-    lose how much it took.
+    """Raises `Early` if a dataset that ended ahead of its turn may have advanced shared counters: closing it loses
+    that.
     """
     if working.ahead and any(shared.moves for shared in child.plan.shared_at_start):
         raise Early
@@ -422,9 +420,7 @@ def are_all(blocks: list[Block], plan: Node) -> bool:
 
 
 def first_elements(plan: Node) -> tuple[list[Any], Exception | None]:
-    """As `first_blocks`, but as elements. Datasets in them have the plan's spec, which may be wider than that of their
-    own rows.
-    """
+    """As `first_blocks`, but as elements. Datasets in them have the plan's spec, which may be wider than their own."""
     blocks, failed = first_blocks(plan)
     if not blocks or not any(isinstance(s, DatasetSpec) for s in flatten(plan.element_spec)[0]):
         return [block.rows()[0] for block in blocks], failed

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 
 class PadState(NamedTuple):
-    """The first row, whether the input has ended, how many rows have been added since, and an error that rules out
-    padding.
-    """
+    """The first row, whether the input has ended, how many rows were added since, and an error that stops padding."""
 
     like: Block | None = None
     ended: bool = False

@@ -41,9 +41,7 @@ class ParallelInterleave(Interleave):
         return super().step(s, pull, want)
 
     def _leave(self, s: Cycle, pull: Pull) -> None:
-        """Replaces the dataset that has ended. It keeps its slot until then, so that an interrupt does not change whose
-        turn it is.
-        """
+        """Replaces the dataset that has ended. It keeps its slot until then, so that an interrupt changes no turn."""
         given, ended = s.given, s.slots[s.at]
         while not s.ended and s.slots[s.at] is ended:
             self._fill(s, pull)

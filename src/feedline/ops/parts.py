@@ -19,8 +19,7 @@ class Left(NamedTuple):
 
 
 def redistribute(lefts: Sequence[Left], part: int, parts: int) -> Left:
-    """The share of `part` among `parts` in what `len(lefts)` iterators have left, each of which reads every n-th
-    number.
+    """The share of `part` among `parts` in what n iterators have left, each of which reads every n-th number.
 
     The remaining numbers are dealt out in ascending order. From some number on none has been read, and the share
     continues regularly.

@@ -46,8 +46,7 @@ class PlanAsWritten:
 
     @cached_property
     def open_spec(self) -> Any:
-        """The spec. If all sizes are known, but some only from observed results, the first of those counts as unknown.
-        """
+        """The spec. If all sizes are known, but some only from results seen, the first of those counts as unknown."""
         leaves, tree = flatten(self.plan.element_spec)
         stated = flatten(stated_spec(self.plan))[0]
         return tree.unflatten([_opened(leaf, s) for leaf, s in zip(leaves, stated, strict=True)])

@@ -183,8 +183,7 @@ class Rebatch(Node):
         return RebatchState(rest, at, waiting=waiting, size=size, like=like)
 
     def after_error(self, state: RebatchState) -> RebatchState:
-        """Drops an error of its own, whose rows are gone already; any other error discards the rows collected so far.
-        """
+        """Drops an error of its own, whose rows are gone; any other error discards the rows collected so far."""
         if state.error is not None:
             return state._replace(error=None)
         return state._replace(rest=None, failed=None)

@@ -190,9 +190,7 @@ class RecordNumbers(Node):
 
 
 class Fetching(NamedTuple):
-    """The mark of the files, numbers still to be fetched, an error to raise next, and the files, None until they are
-    needed.
-    """
+    """The mark of the files, numbers still to be fetched, an error to raise next, and the files, None until needed."""
 
     mark: int = 0
     rest: Block | None = None

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 def reduce(self: Dataset[Any], initial_state: object, reduce_func: Callable[..., R], name: str | None = None) -> R:
-    """Reduces the dataset to one value: `reduce_func(state, element)` returns the next state, and the last one is the
-    result.
+    """Reduces the dataset to one value: `reduce_func(state, element)` returns the next state; the last is the result.
 
     >>> fl.Dataset.range(5).reduce(np.int64(0), lambda total, x: total + x)
     np.int64(10)

@@ -57,8 +57,7 @@ class Repeat(Node):
         return Epoch()
 
     def step(self, state: Epoch, pull: Pull, want: int) -> tuple[Block | None, Epoch]:
-        """Passes rows on. At the end of an epoch the input is started again, even after the last one, as in TensorFlow.
-        """
+        """Passes rows on. After every epoch, even the last one, the input is started again, as in TensorFlow."""
         done, gave, due, over = state
         if due:
             pull.start()

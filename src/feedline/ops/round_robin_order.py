@@ -65,9 +65,7 @@ class RoundRobin:
                 at = (at + 1) % len(slots)
 
     def span(self, start: int, want: int) -> list[tuple[int, int, int]]:
-        """Rows from number `start` on, at least one and at most `want`: for each source in turn, its number, its first
-        row and its number of rows.
-        """
+        """Rows from `start` on, between one and `want`: for each source in turn its number, first row and row count."""
         i = int(np.searchsorted(self._starts, start, "right")) - 1
         sources, firsts = self._spans[i]
         end = self._starts[i + 1] if i + 1 < len(self._starts) else self.rows

@@ -17,8 +17,7 @@ _INT64 = np.dtype(np.int64)
 EXPECTED_BYTES = 1 << 26
 """Room for the expected rows is reserved in advance up to this size; beyond it, the store grows as rows come."""
 RESERVED_BYTES = 1 << 30
-"""The same for numeric arrays: untouched memory costs nothing, and a store that grows is held twice while it is copied.
-"""
+"""The same for numeric arrays: untouched memory costs nothing, and a growing store is held twice while it is copied."""
 PIECE_BYTES = 1 << 23
 """The largest useful block to add: its rows are held twice while they are stored."""
 FIRST_ROWS = 16
@@ -26,9 +25,7 @@ FIRST_ROWS = 16
 LARGEST = 1 << 28
 """The most bytes of strings kept in one matrix; beyond it, each string is an object."""
 MOST_UNEVEN = 4
-"""Strings longer than the mean by more than this factor are kept as objects: every row of the matrix is as wide as the
-longest.
-"""
+"""Strings longer than the mean by more than this factor are kept as objects: all rows of a matrix are equally wide."""
 
 
 class RowStore:

@@ -30,13 +30,9 @@ if TYPE_CHECKING:
 EPOCHS_AHEAD = 3
 PULL_ROWS = 8192
 MOST_DRAWN = 1 << 27
-"""Sanity check for a restored shuffle of everything: its largest size so far is at most 64 times the rows it holds plus
-this.
-"""
+"""Limit for a restored shuffle of everything: its largest size is at most 64 times the rows it holds, plus this."""
 COPY_ROWS = 1 << 15
-"""Buffers of up to this many rows are copied for every block made ahead of its use: at most a few nanoseconds per row
-returned.
-"""
+"""Buffers of up to this many rows are copied for every block made ahead: at most a few nanoseconds per row returned."""
 _NUMBER = TensorSpec((), int64)
 
 
@@ -472,8 +468,7 @@ def shuffle(
     reshuffle_each_iteration: bool | None = True,
     name: str | None = None,
 ) -> Dataset[T]:
-    """Shuffles elements: each is drawn at random from a buffer of `buffer_size` elements, which is refilled from the
-    input.
+    """Shuffles elements: each is drawn at random from a buffer of `buffer_size`, which is refilled from the input.
 
     >>> [int(x) for x in fl.Dataset.range(6).shuffle(3, seed=42)]
     [0, 3, 4, 2, 5, 1]

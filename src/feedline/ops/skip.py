@@ -33,9 +33,7 @@ class Skip(Node):
     count: int
 
     def cardinality(self) -> int:
-        """The number of elements left. As in TensorFlow, a negative count does not matter if the input is infinite or
-        unknown.
-        """
+        """The number of elements left. As in TensorFlow, a negative count matters only if the input's size is known."""
         n = self.input.cardinality()
         if n < 0:
             return n

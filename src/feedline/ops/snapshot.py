@@ -63,9 +63,7 @@ class Snapshot(Materialize):
     maker: str = dataclasses.field(default="", compare=False, repr=False)
 
     def begin(self, pull: Pull) -> MaterializeState:
-        """Defers everything to the first element, as TensorFlow does: of two iterations, the first to read draws seeds
-        first.
-        """
+        """Starts with the first element, as in TensorFlow: of two iterations, the first to read draws seeds first."""
         return MaterializeState()
 
     def primed(self, state: MaterializeState, pull: Pull) -> MaterializeState:

@@ -70,9 +70,7 @@ class TakeWhile(Node):
         return block.slice(0, good), Taking(seen + good, False, _after(source, good))
 
     def _leading(self, block: Block) -> tuple[int, BaseException | None, bool]:
-        """How many rows come before the first that is False, fails, or is out of time; the error; and whether it was
-        False.
-        """
+        """How many rows come before the first that is False, failing or late; the error; and whether it is False."""
         if block.n == 0:
             return 0, None, False
         answers = by_columns(self.predicate, block)

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 class Opened(NamedTuple):
-    """Rows to return next, then an error, then elements still to be split. `size` is the number of rows per element
-    last seen.
-    """
+    """Rows to return next, then an error, then elements still to be split. `size` is the last element's row count."""
 
     rest: Block | None = None
     error: Exception | None = None
@@ -107,17 +105,13 @@ class Unbatch(Node):
 
 
 def elements_for(rows: int, exact: int | None, input: Node, last: int) -> int:
-    """How many elements to ask for when `rows` rows are wanted: no more than needed, unless the input is free of side
-    effects.
-    """
+    """How many elements to ask for to get `rows` rows: no more than needed, unless the input is side-effect free."""
     size = exact if exact is not None else last if input.side_effect_free else rows
     return max(1, rows // size) if size else 1
 
 
 def taken_apart(block: Block, op: str) -> tuple[Block, Exception | None, Block | None]:
-    """The rows of the elements up to the first that cannot be split, the error of that element, and the elements after
-    it.
-    """
+    """The rows of the elements up to the first that cannot be split, its error, and the elements after it."""
     columns, counts, error, stop = [], [], None, block.n
     try:
         for column in block.columns:

@@ -116,8 +116,8 @@ class Window(Node):
         return concat(parts) if parts else None, bad, ended
 
     def _moved(self, state: WindowState, have: int, count: int, pull: Pull) -> WindowState:
-        """The state `count` windows further on. Elements between two windows are read now and dropped, errors included,
-        as in TensorFlow.
+        """The state `count` windows later. As in TensorFlow, elements between windows are read and dropped, even
+        errors.
         """
         rows, bad, ended, _, passed = state
         start = count * self.shift

@@ -20,8 +20,7 @@ from feedline.structure.block import Array, Block, Objects, concat
 from feedline.structure.nest import flatten
 
 OPEN = 16
-"""How many files stay open for random access, and how many remote files are asked for their number of rows at a time.
-"""
+"""How many files stay open for random access, and how many remote files are asked for their row count at a time."""
 
 
 class FileCatalog:
@@ -40,9 +39,7 @@ class FileCatalog:
 
 @node
 class CountedFiles(Files):
-    """Rows of files that know their number of rows. Subclasses define how a file is opened: as a reader with `count`
-    and `take`.
-    """
+    """Rows of files that know their row count. The readers that `open_file` returns have `count` and `take`."""
 
     catalog: FileCatalog = dataclasses.field(default_factory=FileCatalog, compare=False, repr=False)
 
@@ -52,8 +49,7 @@ class CountedFiles(Files):
         return self.input.rows(np.arange(self.input.cardinality())).rows()
 
     def cardinality(self) -> int:
-        """The number of rows in all files, which are opened once for it; unknown if one cannot be read or does not say.
-        """
+        """The row count of all files, which are opened once for it; unknown if one cannot be read or does not say."""
         with self.catalog.lock:
             if not self.catalog.counted:
                 self.catalog.counts = self._counted()
@@ -116,8 +112,7 @@ class CountedFiles(Files):
         return "" if self.indexable else "one of its files cannot be read, or does not say how many rows it has"
 
     def rows(self, index: Array) -> Block:
-        """The rows with these numbers. Readers may read more, for instance whole row groups, and cache the last ones.
-        """
+        """The rows with these numbers. Readers may read more, such as whole row groups, and cache the last ones."""
         if not self.indexable or not len(index):
             leaves, tree = flatten(self.element_spec)
             return Block([Objects([], leaf) for leaf in leaves], 0, tree)

@@ -146,8 +146,7 @@ class Files(Node, OpensFiles):
         )
 
     def _begun_early(self, current: Slot | None, pull: Pull) -> tuple[tuple[Slot, ...], bool]:
-        """The next file, which a thread starts to decompress while the current one is read; and whether there is none.
-        """
+        """The next file, which a thread starts to decompress while this one is read; and whether there is none."""
         if current is None or current[1] < EARLY:
             return (), False
         named = pull(1)
@@ -187,9 +186,7 @@ class Files(Node, OpensFiles):
         return round_robin(blocks)
 
     def _turn(self, slots: list[Slot | None], turn: int) -> tuple[Block | None, int, Exception | None]:
-        """One row, or an error, from the file whose turn it is, and the next turn. Neither row nor error if the file
-        ends.
-        """
+        """One row, or an error, from the file whose turn it is, and the next turn. Neither if the file ends."""
         got = Read(None) if slots[turn] is None else self._look(slots, turn, 1)
         file, error = slots[turn], got.error
         if error is not None and file is not None:

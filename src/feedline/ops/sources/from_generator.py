@@ -114,9 +114,7 @@ class Generator(Node):
         return True
 
     def step(self, state: Yielded, pull: Any, want: int) -> tuple[Block | None, Yielded]:
-        """Takes values as long as they fit and come at once. Errors wait in the state, since a generator cannot be
-        asked for a value twice.
-        """
+        """Takes values as long as they fit and come at once. Errors wait in the state: no value can be read twice."""
         said, asked, ended, error = state
         live = said if isinstance(said, Live) else None
         if error is not None:
@@ -296,8 +294,7 @@ class _Leaf:
             raise InvalidTypeError(f"{self._wrong(value)} ({e})") from None
 
     def _converted(self, array: Array, value: object) -> Array:
-        """The array in the signature's dtype, if it can represent all values. Floats may be rounded, integers may not.
-        """
+        """The array in the signature's dtype, if it can hold all values. Floats may be rounded, integers may not."""
         have, want = array.dtype.kind, self._dtype.kind
         if not array.size:
             return array.astype(self._dtype)
@@ -354,9 +351,7 @@ def _same_values(array: Array, made: Array) -> bool:
 
 
 def _fitting(leaves: list[_Leaf], tree: Tree) -> Callable[[Any], Any]:
-    """A function that converts a value: to a column entry if the signature is a single leaf, else to a list with one
-    entry per leaf.
-    """
+    """A function that converts a value: to a column entry if the signature is a leaf, else to a list of them."""
     if tree.is_leaf:
         return leaves[0].fit
     in_row = tree == flat(tree.size)  # a plain tuple of leaves needs no flattening

@@ -82,8 +82,7 @@ class Source:
         return [own[i] for i in index.tolist()]
 
     def close(self) -> None:
-        """Releases what `read` has opened. Called when no iterator reads any more; a later `read` must open it again.
-        """
+        """Releases what `read` has opened. Called when no iterator is left; a later `read` must open it again."""
 
 
 class Chunk:

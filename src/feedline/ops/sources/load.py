@@ -303,8 +303,8 @@ def load(
     >>> [int(x) for x in ds]
     [0, 2, 4, 1, 3, 5]
 
-    `wait` waits for a dataset that does not exist yet. Without a `reader_func` the elements can be read in any order,
-    with `global_shuffle` and `experimental.at`.
+    With `wait`, the call waits for a dataset that does not exist yet. Without a `reader_func` the elements can be read
+    in any order, with `global_shuffle` and `experimental.at`.
     """
     folder = as_path(path)
     kind = compressions.checked(compression, "load")

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 class SqlState(NamedTuple):
-    """How many rows have been read, whether that was all, an error to raise next, and the running query, None until it
-    is started.
-    """
+    """How many rows have been read, whether that was all, an error to raise next, and the query, None until started."""
 
     done: int = 0
     ended: bool = False
