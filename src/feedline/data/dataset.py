@@ -1,4 +1,4 @@
-"""`Dataset`: the index of all operators. Signature and documentation of each live in its own file under `ops`."""
+"""`Dataset`: the index of all operators. The signature and documentation of each are in its own file under `ops`."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ else:
 
 
 class Dataset(DatasetBase[T_co]):
-    """A pipeline of elements: where they come from and what is done to them. Nothing runs before it is iterated.
+    """A pipeline: a source of elements and the transformations applied to them. Nothing runs until it is iterated.
 
     >>> ds = fl.Dataset.range(10).filter(lambda x: x % 2 == 0).map(lambda x: x * x).batch(3)
     >>> list(ds)
     [array([ 0,  4, 16]), array([36, 64])]
 
-    A dataset is a value: every method gives a new one. It can be iterated any number of times.
+    A dataset is immutable: every method returns a new one. It can be iterated any number of times.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -156,18 +156,18 @@ class Dataset(DatasetBase[T_co]):
     window = _window.window
     with_options = _with_options.with_options
 
-    if TYPE_CHECKING:  # What other libraries get; `feedline.integrations`, which stands above, puts these here
+    if TYPE_CHECKING:  # Conversions for other libraries; `feedline.integrations`, a package further up, adds them
         to_arrow = _tables.to_arrow
         to_jax = _jax.to_jax
         to_keras = _keras.to_keras
         to_pandas = _tables.to_pandas
         to_torch = _torch.to_torch
 
-    # Looking at it and iterating it
+    # Inspection and iteration
     at = _at.at
 
     def cardinality(self) -> np.int64:
-        """The number of elements; `INFINITE_CARDINALITY` or `UNKNOWN_CARDINALITY` where there is no such number.
+        """The number of elements, `INFINITE_CARDINALITY`, or `UNKNOWN_CARDINALITY`.
 
         >>> fl.Dataset.range(7).batch(2).cardinality()
         np.int64(4)
@@ -177,7 +177,7 @@ class Dataset(DatasetBase[T_co]):
     def __len__(self) -> int:
         try:
             n = length(self._plan)
-        except OpError as e:  # list() asks for the length, too, and goes on without one after a TypeError
+        except OpError as e:  # list() asks for the length, too, and continues without one after a TypeError
             raise TypeError(f"the dataset's length cannot be told: {e}") from e
         if n == INFINITE:
             raise TypeError("the dataset is infinite and has no length; take(n) makes it finite")
@@ -193,7 +193,7 @@ class Dataset(DatasetBase[T_co]):
         return Iterator(self._run(), lambda: self.element_spec)
 
     def as_numpy_iterator(self) -> NumpyIterator[T_co]:
-        """An iterator over the elements in NumPy's types: a ragged tensor comes as an array of rows, a sparse one as a
+        """An iterator over the elements as NumPy types: a ragged tensor becomes an array of rows, a sparse tensor a
         dense array.
 
         >>> next(fl.Dataset.range(2).as_numpy_iterator())
@@ -206,7 +206,7 @@ class Dataset(DatasetBase[T_co]):
         return NumpyIterator(self._run(), lambda: self.element_spec)
 
     def options(self) -> Options:
-        """What `with_options` has set anywhere in the pipeline; reads as None where nothing was set.
+        """The options that `with_options` has set anywhere in the pipeline; those never set read as None.
 
         >>> fl.Dataset.range(3).options().deterministic is None
         True
@@ -215,7 +215,7 @@ class Dataset(DatasetBase[T_co]):
         return (merged or Options()).frozen()
 
     def explain(self) -> Explanation:
-        """The plan in words: its steps with their functions, specs and sizes, as written and as it runs.
+        """Describes the plan: its steps with their functions, specs and sizes, as written and as it runs.
 
         >>> fl.Dataset.range(10).shuffle(4, seed=1).repeat(2).explain()
         as written                                    elements  spec
@@ -234,12 +234,12 @@ class Dataset(DatasetBase[T_co]):
         <BLANKLINE>
         none of your code runs: elements are made in large blocks
 
-        None of your functions runs for it. A spec that only running one would tell is known once the dataset is used.
+        None of your functions is run. A spec that only running one would show is known once the dataset is used.
         """
         return explain(self._plan, *self._rewritten())
 
     def fingerprint(self) -> np.uint64:
-        """A number that is equal for datasets that do the same: the same steps, arguments, data and functions.
+        """A hash that is equal for datasets with the same steps, arguments, data and functions.
 
         >>> ds = fl.Dataset.range(10).map(lambda x: x + 1)
         >>> ds.fingerprint() == fl.Dataset.range(10).map(lambda y: y + 1).fingerprint()
@@ -247,7 +247,7 @@ class Dataset(DatasetBase[T_co]):
         >>> ds.fingerprint() == fl.Dataset.range(10).map(lambda x: x + 2).fingerprint()
         np.False_
 
-        Functions count by their code and the values they use, arrays by their content. Without functions in it, the
+        Functions are compared by their code and the values they use, arrays by their content. Without functions, the
         number is the same in every process.
         """
         return fingerprint(self._plan)
@@ -259,7 +259,7 @@ class Dataset(DatasetBase[T_co]):
         return picture(self._plan, *self._rewritten())
 
     def _rewritten(self) -> tuple[Node | None, list[Applied], str]:
-        """The plan that runs, which rules made it, and why there is none where there is none."""
+        """The plan that runs and the rules applied to it; or None and the reason why there is no such plan."""
         try:
             return *Optimizer(_with_options.merged_options(self._plan)).applied(self._plan), ""
         except OpError as e:
@@ -267,7 +267,7 @@ class Dataset(DatasetBase[T_co]):
 
     @cached_property
     def _prepared(self) -> tuple[Node, Optimizer, Settings]:
-        """The plan that runs, what made it from the one users see, and how it is run."""
+        """The plan that runs, the optimizer that made it from the plan as written, and the engine's settings."""
         options = _with_options.merged_options(self._plan)
         prepare = Optimizer(options)
         plan = prepare.whole(_shuffle_and_repeat.seeded_apart(self._plan))

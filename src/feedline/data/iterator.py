@@ -1,4 +1,4 @@
-"""Iterators: what a loop over a dataset holds."""
+"""Iterators over a dataset."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 WITH_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
-"""Without it, Python's iterators over lists may give the same row to two threads."""
+"""Whether Python has a GIL. Without it, its list iterators may give the same row to two threads."""
 
 
 class Iterator(Generic[T]):
-    """Hands out the elements of a dataset, one at a time or in a loop.
+    """Iterates over the elements of a dataset, one at a time or in a loop.
 
     >>> it = iter(fl.Dataset.range(2))
     >>> next(it), it.get_next()
     (np.int64(0), np.int64(1))
 
-    Used as a context manager, or with `close()`, it frees what it holds at once; otherwise that happens when nothing
-    refers to it any more.
+    As a context manager, or with `close()`, it frees its resources at once; otherwise that happens when nothing refers
+    to it any more.
     """
 
     def __init__(self, run: Run, spec: Callable[[], Any]) -> None:
@@ -59,7 +59,7 @@ class Iterator(Generic[T]):
         self._closed = self._freed = False
         self._waited = 0.0
         self._rows: abc.Iterator[T] = iter(())
-        self._due: BaseException | None = None  # raised before anything else is handed out
+        self._due: BaseException | None = None  # raised by the next call, before any row
         interrupts.guard()
         with working.in_turn():
             run.start()
@@ -72,7 +72,7 @@ class Iterator(Generic[T]):
         return self
 
     def _next_of_many(self) -> T:
-        """The next element, whichever thread asks for it."""
+        """The next element; safe to call from several threads."""
         with self._lock:
             while self._filled():
                 for row in self._rows:
@@ -83,7 +83,7 @@ class Iterator(Generic[T]):
 
         def __next__(self) -> T:
             while True:
-                for row in self._rows:  # what Python's own iterators give, they give once
+                for row in self._rows:  # Python's own iterators give each row once
                     return row
                 if not self._filled():
                     raise StopIteration
@@ -91,10 +91,10 @@ class Iterator(Generic[T]):
         __next__ = _next_of_many
 
     def _filled(self) -> bool:
-        """Sees to it that there are rows to hand out; False at the end. Interrupts come up before or after that, and
-        nothing is lost by them: what has failed meanwhile is told when the iterator is asked again.
+        """Makes sure that rows are ready; False at the end. Interrupts are raised before or after that and lose
+        nothing: an error that came up meanwhile is raised by the next call.
         """
-        self._context.check()  # before the lock: in a child process nobody may be there to release it
+        self._context.check()  # before the lock: in a child process its holder may not exist
         held, failed, found, scope = interrupts.hold(), None, False, current_scope()
         try:
             if not self._lock.acquire(blocking=False):
@@ -121,7 +121,7 @@ class Iterator(Generic[T]):
         return found
 
     def _wait_for_lock(self) -> None:
-        """Takes the lock when another thread releases it; an interrupt ends the waiting."""
+        """Waits until another thread releases the lock and takes it; an interrupt ends the wait."""
         got: list[bool] = []
         try:
             interrupts.call_into(got, self._lock.acquire)
@@ -135,7 +135,7 @@ class Iterator(Generic[T]):
         if self._due is not None:
             error, self._due = self._due, None
             raise error
-        if length_hint(self._cursor.rows):  # another thread has got the next block meanwhile
+        if length_hint(self._cursor.rows):  # another thread has read the next block meanwhile
             return True
         began = perf_counter()
         limit = self._context.settings.kernel_threads
@@ -145,20 +145,20 @@ class Iterator(Generic[T]):
             return self._cursor.refill() or self._ended()
         except Closing:
             self._must_be_open()
-            raise SystemExit from None  # the program ends; this ends a thread of the user's without a word
+            raise SystemExit from None  # the program ends; this ends a user's thread silently
         finally:
             working.ahead = outer
             self._rows = self._handed_out()
             self._waited += perf_counter() - began
             if token is not None:
                 kernel_threads.reset(token)
-            if self._closed:  # meanwhile, by a thread that did not wait any longer
+            if self._closed:  # meanwhile, by a thread that stopped waiting
                 self._free()
 
     next = __next__
 
     def get_next(self) -> T:
-        """The next element; `OutOfRangeError` at the end.
+        """The next element. Raises `OutOfRangeError` at the end.
 
         >>> it = iter(fl.Dataset.range(1))
         >>> it.get_next()
@@ -185,7 +185,7 @@ class Iterator(Generic[T]):
             return Optional.empty(self.element_spec)
         try:
             return Optional(True, value, self.element_spec)
-        except OpError:  # the spec takes the first elements, and those fail
+        except OpError:  # finding the spec reads the first elements, and those fail
             return Optional(True, value, spec_of_element(value))
 
     @property
@@ -194,7 +194,7 @@ class Iterator(Generic[T]):
         return self._spec()
 
     def report(self) -> Report:
-        """Who works and who waits so far, and what AUTOTUNE has chosen, and why. Prints as a table.
+        """How long each stage has worked and waited so far, and what AUTOTUNE has chosen, and why. Prints as a table.
 
         >>> with iter(fl.Dataset.range(100).map(str, num_parallel_calls=fl.AUTOTUNE)) as it:
         ...     _ = next(it)
@@ -202,12 +202,12 @@ class Iterator(Generic[T]):
         >>> report.stages[0].key
         '2 map'
 
-        `report.freeze(path)` writes the choices to a file, and `options.autotune.frozen = path` takes them from there.
+        `report.freeze(path)` writes the choices to a file, and `options.autotune.frozen = path` reads them from it.
         """
         return reports.made(self._context, self._waited)
 
     def save(self) -> bytes:
-        """Where the iterator stands, to go on from later with `restore`.
+        """The iterator's position as bytes, from which `restore` continues.
 
         >>> it = fl.Dataset.range(5).as_numpy_iterator()
         >>> next(it), next(it)
@@ -218,18 +218,18 @@ class Iterator(Generic[T]):
         >>> next(other)
         np.int64(2)
 
-        What it holds of rows that wait somewhere, in a shuffle for instance, is where they lie in their files, if they
-        can be had from there again; `Dataset.explain` says where that is not so. Nothing is stopped for it.
+        Rows that wait in a buffer, such as a shuffle's, are saved as their locations in their files if they can be read
+        again from there; `Dataset.explain` says if they cannot. Saving stops no background work.
         """
         return self._saved(checkpoint.dumps)
 
     def restore(self, state: object) -> None:
-        """Goes on from where another iterator over the same dataset was saved, in this process or another one.
+        """Continues from the saved position of an iterator over the same dataset, in this process or another one.
 
-        `state` is what `save`, `get_state` or `state_dict` gave. The dataset must have the same steps, with the same
-        arguments and functions: else `FailedPreconditionError` says what differs. What only says how it is run may
-        differ: prefetch, options, parallel calls and workers; and so may the size of batches, since no row of a batch
-        that is not complete has been handed out.
+        `state` is the result of `save`, `get_state` or `state_dict`. The dataset must have the same steps, with the
+        same arguments and functions; otherwise `FailedPreconditionError` says what differs. Settings that only affect
+        how it is run may differ: prefetch, options, parallel calls and workers. So may the batch size, since no row of
+        an incomplete batch has been handed out.
 
         >>> it = iter(fl.Dataset.range(100).batch(10))
         >>> _ = next(it)
@@ -238,13 +238,14 @@ class Iterator(Generic[T]):
         >>> next(other)
         array([10, 11, 12])
 
-        Files that have been read in part must not have changed. A state that is damaged raises `DataLossError`. If
-        anything is wrong the iterator stays where it is. See `load_state_dict` for how to go on all the same.
+        Files that have been read in part must not have changed. A damaged state raises `DataLossError`. On any error
+        the iterator stays where it is. To continue despite differences, see `load_state_dict`.
         """
         self.load_state_dict(state)
 
     def state_dict(self) -> dict[str, Any]:
-        """As `save`, as a dict of plain values, which can be copied, pickled and written as JSON: PyTorch's way.
+        """The iterator's position as a dict of plain values, which can be copied, pickled and written as JSON:
+        PyTorch's form of `save`.
 
         >>> it = iter(fl.Dataset.range(5))
         >>> _ = next(it)
@@ -258,7 +259,9 @@ class Iterator(Generic[T]):
 
     @contextmanager
     def _held(self) -> Generator[None, None, None]:
-        """Within it, no other thread uses the iterator, and interrupts come up where waiting begins, or at its end."""
+        """Keeps other threads from using the iterator meanwhile. Interrupts are raised where waiting begins, or at the
+        end.
+        """
         self._context.check()
         held, scope = interrupts.hold(), current_scope()
         try:
@@ -288,8 +291,8 @@ class Iterator(Generic[T]):
                     self._free()
 
     def load_state_dict(self, state_dict: object, strict: bool = True) -> None:
-        """As `restore`. With `strict=False` it goes on from the same place with what is there now: other arguments and
-        functions, and files that have changed, are accepted as long as the steps are the same.
+        """The same as `restore`. With `strict=False` it continues from the same position with the current arguments,
+        functions and files, whatever they were before, as long as the steps are the same.
 
         >>> it = iter(fl.Dataset.range(6).map(lambda x: x + 1))
         >>> _ = next(it)
@@ -298,9 +301,9 @@ class Iterator(Generic[T]):
         >>> next(other)
         np.int64(10)
 
-        Given a list, the states of all iterators over `shard(n, 0)` to `shard(n, n - 1)` of one dataset, it takes its
-        own part of what those have left, so that another number of workers goes on where they stood: every element that
-        none of them has handed out is handed out once.
+        A list with the states of all iterators over `shard(n, 0)` to `shard(n, n - 1)` of one dataset is resharded:
+        this iterator takes its own shard of what is left, so that another number of workers can continue. Every element
+        that has not been handed out is handed out once.
 
         >>> def make(n, i):
         ...     return iter(fl.TextLineDataset(path).shard(n, i))
@@ -316,11 +319,11 @@ class Iterator(Generic[T]):
         >>> [list(it) for it in new]
         [[b'c', b'f'], [b'd', b'g'], [b'e']]
 
-        The shard may be over elements, before or after shuffles, or over the names of files. Workers may have had any
-        number of elements, none and all among them, but all must be in the same epoch. After the shard may come map,
-        filter, shuffle, batch, unbatch, windows that do not overlap, repeat, prefetch, files, interleave and flat_map;
-        what waits in them is shared out, so its order changes. Other steps that have begun, such as take and cache, are
-        a `FailedPreconditionError`, and so are shuffles without a seed and steps that keep no order below the shard.
+        The shard may be over elements, before or after shuffles, or over file names. The saved iterators may be at any
+        position, including the start and the end, but all in the same epoch. The shard may be followed by map, filter,
+        shuffle, batch, unbatch, windows that do not overlap, repeat, prefetch, files, interleave and flat_map; their
+        buffered elements are redistributed, so the order changes. Other steps that have begun, such as take and cache,
+        raise `FailedPreconditionError`, and so do shuffles without a seed and steps below the shard that keep no order.
         """
         with self._held():
             load: Any = elastic.loads if isinstance(state_dict, (list, tuple)) else checkpoint.loads
@@ -331,16 +334,16 @@ class Iterator(Generic[T]):
             self._rows = self._handed_out()
 
     def get_state(self) -> bytes:
-        """The same as `save`: Grain's name for it."""
+        """The same as `save`, under Grain's name."""
         return self.save()
 
     def set_state(self, state: object) -> None:
-        """The same as `restore`."""
+        """The same as `restore`, under Grain's name."""
         self.restore(state)
 
     def start_prefetch(self) -> None:
-        """Begins to make elements ready, as far as the dataset has steps that work in the background; else it does
-        nothing. Grain's name for it; its checkpoint handler calls it after a restore.
+        """Starts the steps that work in the background, such as prefetch, if the dataset has any. Named as in Grain,
+        whose checkpoint handler calls it after a restore.
 
         >>> it = iter(fl.Dataset.range(3).prefetch(2))
         >>> it.start_prefetch()
@@ -351,8 +354,8 @@ class Iterator(Generic[T]):
             self._run.warm()
 
     def close(self) -> None:
-        """Frees everything the iterator holds: files, buffers, threads, processes. Going on after it raises
-        `FailedPreconditionError`; so does a `next` that waits in another thread.
+        """Frees the iterator's files, buffers, threads and processes. A later `next` raises `FailedPreconditionError`;
+        so does one that waits in another thread.
 
         >>> it = iter(fl.Dataset.range(5))
         >>> it.close()
@@ -360,13 +363,13 @@ class Iterator(Generic[T]):
         Traceback (most recent call last):
         feedline.errors.FailedPreconditionError: the iterator is closed; make a new one with iter(dataset)
         """
-        if self._freed:  # else it may have been interrupted
+        if self._freed:  # otherwise an earlier close may have been interrupted
             return
         self._closed = True
         if self._context.lost:
             return
         self._context.cancel()
-        # A reader in another thread comes out now; one that is in a function of the user's frees all when that returns.
+        # A reader in another thread returns now; one that runs a user's function frees everything when that returns.
         if self._lock.acquire(timeout=max(0.0, self._context.until - monotonic())):
             try:
                 self._free()
@@ -380,7 +383,7 @@ class Iterator(Generic[T]):
         self._freed = True
 
     def _handed_out(self) -> abc.Iterator[T]:
-        """The rows of the cursor's block, as users get them."""
+        """The rows of the cursor's block, in the form that users get."""
         return self._cursor.rows
 
     def _ended(self) -> bool:
@@ -398,7 +401,7 @@ class Iterator(Generic[T]):
         self.close()
 
     def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        # At the end of the program all has been closed already, and what this would need may be gone.
+        # At interpreter exit everything has been closed already, and modules that this needs may be gone.
         if "_rows" in self.__dict__ and not ending():
             self.close()
 
@@ -407,7 +410,7 @@ class Iterator(Generic[T]):
 
 
 class NumpyIterator(Iterator[T]):
-    """What `as_numpy_iterator` gives: an `Iterator` whose elements hold NumPy's types only.
+    """The iterator of `as_numpy_iterator`: its elements hold NumPy types only.
 
     >>> it = fl.Dataset.range(2).as_numpy_iterator()
     >>> it.next(), isinstance(it, fl.NumpyIterator)
@@ -422,7 +425,7 @@ class NumpyIterator(Iterator[T]):
 
 
 def check_numpy(spec: object) -> None:
-    """Refuses elements that NumPy has no type for."""
+    """Raises for elements that NumPy has no type for."""
     for leaf in flatten(spec)[0]:
         if isinstance(leaf, (DatasetSpec, OptionalSpec)):
             raise InvalidTypeError(f"as_numpy_iterator: NumPy has no type for a {leaf!r}; use iter(dataset) instead")

@@ -1,7 +1,7 @@
 """Options of a dataset: `fl.Options` and the groups inside it, with tf.data's names, types and defaults.
 
-An option that was never set reads as None, which means feedline's own choice. Options carry no behaviour; the engine
-and the optimizer read them.
+An option that was never set reads as None: feedline chooses. Options have no behaviour; the engine and the optimizer
+read them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _log = logging.getLogger("feedline")
 
 
 class AutotuneAlgorithm(enum.Enum):
-    """How tuning looks for better settings.
+    """How AUTOTUNE searches for better settings.
 
     >>> fl.experimental.AutotuneAlgorithm.HILL_CLIMB.value
     1
@@ -39,8 +39,8 @@ class AutotuneAlgorithm(enum.Enum):
 class AutoShardPolicy(enum.IntEnum):
     """How a dataset is divided when several workers read it.
 
-    OFF: not at all. AUTO: by files, and by elements where there are none. FILE: each worker reads its own files.
-    DATA: each worker reads everything and keeps its own elements. HINT: at the place of `shard(SHARD_HINT, ...)`.
+    OFF: not divided. AUTO: by files, or by elements if there are none. FILE: each worker reads its own files. DATA:
+    each worker reads everything and keeps its own elements. HINT: at the place of `shard(SHARD_HINT, ...)`.
 
     >>> fl.experimental.AutoShardPolicy.FILE.value
     1
@@ -66,7 +66,7 @@ class ExternalStatePolicy(enum.Enum):
 
 
 class _Field(Generic[T]):
-    """One option: checks its type when it is set and gives its default until then."""
+    """One option: checks the type when it is set, and gives the default until then."""
 
     def __init__(self, kind: type[Any], doc: str, default: Callable[[], T]) -> None:
         self.kind = kind
@@ -89,7 +89,7 @@ class _Field(Generic[T]):
             return known
         value = self.default()
         if isinstance(value, _OptionsBase):
-            # Kept, so that `options.threading.private_threadpool_size = 4` is remembered.
+            # Stored, so that `options.threading.private_threadpool_size = 4` has an effect.
             value._set_mutable(options._mutable)
             options._options[self.name] = value
         return value
@@ -140,7 +140,7 @@ def _group(kind: type[T], doc: str) -> _Field[T]:
 
 
 class _OptionsBase:
-    """A set of options. Compares by value, copies by value, prints what is set."""
+    """A set of options, compared and copied by value; its repr shows what is set."""
 
     _options: dict[str, Any]
     _mutable: bool
@@ -225,7 +225,7 @@ def _text(value: object) -> str:
 
 
 class AutotuneOptions(_OptionsBase):
-    """How AUTOTUNE is worked out, `options.autotune`.
+    """How AUTOTUNE chooses values: `options.autotune`.
 
     >>> options = fl.Options()
     >>> options.autotune.cpu_budget = 4
@@ -256,7 +256,7 @@ class AutotuneOptions(_OptionsBase):
 
 
 class DistributeOptions(_OptionsBase):
-    """How a dataset is divided among workers, `options.experimental_distribute`.
+    """How a dataset is divided among workers: `options.experimental_distribute`.
 
     >>> options = fl.Options()
     >>> options.experimental_distribute.auto_shard_policy = fl.experimental.AutoShardPolicy.DATA
@@ -271,7 +271,7 @@ class DistributeOptions(_OptionsBase):
 
 
 class OptimizationOptions(_OptionsBase):
-    """Which rewrites of the plan are made, `options.experimental_optimization`.
+    """Which rewrites the optimizer applies to the plan: `options.experimental_optimization`.
 
     >>> options = fl.Options()
     >>> options.experimental_optimization.apply_default_optimizations = False
@@ -299,7 +299,7 @@ class OptimizationOptions(_OptionsBase):
 
 
 class ServiceOptions(_OptionsBase):
-    """Options for reading from other machines, `options.experimental_service`.
+    """Options for reading from other machines: `options.experimental_service`.
 
     >>> options = fl.Options()
     >>> options.experimental_service.pinned = True
@@ -311,7 +311,7 @@ class ServiceOptions(_OptionsBase):
 
 
 class ThreadingOptions(_OptionsBase):
-    """How many threads a dataset uses, `options.threading`.
+    """How many threads a dataset uses: `options.threading`.
 
     >>> options = fl.Options()
     >>> options.threading.private_threadpool_size = 8
@@ -334,9 +334,9 @@ class ThreadingOptions(_OptionsBase):
 
 
 class Options(_OptionsBase):
-    """How a dataset is run; what it yields does not depend on them, but for `deterministic`.
+    """How a dataset is run. Apart from `deterministic`, options do not affect its elements.
 
-    Set what should differ from the defaults and give it to `Dataset.with_options`.
+    Set the options that should differ from the defaults and pass them to `Dataset.with_options`.
 
     >>> options = fl.Options()
     >>> options.deterministic = False
@@ -378,7 +378,7 @@ class Options(_OptionsBase):
     experimental_threading = _Renamed(threading, warn=True)
 
     def merge(self, options: Options) -> Options:
-        """New options with what is set in either; where both set an option, `options` wins.
+        """New options with those set in either; if both set an option, `options` wins.
 
         >>> a, b = fl.Options(), fl.Options()
         >>> a.deterministic = False
@@ -389,7 +389,7 @@ class Options(_OptionsBase):
         return self._merged(options)
 
     def frozen(self) -> Options:
-        """A copy that cannot be changed, which is what `Dataset.options` gives.
+        """A read-only copy, as `Dataset.options` returns it.
 
         >>> fl.Options().frozen().deterministic = False
         Traceback (most recent call last):
@@ -401,7 +401,7 @@ class Options(_OptionsBase):
 
 
 def engine_settings(options: Options | None) -> Settings:
-    """What options say about how a plan is run, as the engine takes it. Those without effect are told."""
+    """The engine's settings for these options. Logs a warning for options without effect."""
     if options is None:
         return Settings()
     tune, threads = options.autotune, options.threading
@@ -436,7 +436,7 @@ WITHOUT_EFFECT: dict[str, _Field[Any]] = {
     "experimental_distribute.num_devices": DistributeOptions.num_devices,
     "experimental_service.pinned": ServiceOptions.pinned,
 }
-"""What tf.data has and a program may set; their docstrings say why nothing depends on them here."""
+"""Options of tf.data that have no effect here; their docstrings say why."""
 
 
 def _budget(value: int | None, name: str) -> int:

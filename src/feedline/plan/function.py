@@ -1,4 +1,4 @@
-"""A user's function in a plan: how it is called, what it gave so far, and how it is named when it fails."""
+"""A user's function in a plan: how it is called, what its results look like, and how it is named when it fails."""
 
 from __future__ import annotations
 
@@ -45,31 +45,35 @@ _settling = Guard()
 
 
 class Destination(Protocol):
-    """Where large leaves of results are to be written. Within it they may be made there at once."""
+    """Where large leaves of results are written. As a context manager it lets the function allocate them there
+    directly.
+    """
 
     def __enter__(self) -> Any: ...
 
     def __exit__(self, *_: object) -> None: ...
 
     def begin(self, i: int) -> None:
-        """The result of row i is made next."""
+        """Prepares for the result of row i, which is made next."""
 
     def take(self, i: int, leaves: list[Any]) -> None:
-        """Copies what belongs there, as row i, and puts the copy in its stead; what is kept otherwise is made safe."""
+        """Copies the large leaves to row i and puts the copies in their place in `leaves`; leaves that stay elsewhere
+        are made safe to keep.
+        """
 
     def commit(self, leaves: list[Any]) -> None:
-        """Nobody here holds the result any more."""
+        """Called when the caller no longer holds the result."""
 
     def column(self, j: int, rows: int) -> Array | None:
-        """The first rows of a column, if all of them have been written."""
+        """The first `rows` rows of column j, if all of them have been written there."""
 
 
 class Function:
-    """A callable of the user's, with its place in the source for messages.
+    """A user's callable, with its location in the source for messages.
 
-    A plain tuple element becomes several arguments, any other element one, as in tf.data. What the function returns
-    first fixes the structure and types of all its results. Its variables are those of the moment when it was given (see
-    captured.py), unless it is `late`; `sent` are some of them that come from another process.
+    A plain tuple element becomes several arguments, any other element one, as in tf.data. The first result fixes the
+    structure and types of all results. The function's variables keep the values they had when it was given (see
+    captured.py), unless it is `late`; `sent` are captured values that come from another process.
     """
 
     __slots__ = ("_captured", "_columns_ok", "_parse_call", "_signature", "_vectorized", "_writes", "epochs")
@@ -96,12 +100,13 @@ class Function:
 
     @property
     def seen(self) -> Call:
-        """The function to be looked at: its code as it was written, and its variables as they are when it runs."""
+        """The function to be analysed: its code as written, with its variables as they are when it runs."""
         return self._captured.seen
 
     @property
     def call(self) -> Call:
-        """The function to be called. What is known of it is forgotten where it calls others than before."""
+        """The function to be called. Forgets what was found about its code if it now calls other functions than before.
+        """
         if not self._captured.holds:
             self._captured.renew()
             self._parse_call = self._vectorized = self._columns_ok = None
@@ -115,40 +120,42 @@ class Function:
 
     @property
     def where(self) -> str:
-        """File and line of the definition, or an empty string."""
+        """The file and line of the definition, or an empty string."""
         code = getattr(_innermost(self.given), "__code__", None)
         return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
     @property
     def elementwise(self) -> bool:
-        """True when it only computes, and so may be run for many rows at once: see plan/vectorize/elementwise.py,
-        execute.py and parse_calls.py.
+        """Whether the function has no side effects and may run for many rows at once: see
+        plan/vectorize/elementwise.py, execute.py and parse_calls.py.
         """
         return self._columns_ok is not None or self._vectorized is not None or self._parse_call is not None
 
     @property
     def arithmetic(self) -> bool:
-        """True when it is arithmetic on scalars and nothing else, which costs next to nothing per row."""
+        """Whether the function is plain arithmetic on scalars, which costs next to nothing per row."""
         return self._columns_ok is not None
 
     @property
     def is_parse_call(self) -> bool:
-        """True when `first_rows` is how to call it: see plan/vectorize/parse_calls.py."""
+        """Whether to call the function through `first_rows`: see plan/vectorize/parse_calls.py."""
         return self._parse_call is not None
 
     @property
     def takes_columns(self) -> bool:
-        """True as long as `on_columns` may give something."""
+        """Whether `on_columns` may still give a result."""
         return self._columns_ok is not None or (self._vectorized is not None and not self._vectorized.given_up)
 
     @property
     def output_spec_known(self) -> bool:
-        """True once it is known what all results must look like. Until then calls must come in order."""
+        """Whether the structure and types of all results are known. Until then calls must be made in order."""
         return self._signature is not None
 
     @property
     def results(self) -> Block | None:
-        """A block of no rows like all its results; None where it has given none, or none that are arrays."""
+        """A block of no rows with the structure and types of the results; None before the first, or if they are not
+        arrays.
+        """
         tree, keys = self._signature if self._signature is not None else (None, [None])
         if tree is None or not all(isinstance(key, np.dtype) for key in keys):
             return None
@@ -160,8 +167,8 @@ class Function:
             self._signature = like.tree, [column.dtype for column in like.columns]
 
     def on_row(self, row: object, index: int | None = None, frozen: bool = False) -> Any:
-        """The function's result for one element, which is row `index` of the block at hand. With `frozen` the element
-        goes on as it is, and its arrays are read-only.
+        """The function's result for one element, which is row `index` of the current block. With `frozen` the element
+        is kept as it is, and its arrays are read-only.
         """
         with function_scope(None if index is None else range(index)) as scope:
             call = self.call
@@ -178,8 +185,8 @@ class Function:
                 resume(held)
 
     def _on_own(self, columns: Sequence[Any] | None, scope: FunctionScope) -> Call:
-        """The function to be called with rows of these columns. It gets copies of those that others hold, once it has
-        been seen to write into what it is given. None stands for columns that others hold.
+        """The function to be called with rows of these columns. Once it has been seen to write into its arguments, it
+        gets copies of shared memory. None stands for shared columns.
         """
         call = self.call
         if columns is not None and not any(map(is_shared, columns)):
@@ -199,9 +206,8 @@ class Function:
         return on_own
 
     def on_rows(self, block: Block, until: float = inf) -> tuple[list[Any], BaseException | None]:
-        """The results for the rows of a block, up to the first that raises, and what it raised: where that is no
-        `Exception` the row is to be made again. Those that have not been begun by `until` are left out, but not the
-        first.
+        """The results for the rows of a block up to the first that raises, and its exception: if that is not an
+        `Exception`, the row is to be made again. Apart from the first, no row is begun after `until`.
         """
         results: list[Any] = []
         add, unpack = results.append, block.tree.kind is tuple
@@ -226,9 +232,9 @@ class Function:
         return results, None
 
     def on_rows_into(self, block: Block, place: Destination) -> tuple[Block, bool]:
-        """A block of the results for the rows of a block, and whether all their large leaves are where `place` has put
-        them, each as soon as it was there. Raises `RowFailed` for the first row that fails. What results look like must
-        be known already.
+        """The results for a block, each written to `place` as soon as it is made, and whether all their large leaves
+        are there. Raises `RowFailed` for the first row that fails. The results' structure and types must be known
+        already.
         """
         assert self._signature is not None
         tree, unpack = self._signature[0], block.tree.kind is tuple
@@ -267,29 +273,29 @@ class Function:
         return done, in_slot
 
     def _in_place(self, rows: list[list[Any]], tree: Tree, place: Destination) -> tuple[Block | None, bool]:
-        """A block of results that are given by their leaves; None where there is something wrong with one."""
+        """A block of results given by their leaves; None if one of them is invalid."""
         columns = [place.column(j, len(rows)) for j in range(tree.size)]
         in_slot = any(c is not None for c in columns)
         try:
             columns = [pack([row[j] for row in rows]) if c is None else c for j, c in enumerate(columns)]
-        except Exception:  # told by whoever packs them one by one
+        except Exception:  # `block_of` packs them one by one and raises for the right row
             return None, False
         return self._checked(Block(columns, len(rows), tree)), in_slot
 
     def on_columns(self, block: Block) -> Any:
-        """The function's result when it is given whole columns; None where that is not certain to equal row by row."""
+        """The function's result for whole columns; None if that is not certain to equal the results row by row."""
         call = self.call
         if self._columns_ok is None or not self._columns_ok() or not all(map(_is_scalars, block.columns)):
             return None if self._vectorized is None else self._vectorized(block)
         args = block.tree.unflatten(block.columns)
         try:
             return call(*args) if block.tree.kind is tuple else call(args)
-        except Exception:  # let it happen again, row by row, where it can be blamed on one
+        except Exception:  # it happens again row by row, where it can be attributed to one
             return None
 
     def first_rows(self, block: Block) -> Block | None:
-        """The results for the first rows of a block, as many as can be had from whole columns; None where there is no
-        such way. The row after them, if there is one, is to be had by itself.
+        """The results for the first rows of a block, as many as can be made from whole columns; None if the function
+        cannot be called that way. The row after them, if any, must be made by itself.
         """
         found = None if self._parse_call is None or not self._captured.holds else self._parse_call.columns(block)
         if found is None:
@@ -299,18 +305,18 @@ class Function:
             return block.slice(0, 0)
         leaves, tree = flatten(result)
         if self._signature is not None and tree == self._signature[0]:
-            tree = self._signature[0]  # one tree for all blocks, which remembers what has been worked out of it
+            tree = self._signature[0]  # one tree for all blocks, with its cached values
         if len(set(map(id, leaves))) < len(leaves):
             leaves = [take_rows(leaf, np.arange(done)) for leaf in leaves]
         try:
             made = Block(leaves, done, tree)
             return self._checked(made if self._signature is None else made.reordered(self._signature[0]))
-        except (RowFailed, TypeError):  # not like the results before: row by row it will be told which
+        except (RowFailed, TypeError):  # unlike the results before: row by row it is known which one
             return None
 
     def spec_of_columns(self, spec: object) -> Any:
-        """The spec of the results for elements of `spec`, where calling the function with empty columns can tell it;
-        None where only a call with an element could.
+        """The spec of the results for elements of `spec`, if calling the function with empty columns shows it; None if
+        only a call with an element would.
         """
         if self._parse_call is not None:
             return self._parse_call.spec(spec)
@@ -324,7 +330,7 @@ class Function:
         return shape.unflatten([TensorSpec((), column.dtype) for column in got])
 
     def block_of_columns(self, result: object, n: int) -> Block | None:
-        """The block made of an `on_columns` result; None where a leaf is no column."""
+        """The block made of an `on_columns` result; None if a leaf is not a column."""
         leaves, tree = flatten(result)
         seen: set[int] = set()
         columns = []
@@ -336,8 +342,8 @@ class Function:
         return self._checked(Block(columns, n, tree))
 
     def block_of(self, results: list[Any], ours: bool = False) -> Block:
-        """Packs results into a block. Raises `RowFailed` for the first that is no element, or not like the others. With
-        `ours` a single result's arrays, which `on_rows` has seen to belong to nobody else, are not copied.
+        """Packs results into a block. Raises `RowFailed` for the first that is not a valid element, or not of the same
+        type. With `ours` a single result's arrays, which `on_rows` has found to be unshared, are not copied.
         """
         try:
             if type(results[0]) is list:
@@ -349,20 +355,20 @@ class Function:
         return self._checked(block)
 
     def spec_of(self, element: object) -> Any:
-        """The spec of the result for an element, which may be made up: it is not compared with others."""
+        """The spec of the result for an element, which may be a made-up one: it is not compared with other results."""
         result = self.on_row(element)
         return _pack([tuple(result) if type(result) is list else result], None).spec()
 
     def accepted(self, made: Block) -> Block:
-        """A block of results that a copy of this function gave. Raises `RowFailed` for the first that is not like those
-        before.
+        """A block of results made by a copy of this function. Raises `RowFailed` for the first that does not match
+        those before.
         """
         if self._signature is not None and made.tree != self._signature[0]:
             return self.block_of(made.rows())
         return self._checked(made)
 
     def _one_by_one(self, results: list[Any], error: Exception) -> Block:
-        """Finds the result that spoils a block."""
+        """Packs results one by one, to raise for the first that is invalid."""
         done: list[Block] = []
         for i, result in enumerate(results):
             try:
@@ -433,12 +439,12 @@ class Function:
         return Function, (self.given, None, self._captured.sent(), self._captured.late)
 
     def for_worker(self) -> tuple[Any, ...]:
-        """What another process needs to make the same function, which must look alike there what looked alike here."""
+        """What another process needs to make the same function, with the same structure and types of results."""
         return self.given, self._signature, self._captured.sent(), self._captured.late
 
 
 def _advice(error: BaseException) -> str:
-    """What to do, where NumPy does not say it."""
+    """A hint for the user, for errors whose message gives none."""
     if is_refusal(error):
         return "; an element may be shared with others: change a copy of it, x.copy()"
     return ""
@@ -449,7 +455,7 @@ def _is_scalars(column: object) -> bool:
 
 
 def _leaves_like(tree: Tree, result: object) -> list[Any] | None:
-    """The leaves of a result; None where it is not built like `tree`."""
+    """The leaves of a result; None if its structure is not `tree`."""
     if tree.is_leaf:
         return None if isinstance(result, (tuple, dict, list)) else [result]
     try:
@@ -482,7 +488,7 @@ def _pack(results: Sequence[Any], tree: Tree | None, pack: Callable[[Sequence[An
 
 
 def _key(spec: object) -> Any:
-    """What must not change from one result to the next: an array's dtype, another leaf's kind and dtype; shapes may."""
+    """What must not change between results: an array's dtype, another leaf's kind and dtype. Shapes may change."""
     if isinstance(spec, TensorSpec):
         return spec.dtype.dtype
     if not isinstance(spec, TypeSpec):

@@ -1,7 +1,7 @@
 """A plan is a tree of nodes; a node is one step, as frozen data, and knows how to run one block of itself.
 
-How a node runs: `begin` gives its state when an iterator over it is made, `step` goes on from a state by one block.
-The engine holds the states and hands each node its inputs as `Pull` objects. A node touches nothing but its state, its
+How a node runs: `begin` gives its state when an iterator over it is made; `step` advances that state by one block. The
+engine holds the states and passes each node its inputs as `Pull` objects. A node touches nothing but its state, its
 pulls and the user's function.
 """
 
@@ -43,8 +43,8 @@ class NoState(NamedTuple):
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def node(cls: type[C]) -> type[C]:
-    """Makes a Node class a frozen dataclass. The methods are `Node`'s own: dataclasses would compile them anew for
-    each of many classes, which is most of what importing them costs.
+    """Makes a Node class a frozen dataclass. It inherits the methods of `Node`: dataclasses would compile them again
+    for each class, which is most of the cost of importing them.
     """
     made: Any = dataclasses.dataclass(init=False, eq=False, repr=False, match_args=False)(cls)
     made._fields = dataclasses.fields(made)
@@ -57,31 +57,31 @@ class Node(Access):
 
     State: ClassVar[Any] = NoState
     mutable_state: ClassVar[bool] = False
-    """The state is reused in place (it holds many rows, or a running child)."""
+    """Whether the state is updated in place (it holds many rows, or a running child)."""
     many: ClassVar[bool] = False
-    """`pull` is a tuple, one per input; otherwise the only input's pull, or None for a source."""
+    """Whether `pull` is a tuple, one per input; otherwise it is the only input's pull, or None for a source."""
     restarts: ClassVar[bool] = False
-    """Starts an input in the course of an iteration, not only when it begins."""
+    """Whether the node starts an input during an iteration, not only at its beginning."""
     opaque: ClassVar[bool] = False
-    """The spec can only be known by running the user's function."""
+    """Whether the spec can only be found by running the user's function."""
     keeps_rows: ClassVar[bool] = False
-    """Its rows are rows of its inputs, as they came."""
+    """Whether the node passes rows of its inputs on unchanged."""
     one_to_one: ClassVar[bool] = False
-    """Each row of its input becomes one row."""
+    """Whether each row of the input becomes one row."""
     checkpoint_transparent: ClassVar[bool] = False
-    """It only says how the plan is run: a checkpoint fits the plan with it and without it."""
+    """Whether the node only affects how the plan is run, so that a checkpoint fits the plan with or without it."""
     execution_args: ClassVar[frozenset[str]] = frozenset({"num_parallel_calls", "deterministic", "workers"})
-    """The arguments that only say how the step is run."""
+    """The arguments that only affect how the step is run."""
     resumable_args: ClassVar[frozenset[str]] = frozenset()
-    """The arguments, whole numbers, that its state does not depend on: they may be others after a restore."""
+    """The integer arguments that the state does not depend on: they may differ after a restore."""
     shard_args: ClassVar[frozenset[str]] = frozenset()
-    """The arguments, whole numbers, that say which part of its input it gives, where several share it out."""
+    """The integer arguments that select the node's shard of its input."""
     seeds_order: ClassVar[bool] = False
-    """Its `generator` only decides in which order rows come."""
+    """Whether the `generator` only affects the order of rows."""
     op: ClassVar[str] = ""
     """The method's name, for messages and pictures."""
     written: ClassVar[str] = ""
-    """The step that it stands for, where that has another name and a state that fits both."""
+    """The `op` of the step that this node replaces, if that has another name and its state fits both."""
 
     _fields: ClassVar[tuple[dataclasses.Field[Any], ...]] = ()
 
@@ -112,25 +112,28 @@ class Node(Access):
         return self.inputs[0].element_spec
 
     def cardinality(self) -> int:
-        """How many elements; by default as many as the only input has."""
+        """The number of elements; by default the only input's."""
         return self.inputs[0].cardinality()
 
     def begin(self, pull: Any) -> Any:
-        """The state at the start. Starts the inputs, in TensorFlow's order; draws seeds where the node has any."""
+        """The initial state. Starts the inputs, in TensorFlow's order, and draws the node's seeds, if it has any."""
         for p in self.pulls(pull):
             p.start()
         return self.State()
 
     def again(self, before: Any, state: Any) -> Any:
-        """The state to begin another epoch of the same iterator with, given the one before and a fresh one."""
+        """The initial state of another epoch of the same iterator, given the state `before` it and a fresh one."""
         return state
 
     def step(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
-        """At most `want` more rows and the state after them; None instead of rows at the end, for good."""
+        """At most `want` more rows and the state after them. At the end, None instead of rows, also in every later
+        call.
+        """
         raise TypeError(f"{type(self).__name__} cannot run")
 
     def after_error(self, state: Any) -> Any:
-        """The state to go on with after `step`, given `state`, has raised: what the node forgets with an error."""
+        """The state to continue with after `step` has raised with `state`: without what the node discards on an error.
+        """
         return state
 
     def child(self, key: Block) -> Node:
@@ -141,77 +144,77 @@ class Node(Access):
 
     @property
     def parallel(self) -> Parallel | None:
-        """How the work of `apply` may be shared out; None where it is done in order by whoever asks."""
+        """How the calls of `apply` may run in parallel; None if they run in order, in the thread that pulls."""
         return None
 
     def holds(self, state: object) -> tuple[int, int] | None:
-        """How many rows a state keeps back, and about how many bytes they take: told often, so it must be quick. None
-        where that is not worth telling.
+        """The number of rows buffered in a state and about how many bytes they take, or None if that is not worth
+        reporting. Called often, so it must be quick.
         """
         return None
 
     @property
     def batch_size_hint(self) -> int | None:
-        """How many rows of its input this step stacks into one, in fresh memory; None where it does not."""
+        """How many rows of its input this step stacks into one, in fresh memory; None if it stacks none."""
         return None
 
     @property
     def ahead(self) -> int | None:
-        """How many rows may be made ready before they are asked for, AUTOTUNE for as many as pay; None for none."""
+        """How many rows may be prepared before they are requested: AUTOTUNE to have that tuned, None for none."""
         return None
 
     # What a checkpoint holds of it.
 
     @property
     def recomputable(self) -> bool:
-        """True when its rows say where they come from and can be had from there again, so that no checkpoint has to
-        hold them.
+        """Whether the rows carry their provenance and can be read again from there, so that a checkpoint need not hold
+        them.
         """
         return self.keeps_rows and bool(self.inputs) and all(n.recomputable for n in self.inputs)
 
     @property
     def maybe_recomputable(self) -> bool:
-        """True unless it is certain, before it runs, that it is not `recomputable`."""
+        """False only if it is certain, before the node runs, that it is not `recomputable`."""
         below = self.keeps_rows and bool(self.inputs) and all(n.maybe_recomputable for n in self.inputs)
         return below or self.recomputable
 
     @property
     def snapshotable(self) -> bool:
-        """True when a state, though mutable, can be copied at little cost, as a rule."""
+        """Whether a mutable state can usually be copied at little cost."""
         return False
 
     def snapshot(self, state: Any) -> Any:
-        """A copy of a mutable state, which stays as it is and can be saved; the state itself where that cannot be had.
+        """A copy of a mutable state, which does not change and can be saved; the state itself if it cannot be copied.
         """
         raise TypeError(f"{self.op} does not copy its state")
 
     def seeds_drawn(self, state: Any) -> list[tuple[Any, int]]:
-        """The generators of seeds that the node draws from, and how often it has so far in this iterator: its own, if
-        it has one, as often as the state's `taken` says.
+        """The seed generators that the node draws from, and how many seeds it has drawn in this iterator. By default
+        the node's own `generator`, if it has one, and the state's `taken`.
         """
         generator = getattr(self, "generator", None)
         return [] if generator is None else [(generator, state.taken)]
 
     def loaded(self, state: Any) -> Any:
-        """A state that comes from a checkpoint, ready to go on. Raises where that is not possible any more."""
+        """A state from a checkpoint, made ready to continue. Raises if that is no longer possible."""
         return state
 
     def shard_of(self, arguments: Sequence[int]) -> tuple[int, int]:
-        """What the arguments in `shard_args`, in the order of their names, say: into how many parts, and which this is.
+        """The number of shards and the index of this one, given the values of `shard_args` in the order of their names.
         """
         raise TypeError(f"{self.op} shares nothing out")
 
     def for_shard(self, part: int, parts: int) -> Node:
-        """The node as it is in a plan whose step with `shard_args` gives another part."""
+        """This node in the plan for shard `part` of `parts`."""
         return self
 
     def primed(self, state: Any, pull: Any) -> Any:
-        """The state with the input started, for a node that may put that off. Nothing is read."""
+        """The state with the input started, for a node that may defer that. Reads nothing."""
         return state
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """The state with which this node, in iterator `part` of `parts`, goes on when all these together go on where
-        `others` stood with their `states`, each in its own part.
+        """The node's state in shard `part` of `parts`, after resharding the `states` that the nodes `others` had in the
+        shards before.
         """
         if all(s is None for s in states):
             return None
@@ -223,11 +226,11 @@ class Node(Access):
 
     @property
     def user_code(self) -> bool:
-        """True when the node runs a function of the user's that may have effects."""
+        """Whether the node runs a user's function that may have side effects."""
         return False
 
     def sampled(self) -> Node:
-        """A plan with elements of the same spec that is cheap to start: used to infer specs."""
+        """A plan with elements of the same spec that is cheap to start, used to infer specs."""
         changed = {f: _sampled(v) for f, v in self.input_fields()}
         return self.replace(**changed) if changed else self
 
@@ -247,8 +250,8 @@ class Node(Access):
 
     @cached_property
     def element_spec(self) -> Any:
-        """The spec of the elements, worked out once. A step that wants to know it may have rows at hand, so that no
-        interrupt must come meanwhile.
+        """The spec of the elements, computed once. Interrupts are locked out meanwhile, since the step that reads the
+        spec may hold rows that would be lost.
         """
         locked = interrupts.lock()
         try:
@@ -258,30 +261,31 @@ class Node(Access):
 
     @property
     def spec_known(self) -> bool:
-        """True when `element_spec` can be had without running a function of the user's."""
+        """Whether `element_spec` is available without running a user's function."""
         return "element_spec" in self.__dict__ or (not self.opaque and all(n.spec_known for n in self.inputs))
 
     @cached_property
     def spec_stated(self) -> bool:
-        """True when `element_spec` holds for all elements; one seen in a few results of a function may not."""
+        """Whether `element_spec` holds for all elements; one inferred from a few results of a function may not."""
         return not self.opaque and all(n.spec_stated for n in self.inputs)
 
     @property
     def side_effect_free(self) -> bool:
-        """True when no function of the user's runs in this plan, so that it may be asked for more than is needed
-        now.
+        """Whether no user's function with possible side effects runs in this plan, so that it may be asked for more
+        rows than are needed now.
         """
         return not self.user_code and all(n.side_effect_free for n in self.inputs)
 
     @property
     def consumes_seeds_early(self) -> bool:
-        """True when asking for more rows than are needed now takes seeds early, which another iterator would miss."""
+        """Whether asking for more rows than are needed now draws seeds early, which another iterator would then miss.
+        """
         return any(n.consumes_seeds_early for n in self.inputs)
 
     @cached_property
     def consumes_shared_seeds(self) -> bool:
-        """True when an iteration takes more, as it goes on, of what all iterators of a dataset share: seeds, or the
-        numbers of iterations that users' functions draw random numbers from.
+        """Whether an iteration, as it advances, consumes what all iterators of a dataset share: seeds, or the iteration
+        numbers from which users' functions draw random numbers.
         """
         if getattr(getattr(self, "generator", None), "reshuffle", False) or any(
             n.consumes_shared_seeds for n in self.inputs
@@ -291,17 +295,17 @@ class Node(Access):
 
     @cached_property
     def shared_at_start(self) -> tuple[Any, ...]:
-        """What starting it may take from and all iterators share: generators of seeds, and numbers of iterations."""
+        """The shared objects that starting the plan may draw from: seed generators and iteration numbers."""
         own = tuple(v for v in (getattr(self, "generator", None), getattr(self, "epochs", None)) if v is not None)
         return tuple(dict.fromkeys((*own, *(v for n in self.inputs for v in n.shared_at_start))))
 
     @cached_property
     def position(self) -> int:
-        """The number of this step, counted from the source; the number errors name."""
+        """The number of this step, counted from the source, as errors name it."""
         return 1 + max((n.position for n in self.inputs), default=0)
 
     def arguments(self) -> dict[str, Any]:
-        """The fields that are no inputs and differ from their default: what `explain` shows."""
+        """The fields that are not inputs and differ from their defaults, as `explain` shows them."""
         inputs, shown = {f for f, _ in self.input_fields()}, {}
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
@@ -311,13 +315,13 @@ class Node(Access):
         return shown
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with other fields, which keeps this node's place in messages."""
+        """A copy with other fields, which keeps this node's `position` for messages."""
         made = dataclasses.replace(self, **changes)
         made.__dict__["position"] = self.position
         return made
 
     def pulls(self, pull: P | tuple[P, ...] | None) -> tuple[P, ...]:
-        """`pull` as a tuple, whichever form it has for this node."""
+        """`pull` as a tuple, whatever form it has for this node."""
         if pull is None:
             return ()
         return pull if isinstance(pull, tuple) else (pull,)
@@ -358,66 +362,68 @@ class Node(Access):
 
 @node
 class RowWise(Node):
-    """A step that treats each row by itself. `apply` has no state, so the engine may fuse it, run it in threads or
-    processes, or ship it elsewhere.
+    """A step that processes each row independently. `apply` has no state, so the engine may fuse it, or run it in
+    threads or processes.
     """
 
     State: ClassVar[Any] = RowWiseState
     input: Node
 
     def apply(self, block: Block) -> Block:
-        """The block's rows, transformed. Raises `RowFailed` for the first row that cannot be."""
+        """The block's rows, transformed. Raises `RowFailed` for the first row that fails."""
         raise TypeError(f"{type(self).__name__} cannot run")
 
     @property
     def output_spec_known(self) -> bool:
-        """True when `apply` does not depend on what it was called with before."""
+        """Whether the result of `apply` no longer depends on earlier calls."""
         return True
 
     def accepted(self, made: Block) -> Block:
-        """Rows that a copy made which was not `output_spec_known`. Raises `RowFailed` where one is not like those
-        before.
+        """Rows made by a copy of this node that was not `output_spec_known`. Raises `RowFailed` for a row whose type
+        differs from those before.
         """
         return made
 
     @property
     def epochs(self) -> Epochs | None:
-        """Numbers the iterations for the random numbers of a user's function, where there is one."""
+        """Numbers the iterations, for the random numbers of a user's function; None if there is no such function."""
         return None
 
     def blame(self, failed: RowFailed, number: int) -> Exception:
-        """The exception users see for a failed row; `number` counts from the start of the iteration."""
+        """The exception users see for a failed row; `number` counts rows from the start of the iteration."""
         assert isinstance(failed.error, Exception)
         return failed.error
 
     def begin(self, pull: Pull) -> RowWiseState:
-        """Nothing has come in."""
+        """Starts the input; no row has been processed."""
         pull.start()
         return RowWiseState() if self.epochs is None else RowWiseState(draws=self.epochs.next())
 
     @property
     def can_recompute(self) -> bool:
-        """True when it makes one row of each, the same whenever it does so, and nothing else."""
+        """Whether `apply` is a pure, deterministic function that makes one row of each."""
         return self.one_to_one and not self.user_code and self.epochs is None
 
     @property
     def recomputable(self) -> bool:
-        """Where rows can be made again of those that can be had again."""
+        """Whether the input's rows are recomputable, and this step's can be recomputed from them."""
         return self.input.recomputable and (self.keeps_rows or self.can_recompute)
 
     def recompute(self, block: Block) -> Block:
-        """`apply`; the rows say where they come from if they can be made again of what is there."""
+        """`apply`; the rows keep their provenance, with this node in the lineage, if the step `can_recompute`."""
         made = self.apply(block)
         if block.provenance is None or not self.can_recompute or made.n != block.n:
             return made
         return Block(made.columns, made.n, made.tree, block.provenance.through(self))
 
     def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
-        """As `apply`, to the first rows of a block, at least one, that are begun by `until`; and how many those are."""
+        """Applies the step to the first rows of a block: at least one, and no row is begun after `until`. Also gives
+        how many rows those are.
+        """
         return self.apply(block), block.n
 
     def applied(self, block: Block, number: int, draws: Draws | None, until: float = inf) -> tuple[Block, int]:
-        """`apply_some` to rows whose first is the iteration's row `number`."""
+        """`apply_some`, for a block whose first row is row `number` of the iteration."""
         try:
             if draws is None:
                 return self.recompute(block), block.n
@@ -428,11 +434,11 @@ class RowWise(Node):
             raise
 
     def apply_into(self, block: Block, where: object) -> tuple[Block, bool]:
-        """As `apply`, with large rows written to their place in a batch; and whether they are."""
+        """`apply`, with large rows written to their slots in a batch; also gives whether they were."""
         return self.apply(block), False
 
     def step(self, state: RowWiseState, pull: Pull, want: int) -> tuple[Block | None, RowWiseState]:
-        """Transforms what the input gives. Rows before a failing one come out first, then the error, then the rest."""
+        """Transforms the input's rows. The rows before a failing one come out first, then the error, then the rest."""
         seen, rest, ready, skip, draws, late = state
         if ready:
             first, others = ready[0], ready[1:]
@@ -457,7 +463,7 @@ class RowWise(Node):
             finished, used = self.applied(block, seen, draws, until)
             told, interrupt = _NOTHING
         except RowFailed as failed:
-            own = isinstance(failed.error, Exception)  # else it came from outside, and the row is to be made again
+            own = isinstance(failed.error, Exception)  # otherwise it is an interrupt, and the row is to be made again
             finished, used = failed.done if failed.done is not None else EMPTY, failed.index + own
             told = (self.blame(failed, seen + failed.index),) if own else ()
             interrupt = None if own else failed.error
@@ -474,7 +480,7 @@ class RowWise(Node):
         raise Interrupted(interrupt, state, finished)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
-        """Rows that wait are redistributed; random numbers are drawn from what one of the iterators has drawn from."""
+        """Redistributes the buffered rows; random numbers continue from those of one of the saved iterators."""
         begun = [s for s in states if s is not None]
         if not begun:
             return None
@@ -486,14 +492,14 @@ class RowWise(Node):
         return RowWiseState(max(s.seen for s in begun), rest, () if done is None else (done,), draws=drawn)
 
     def after_error(self, state: RowWiseState) -> RowWiseState:
-        """The error has been raised; the rows after it are still to do."""
+        """The state without the error that was raised; the rows after it are still to be processed."""
         if state.ready:
             return state._replace(ready=state.ready[1:])
         return state._replace(late=None) if state.late is not None else state
 
 
 EMPTY = Block([np.empty(0, np.int64)], 0, LEAF)
-"""A block of no rows, of no particular structure: "nothing yet"."""
+"""A block of no rows and no particular structure: "nothing yet"."""
 
 
 def _sampled(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a node is given while it runs: its inputs, and nested plans that it opens."""
+"""What a node gets while it runs: its inputs, and runs of the nested plans that it opens."""
 
 from __future__ import annotations
 
@@ -16,62 +16,58 @@ class Pull(Protocol):
     """An input as a node sees it while it runs."""
 
     def __call__(self, want: int) -> Block | None:
-        """At most `want` more rows (0 rows: nothing yet), or None at the end. Raises what the input raises."""
+        """At most `want` more rows (0 rows: nothing yet), or None at the end. Raises the input's errors."""
 
     def one(self) -> Block | None:
-        """As a call for one row, which is to be the key of a nested plan: a checkpoint need not hold a large one that
-        can be made again.
-        """
+        """One row, to be the key of a nested plan. A checkpoint need not hold a large key that can be recomputed."""
 
     def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
-        """As a call, but the rows go straight to a record buffer: their numbers there. None where they cannot, and
-        where there are none or something is wrong: a call tells that.
+        """Reads up to `want` rows straight into a record buffer and returns their numbers there. None if that is not
+        possible, at the end, or on an error: an ordinary call then tells which.
         """
 
     def start(self) -> None:
-        """Starts the input anew, as making a new iterator over it would (a shuffle below draws its next seeds)."""
+        """Restarts the input, as a new iterator over it would (a shuffle below draws its next seeds)."""
 
     def open(self, plan: Node, key: Block | None = None) -> Child:
-        """A run of another plan inside this one, not started; `key` is what the node makes that plan from again on
-        restore.
-        """
+        """A run of a nested plan, not started; `key` is what the node makes that plan from again on restore."""
 
 
 class RecordBuffer(Protocol):
-    """Where rows are kept under numbers by a node that holds many: strings can be put into their places by whoever
-    reads them.
-    """
+    """A node's store of rows under numbers, into which a reader can write strings directly."""
 
     def reserve(self, n: int) -> tuple[Array, Array, Array] | None:
-        """Room for so many strings, as `kernels.tfrecord_to_rows` takes it: a matrix, the lengths, and the numbers of
-        rows that are free. None where strings are not kept like that.
+        """Room for `n` strings, as `kernels.tfrecord_to_rows` takes it: a matrix, the lengths, and the numbers of free
+        rows. None if the buffer does not store strings in a matrix.
         """
 
     def commit(self, numbers: Array, provenance: Provenance | None, size: int) -> None:
-        """The first of these numbers of `reserve` are taken from now on: by rows of this origin, of `size` bytes."""
+        """Marks `numbers`, the first of those that `reserve` gave, as taken by rows of this provenance and `size`
+        bytes.
+        """
 
 
 class Pending(Protocol):
-    """Rows of a nested plan that are read in the background, or by whoever wants them first."""
+    """Rows of a nested plan that are read in the background, or by the first caller of `wait`."""
 
     finished: bool
-    """Whether the rows are there."""
+    """Whether the rows have been read."""
     taken: bool
-    """Whether somebody has got them, or the error in their stead."""
+    """Whether the rows, or the error in their place, have been taken."""
     snapshot_before: Any
-    """Where the child stood before, as `Child.snapshot` gives it."""
+    """The child's snapshot from before the read, as `Child.snapshot` gives it."""
 
     def begin(self, calls: int) -> None:
-        """Has them read by a thread, of which there may be so many."""
+        """Reads the rows in a background thread, of which there may be `calls`."""
 
     def wait(self, again: bool = True) -> Block | None:
-        """The rows. Raises what the child raises. Those that could not be read ahead of their time are read `again`."""
+        """The rows. Raises the child's errors. Rows that could not be read early are read `again`, in this thread."""
 
     def wait_for_any(self, asked: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
-        """Returns when one of these is finished, all of which tell the same news."""
+        """Returns when one of `asked` is finished; all of them put their notices on the same `news` queue."""
 
     def drop(self, child: Child) -> None:
-        """Closes the child, when it is done."""
+        """Closes the child once the read is done."""
 
 
 @runtime_checkable
@@ -79,39 +75,39 @@ class Child(Protocol):
     """A run of a nested plan, kept in the state of the node that opened it."""
 
     seconds: float
-    """How long its last block took."""
+    """How long the last block took, in seconds."""
     plan: Node
-    """What it runs."""
+    """The nested plan."""
 
     def start(self) -> None:
-        """Begins at the first element: takes seeds. Does nothing ahead of its time."""
+        """Starts at the first element and draws seeds. Reads nothing early."""
 
     @property
     def started(self) -> bool:
-        """Whether it has been."""
+        """Whether the run has been started."""
 
     def __call__(self, want: int) -> Block | None:
-        """As `Pull`."""
+        """At most `want` more rows, as a `Pull` gives them."""
 
     def ask(self, want: int, news: SimpleQueue[None] | None = None, size: float | None = None) -> Pending | None:
-        """Lets the next `want` rows be read in the background, where that pays and there is room for `size` bytes; else
-        gives None. With `news` it does so whether that pays or not, and puts something there when they have been read.
+        """Reads the next `want` rows in the background if that pays and there is room for `size` bytes; else gives
+        None. With `news` it does so whether that pays or not, and puts an item on that queue when they have been read.
         """
 
     def calls(self, wanted: int | None, most: int) -> int:
-        """How many children may be asked at once, of at most `most`; 0 where everything runs in the caller's thread."""
+        """How many children, at most `most`, may be read at once; 0 if everything runs in the caller's thread."""
 
     def ordered(self, wanted: bool | None) -> bool:
-        """Whether the order of elements must be kept, given what the user said about this step."""
+        """Whether the order of elements must be kept, given the step's own setting."""
 
     def snapshot(self) -> Any:
-        """Where it stands, as a value that can be saved when it has gone on; None where there is none."""
+        """The run's position, as a value that can be saved after the run has moved on; None if there is none."""
 
     def notify_error(self) -> None:
-        """An error has come to the consumer, who may go on or not."""
+        """Records that an error has reached the consumer, which may or may not continue."""
 
     def cancel(self) -> None:
-        """Wakes everything that waits in the run, to its end."""
+        """Wakes everything that waits in the run, so that it ends."""
 
     def close(self) -> None:
-        """Frees what the run holds."""
+        """Frees the run's resources."""

@@ -1,4 +1,4 @@
-"""States of several iterators shared out among others: what nodes have in common there."""
+"""Resharding: what nodes share to turn the states of several iterators into those of others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def round_robin_share(blocks: Sequence[Block | None], part: int, parts: int) -> Block | None:
-    """The rows of one of `parts` who share the rows of all these blocks."""
+    """Round-robin share `part` of `parts` of the rows in all blocks."""
     found = [b for b in blocks if b is not None and b.n]
     rows = concat(found) if found else None
     if rows is None or rows.n <= part:
@@ -24,22 +24,22 @@ def round_robin_share(blocks: Sequence[Block | None], part: int, parts: int) -> 
 
 
 def is_shard(node: Node) -> bool:
-    """True for a step that gives each of several iterators its part. A part of a source may be none: it is made of
-    `take` and `skip`, too.
+    """Whether a step gives each of several iterators its shard. A node for a part of a source need not be a shard:
+    `take` and `skip` make such nodes, too.
     """
     return bool(node.shard_args) and getattr(node, "divided", True)
 
 
 def untouched(node: Node, state: object) -> bool:
-    """True when a step has not begun with anything."""
+    """Whether a state is still the initial one."""
     try:
         return bool(state == node.State())
-    except TypeError:  # its states are made of something
+    except TypeError:  # its State needs arguments
         return False
 
 
 def begun_of(node: Node, states: Sequence[Any]) -> list[Any]:
-    """The states of those iterators that have begun with a step. None of them may have an error due."""
+    """The states of the iterators that have started a step. Raises if an error is due in one of them."""
     found = [s for s in states if s is not None]
     if any(getattr(s, due, None) is not None for s in found for due in ("error", "failed")):
         raise error_waits(node)
@@ -47,14 +47,14 @@ def begun_of(node: Node, states: Sequence[Any]) -> list[Any]:
 
 
 def error_waits(node: Node) -> FailedPreconditionError:
-    """A state cannot be redistributed while an error is due."""
+    """The error for a state that cannot be resharded because an error is due in it."""
     return FailedPreconditionError(
         f"{node.op} (step {node.position}): an error is due next in one of the states; save after it has been raised"
     )
 
 
 def not_reshardable(node: Node, saved: int, parts: int) -> FailedPreconditionError:
-    """A step whose state cannot be shared out."""
+    """The error for a step whose state cannot be resharded."""
     return FailedPreconditionError(
         f"{node.op} (step {node.position}) cannot go on in {parts} iterators where {saved} were saved; put it before "
         "the shard, or go on with as many as there were"

@@ -3,12 +3,12 @@
 A column is an `ndarray[n, …]` where all rows have one shape and dtype, `Bytes` for strings kept in one buffer, or
 `Objects` for everything else: rows of differing shape, ragged, sparse, optional, nested datasets, None.
 
-Who may write: an array in a block is writeable only if nobody else holds its memory. Memory that is shared (a source, a
-cache, a window) is marked read-only, and so are the rows handed out of it.
+Ownership: an array in a block is writeable only if its memory is not shared. Shared memory (of a source, a cache, a
+window) is marked read-only, and so are the rows taken from it.
 
-Rows that were read from a file may say where they lie there: the block's `provenance`, which a checkpoint holds
-instead. Who only chooses and orders rows keeps it; who makes others of them, and would make the same again, adds itself
-to it. Who stacks them leaves word of where each of them lies, for messages: the block's `batch_provenance`.
+Rows read from a file may carry their location there: the block's `provenance`, which a checkpoint holds instead of the
+rows. Operators that only select or reorder rows keep it; deterministic row-wise operators append themselves to its
+lineage. Operators that stack rows keep the location of each one, for messages: the block's `batch_provenance`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Array = np.ndarray[Any, Any]
 Column = Any  # ndarray | Bytes | Objects
 
 _STRING = TensorSpec((), types.string)
-SOME = 32  # so many strings tell how large all are
+SOME = 32  # strings sampled to estimate the size of all
 _SCALARS: dict[type, np.dtype[Any]] = {
     t: np.dtype(t)
     for t in (
@@ -53,8 +53,8 @@ _SCALARS: dict[type, np.dtype[Any]] = {
 
 
 class Objects:
-    """Rows that do not fit an array, as a plain list. `spec` describes them where that is known, so that a column with
-    no rows keeps it.
+    """Rows that do not fit an array, as a plain list. `spec` describes them if it is known, so that a column without
+    rows keeps it.
     """
 
     __slots__ = ("items", "spec")
@@ -79,9 +79,7 @@ class Block:
 
     @staticmethod
     def of_elements(elements: Sequence[Any]) -> Block:
-        """Packs elements that share a structure. Raises TypeError, naming the path, where one differs from the
-        first.
-        """
+        """Packs elements that share a structure. Raises TypeError, naming the path, if one differs from the first."""
         first, tree = flatten(elements[0])
         if tree.is_leaf:
             lists: list[Sequence[Any]] = [list(elements)]
@@ -136,15 +134,15 @@ class Block:
 
     @property
     def weight(self) -> int:
-        """About how many bytes are copied when rows are put together with others: of objects only references are."""
+        """About how many bytes are copied when rows are concatenated with others: for objects, only the references."""
         return sum(8 * len(c) if is_objects(c) else bytes_of(c) for c in self.columns)
 
     def frozen(self) -> Block:
-        """The same rows, marked read-only: for memory that will be handed out more than once."""
+        """The same rows, marked read-only: for memory that is handed out more than once."""
         return Block([freeze(c) for c in self.columns], self.n, self.tree)
 
     def reordered(self, tree: Tree) -> Block:
-        """The same rows with mappings in the key order of `tree`, which must be alike otherwise."""
+        """The same rows with mappings in the key order of `tree`, which must have the same structure otherwise."""
         if self.tree == tree:
             return self
         order = tree.order_of(self.tree)
@@ -173,7 +171,7 @@ def concat(blocks: Sequence[Block]) -> Block:
 
 
 def _joined(blocks: list[Block]) -> Provenance | None:
-    """Where the rows of all blocks come from; None where those of one do not say."""
+    """The provenance of the rows of all blocks; None if one has none, or their lineages differ."""
     first = blocks[0].provenance if blocks else None
     if first is None:
         return None
@@ -186,7 +184,7 @@ def _joined(blocks: list[Block]) -> Provenance | None:
 
 
 def pack(values: Sequence[Any]) -> Column:
-    """A column from leaf values as users give them. The memory is fresh: nothing of the user's is kept."""
+    """A column from leaf values as users give them. The memory is fresh: no reference to the user's is kept."""
     kinds = set(map(type, values))
     if len(kinds) == 1:
         kind = next(iter(kinds))
@@ -205,7 +203,7 @@ def pack(values: Sequence[Any]) -> Column:
 
 
 def pack_one(values: Sequence[Any]) -> Column:
-    """A column from one leaf value that nobody else will ever use: an array becomes it as it is."""
+    """A column from one leaf value that is not used elsewhere: an array is used without a copy."""
     (value,) = values
     if type(value) is np.ndarray and value.ndim and value.dtype.kind in "biufc" and value.dtype.isnative:
         flags = value.flags
@@ -240,7 +238,7 @@ def object_array(items: Sequence[Any]) -> Array:
 
 
 def merged_spec(leaves: Sequence[Any]) -> Any:
-    """The narrowest spec that fits all leaves; None where they have none in common."""
+    """The narrowest spec that fits all leaves; None if there is none."""
     spec = type_spec_from_value(leaves[0]) if len(leaves) else None
     for leaf in leaves[1:]:
         spec = general_leaf(spec, type_spec_from_value(leaf)) if spec is not None else None
@@ -273,7 +271,7 @@ def take_rows(column: Column, index: Array) -> Column:
 
 
 def concat_columns(columns: list[Column]) -> Column:
-    """The columns' rows one after another."""
+    """The rows of all columns, in order."""
     first = columns[0]
     if isinstance(first, np.ndarray):
         shape, dtype = first.shape[1:], first.dtype
@@ -301,8 +299,8 @@ def concat_columns(columns: list[Column]) -> Column:
 
 
 def _joined_strings(columns: list[Column]) -> Column | None:
-    """Columns of strings as one; None where they are none, or differ. Short strings are copied from buffer to buffer.
-    Of long ones objects are made, once: from then on only references to them move.
+    """Columns of strings as one; None if they are not strings, or their specs differ. Short strings are copied from
+    buffer to buffer. Long ones are made objects once, and from then on only references move.
     """
     if all(isinstance(c, Bytes) for c in columns):
         joined = strings.joined(columns)
@@ -335,7 +333,7 @@ def bytes_of(column: Column) -> int:
 
 
 def _strings_size(strings: Array) -> int:
-    """About how many bytes strings have: of many, some are asked."""
+    """About how many bytes strings have, estimated from a sample if there are many."""
     if len(strings) <= 2 * SOME:
         return sum(map(len, strings.tolist()))
     some = strings[:: len(strings) // SOME].tolist()
@@ -355,7 +353,7 @@ def _size_of(item: object) -> int:
 
 
 def is_objects(column: Column) -> bool:
-    """True when the rows are objects of their own."""
+    """Whether the rows are Python objects."""
     return isinstance(column, np.ndarray) and column.dtype.kind == "O"
 
 
@@ -378,7 +376,7 @@ def read_only(array: Array) -> Array:
 
 
 def own(column: Column) -> Column:
-    """The column in memory nobody else holds: itself where it is writeable already, else a copy."""
+    """The column in memory that is not shared: itself if it is writeable, else a copy."""
     if isinstance(column, np.ndarray) and not column.flags.writeable:
         return copy_array(column)
     return column
@@ -386,9 +384,9 @@ def own(column: Column) -> Column:
 
 def group(column: Column, size: int, path: str = "$", lends: bool = False) -> Column:
     """A column whose rows are `size` rows of `column` each, stacked: what batching does to one component. With `lends`
-    it stays in memory that others hold, if it is there.
+    a column in shared memory is not copied.
 
-    The column's length must be a multiple of `size`. Raises `Ungroupable` where rows cannot be stacked.
+    The column's length must be a multiple of `size`. Raises `Ungroupable` if rows cannot be stacked.
     """
     if isinstance(column, Bytes):
         if column.size is None:
@@ -407,7 +405,7 @@ def group(column: Column, size: int, path: str = "$", lends: bool = False) -> Co
 
 
 class Ungroupable(Exception):
-    """Group `at` cannot be made of its rows, or taken apart into them; `error` is what the user should see."""
+    """Group `at` cannot be stacked from its rows, or split into them; `error` is what the user should see."""
 
     def __init__(self, at: int, error: OpError) -> None:
         super().__init__(at, error)
@@ -453,9 +451,9 @@ def stack(items: list[Any], spec: object, path: str = "$") -> Any:
 
 
 def ungroup(column: Column) -> tuple[Column, Array]:
-    """The inverse of `group`: a column of the rows inside each row, and how many each row had (-1: it is None).
+    """The inverse of `group`: a column of the rows inside each row, and how many each row had (-1 for None).
 
-    Raises `Ungroupable` for the first row that has no rows inside.
+    Raises `Ungroupable` for the first row that is not a batch.
     """
     if isinstance(column, np.ndarray) and column.ndim > 1:
         n, size = column.shape[:2]

@@ -1,11 +1,11 @@
-"""Memory for large arrays that is used again: the system clears every page it hands out, which for a batch of images
-takes longer than filling it.
+"""Buffer pool for large arrays: the system clears every new page, which for a batch of images takes longer than filling
+it.
 
-An array made here is a view of a buffer that is kept. Once nobody holds the array, or any view of it, only the pool
-refers to the buffer, and the next array of the same size gets it.
+An array made here is a view of a pooled buffer. Once neither the array nor a view of it is in use, the pool holds the
+only reference to the buffer, and the next array of the same size gets it.
 
-It begins and ends with a page: frameworks take memory that is aligned as it is, where they would copy other memory, and
-drivers lock whole pages for devices to read.
+The memory is page-aligned: frameworks use aligned memory without a copy, and drivers pin whole pages for devices to
+read.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from feedline.sharing import Guard
 Array = np.ndarray[Any, Any]
 
 LARGE = 1 << 20
-"""Arrays of fewer bytes are left to the allocator."""
+"""Smaller arrays, in bytes, are left to the allocator."""
 MAX_POOLED = 1 << 30
-"""How many bytes are kept in all. What is in use counts; what does not fit is made and forgotten as usual."""
+"""How many bytes are pooled in all, including those in use; larger requests are allocated and freed as usual."""
 
 
 PAGE = 4096
 MOST_THREADS = 8
-"""Rows are gathered by no more; two or three take what the memory gives on most machines."""
+"""The most threads that gather rows; two or three saturate the memory bandwidth of most machines."""
 
 
 _pooled: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
-"""The buffers that pools keep, or have kept, by id."""
+"""The buffers that pools hold, or have held, by id."""
 
 
 class BufferPool:
-    """Buffers by their size."""
+    """Reusable buffers, by size."""
 
     def __init__(self) -> None:
         self._by_size: dict[int, list[Array]] = {}
@@ -49,14 +49,14 @@ class BufferPool:
         self._lock = Guard()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """As `np.empty`, in memory that may have been used before."""
+        """`np.empty`, in memory that may have been used before."""
         if _size(shape, dtype) < LARGE:
             return np.empty(shape, dtype)
         array = self.acquire(shape, dtype)
         return np.empty(shape, dtype) if array is None else array
 
     def acquire(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
-        """The same, in memory that is kept for certain; None where no more may be."""
+        """`empty`, always in a pooled buffer; None if the pool is full."""
         size = _size(shape, dtype)
         with self._lock:
             buffer = next((b for b in self._by_size.get(size, ()) if sys.getrefcount(b) <= _UNUSED), None)
@@ -75,8 +75,8 @@ class BufferPool:
 
     @staticmethod
     def pages(array: Array) -> tuple[Array, int, int] | None:
-        """The buffer that an array made here, or a view of one, lies in, and where its whole pages begin and how many
-        bytes they have. None where the memory is not one that is kept.
+        """The buffer that a pooled array, or a view of one, lies in, with the address and the size in bytes of its
+        whole pages. None if the memory is not pooled.
         """
         buffer = _pooled.get(id(array.base))
         if buffer is None or buffer is not array.base:
@@ -85,14 +85,14 @@ class BufferPool:
         return buffer, first + -first % PAGE, (buffer.nbytes // PAGE - 1) * PAGE
 
     def forget(self) -> None:
-        """Nothing that is in use now is used again."""
+        """Empties the pool; buffers in use are not reused."""
         with self._lock:
             self._by_size, self._total = {}, 0
 
     def trim(self) -> None:
-        """Frees what nobody uses."""
+        """Frees the unused buffers."""
         with self._lock:
-            if self._trimming:  # garbage has been collected in the middle of this
+            if self._trimming:  # called by the garbage collector during a trim
                 return
             self._trimming = True
             try:
@@ -108,7 +108,7 @@ class BufferPool:
 
     @property
     def held(self) -> int:
-        """How many bytes are kept, in use or not."""
+        """How many bytes are pooled, in use or not."""
         return self._total
 
 
@@ -117,12 +117,12 @@ def _size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
 
 
 def address(array: Array) -> int:
-    """Where the first byte of an array lies."""
+    """The address of an array's first byte."""
     return int(array.__array_interface__["data"][0])
 
 
 def _unused() -> int:
-    """How many references `empty` sees on a buffer that only the pool holds."""
+    """The reference count that `acquire` sees on an unused buffer."""
     kept = [np.empty(1, np.uint8)]
     return next(sys.getrefcount(b) for b in kept)
 
@@ -132,7 +132,7 @@ buffers = BufferPool()
 
 
 def copy_array(array: Array) -> Array:
-    """As `array.copy()`."""
+    """`array.copy()`, with a large result in a pooled buffer."""
     if array.dtype.hasobject or array.nbytes < LARGE:
         return array.copy()
     out = buffers.empty(array.shape, array.dtype)
@@ -141,12 +141,12 @@ def copy_array(array: Array) -> Array:
 
 
 def take_array(array: Array, index: Array) -> Array:
-    """As `array.take(index, axis=0)`."""
+    """`array.take(index, axis=0)`, with a large result in a pooled buffer."""
     if array.dtype.hasobject or len(index) * array[:1].nbytes < LARGE:
         return array.take(index, axis=0)
     first, last = index.min(), index.max()
     if first < -len(array) or last >= len(array):
-        return array.take(index, axis=0)  # which says what is wrong
+        return array.take(index, axis=0)  # which raises
     out = buffers.empty((len(index), *array.shape[1:]), array.dtype)
     if first >= 0 and array.flags.c_contiguous:
         numbers = np.ascontiguousarray(index, np.int64)
@@ -156,7 +156,9 @@ def take_array(array: Array, index: Array) -> Array:
 
 
 def concatenate(arrays: Sequence[Array]) -> Array:
-    """As `np.concatenate` for arrays of one dtype and equal shapes but for the first dimension."""
+    """`np.concatenate` for arrays of one dtype and one shape but for the first dimension, with a large result in a
+    pooled buffer.
+    """
     first = arrays[0]
     rows = sum(len(a) for a in arrays)
     if first.dtype.hasobject or rows * first[:1].nbytes < LARGE:

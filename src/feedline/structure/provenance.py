@@ -1,4 +1,4 @@
-"""Where rows that were read from a file lie there."""
+"""Provenance: where in a file rows were read from."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _describers: list[Callable[[int], str]] = []
 
 
 def register_describer(tell: Callable[[int], str]) -> None:
-    """Says what puts the number of a row into words: `io.record_locations`, which stands above."""
+    """Registers the function that describes a row's number: that of `io.record_locations`, a module further up."""
     _describers.append(tell)
 
 
 class Provenance:
-    """Where rows come from: row i has the number `base + offsets[i]`, to which `io.record_locations` gives a meaning.
-    `lineage` are the nodes that have made it of the row that is there, one after the other.
+    """The provenance of rows: row i has the number `base + offsets[i]`, which `io.record_locations` maps to a file and
+    a byte. `lineage` are the nodes that have made the row from the record there, in order.
     """
 
     __slots__ = ("base", "lineage", "offsets")
@@ -28,35 +28,35 @@ class Provenance:
         self.base, self.offsets, self.lineage = base, offsets, lineage
 
     def numbers(self) -> Array:
-        """A number per row."""
+        """The record location of each row."""
         return self.offsets + self.base if self.base else self.offsets
 
     def place(self, row: int) -> str:
-        """The file and the byte where a row begins, in words; empty for one that is in memory."""
+        """A description of the file and the byte where a row begins; empty for a row that is in memory."""
         number = self.base + int(self.offsets[row])
         return _describers[0](number) if _describers and number >= 0 else ""
 
     def slice(self, start: int, stop: int) -> Provenance:
-        """That of the rows start to stop."""
+        """The provenance of rows start to stop."""
         return Provenance(self.base, self.offsets[start:stop], self.lineage)
 
     def take(self, index: Array) -> Provenance:
-        """That of the rows with these numbers."""
+        """The provenance of the rows with these numbers."""
         return Provenance(self.base, self.offsets.take(index), self.lineage)
 
     def through(self, node: object) -> Provenance:
-        """That of what a node makes of the rows, one of each."""
+        """The provenance of the rows that a node makes, one of each."""
         return Provenance(self.base, self.offsets, (*self.lineage, node))
 
 
     def with_lineage(self, lineage: tuple[Any, ...]) -> Provenance:
-        """The same places, of which others have made the rows."""
+        """The same locations with another lineage."""
         return Provenance(self.base, self.offsets, lineage)
 
 
 class BatchProvenance:
-    """Where the rows come from that a block's rows were stacked of: for its row i those of `provenance` from
-    `starts[i]` to `starts[i + 1]`.
+    """The provenance of the rows in each batch: row i of a block was stacked from the rows `starts[i]` to `starts[i +
+    1]` of `provenance`.
     """
 
     __slots__ = ("provenance", "starts")
@@ -66,23 +66,23 @@ class BatchProvenance:
 
     @staticmethod
     def in_groups(provenance: Provenance | None, rows: int, size: int) -> BatchProvenance | None:
-        """Those of so many rows in groups of `size`; None where they do not say where they come from."""
+        """The batch provenance of `rows` rows in groups of `size`; None if the rows have no provenance."""
         return None if provenance is None else BatchProvenance(provenance, np.arange(0, rows + 1, size))
 
     def count(self, row: int) -> int:
-        """How many rows a row was stacked of."""
+        """The number of rows in a batch."""
         return int(self.starts[row + 1] - self.starts[row])
 
     def place(self, row: int, member: int) -> str:
-        """Where one of the rows lies that a row was stacked of, in words."""
+        """A description of where one of the rows in a batch lies."""
         return self.provenance.place(int(self.starts[row]) + member)
 
     def slice(self, start: int, stop: int) -> BatchProvenance:
-        """Those of the rows start to stop."""
+        """The batch provenance of rows start to stop."""
         return BatchProvenance(self.provenance, self.starts[start : stop + 1])
 
     def take(self, index: Array) -> BatchProvenance:
-        """Those of the rows with these numbers."""
+        """The batch provenance of the rows with these numbers."""
         first, counts = self.starts[:-1].take(index), np.diff(self.starts).take(index)
         starts = _starts(counts)
         rows = np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
@@ -90,7 +90,7 @@ class BatchProvenance:
 
     @staticmethod
     def joined(parts: list[BatchProvenance]) -> BatchProvenance:
-        """Those of the rows of several blocks, one after another."""
+        """The batch provenance of several blocks, in order."""
         numbers = [m.provenance.slice(int(m.starts[0]), int(m.starts[-1])).numbers() for m in parts]
         counts = np.concatenate([np.diff(m.starts) for m in parts])
         return BatchProvenance(Provenance(0, np.concatenate(numbers)), _starts(counts))

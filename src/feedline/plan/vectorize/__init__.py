@@ -1,4 +1,4 @@
-"""Functions of the user's that are run once for many rows, with the result that one run for each row would have.
+"""Vectorized execution of users' functions: one run for many rows, with the results of one call per row.
 
     proof     what a function's code does: that it has no effects, and what it reads from outside
     registry  which functions such code may call, and what to call in their place for many rows
@@ -8,13 +8,14 @@
     elementwise  functions that may be called with whole columns as they are
     parse_calls  functions that only call a parser of feedline's, which is given the whole column
 
-A function is looked at once. Where its code only computes, and all it calls is in the registry, it has no effects, and
-calling it once with `RowValues` in place of an element gives the results for all. Anything a `RowValues` cannot stand
-for, such as an `if` that depends on data, ends that attempt, and the function is called row by row from then on. Where
-a run fails for another reason the rows are done one by one, so that the error is that of the first bad row.
+A function is analysed once. If its code only computes, and everything it calls is in the registry, it has no side
+effects, and calling it once with `RowValues` in place of an element gives the results for all rows. Anything a
+`RowValues` cannot stand for, such as an `if` that depends on data, ends the attempt, and the function is called row by
+row from then on. If a run fails for another reason, the block is processed row by row, so that the error is that of the
+first bad row.
 
-Results are the same to the last bit: only operations that NumPy rounds exactly are done for many rows at once. (NumPy
-warns of overflowing integers only where they are scalars, so there are no such warnings.)
+Results are the same to the last bit: only operations that NumPy rounds exactly are vectorized. (NumPy warns of integer
+overflow only for scalars, so there are no such warnings.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""NumPy's functions for `RowValues`, and the others that computing code calls: registered when this is imported."""
+"""NumPy's and Python's functions for `RowValues`; importing this module registers them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from feedline.plan.vectorize.rows import NUMBERS, UFUNCS, RowValues, Unsupported
 Array = np.ndarray[Any, Any]
 
 MAKERS = (np.arange, np.empty, np.eye, np.full, np.linspace, np.ones, np.zeros)
-"""They make arrays of plain numbers, which cannot be `RowValues`."""
+"""Functions that make arrays from plain numbers, which cannot be `RowValues`."""
 BUILTINS = (abs, dict, enumerate, len, list, range, reversed, sum, tuple, zip)
-"""They do to `RowValues` what they do to what has the same methods."""
+"""Built-in functions that work on `RowValues` through its methods."""
 TYPES = (
     *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
     *(np.float16, np.float32, np.float64),
@@ -23,14 +23,14 @@ TYPES = (
 
 
 def has_rows(values: object) -> bool:
-    """True when a value, or one in a list, differs from row to row."""
+    """Whether a value, or one in a list, differs between rows."""
     if isinstance(values, (list, tuple)):
         return any(has_rows(v) for v in values)
     return type(values) is RowValues
 
 
 def _parts(values: object) -> list[Array]:
-    """Values to be put side by side, all with the rows first."""
+    """Arrays to be stacked or concatenated, all with the rows first."""
     if type(values) is RowValues:
         values = list(values)
     if not isinstance(values, (list, tuple)):
@@ -48,7 +48,7 @@ def _parts(values: object) -> list[Array]:
 
 
 def _axis(axis: object, ndim: int) -> int:
-    """An axis of a row's value, which has `ndim`, as one of the column."""
+    """The column's axis for an axis of a row's value, which has `ndim` dimensions."""
     if type(axis) is not int or not -ndim <= axis < ndim:
         raise Unsupported
     return 1 + axis % ndim
@@ -98,7 +98,7 @@ def _transpose(a: Any, axes: Any = None) -> Any:
 
 
 def _array(make: Callable[..., Array]) -> Callable[..., Any]:
-    """`np.array` or `np.asarray`: of a value, or of a list of values that are alike."""
+    """The version of `np.array` or `np.asarray`: takes a value, or a list of values of the same shape."""
 
     def version(value: Any, dtype: Any = None) -> Any:
         if not has_rows(value):
@@ -113,7 +113,7 @@ def _array(make: Callable[..., Array]) -> Callable[..., Any]:
 
 
 class _Type:
-    """One of NumPy's types: where it is called it casts, elsewhere NumPy takes it for its dtype."""
+    """One of NumPy's scalar types: a call casts; NumPy functions take it as its dtype."""
 
     def __init__(self, kind: Any) -> None:
         self._kind, self.dtype = kind, np.dtype(kind)

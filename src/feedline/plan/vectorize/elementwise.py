@@ -1,8 +1,8 @@
-"""Which functions may be called once with whole columns instead of once per element.
+"""Recognizes functions that can be called once with whole columns instead of once per element.
 
-A function whose code only loads its arguments and numbers, applies arithmetic and comparisons, and builds a tuple or
-dict of the results gives, for columns of scalars, exactly the column of its results: NumPy's operators are
-elementwise, and such code has no effects and no branches. Everything else is called element by element.
+Code that only loads its arguments and numbers, applies arithmetic and comparisons, and builds a tuple or dict of the
+results gives, for columns of scalars, exactly the column of its results: NumPy's operators are elementwise, and such
+code has no side effects and no branches. Every other function is called element by element.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 def elementwise(function: Callable[..., Any]) -> Callable[[], bool] | None:
-    """For a function that may be called with whole columns of scalars: a check, to be made before each such call, that
+    """For a function that can be called with whole columns of scalars: a check, to be made before each such call, that
     the names it reads from outside are still numbers. None for all other functions.
     """
     if not isinstance(function, types.FunctionType):
@@ -63,7 +63,7 @@ def elementwise(function: Callable[..., Any]) -> Callable[[], bool] | None:
     def numbers_only() -> bool:
         try:
             values = [c.cell_contents for c in cells] + [space.get(n) for n in names] + fixed
-        except ValueError:  # a captured variable that has no value yet
+        except ValueError:  # a captured variable without a value yet
             return False
         return all(isinstance(v, _NUMBERS) and not isinstance(v, bool) for v in values)
 

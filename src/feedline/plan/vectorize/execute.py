@@ -1,4 +1,4 @@
-"""A function of the user's, run once for the rows of a block."""
+"""A user's function, run once for all rows of a block."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from feedline.structure.nest import flatten
 from feedline.structure.types import DType
 
 FEW = 4
-"""Fewer rows are as fast one by one."""
+"""Blocks of fewer rows are as fast row by row."""
 MANY = 1000
-"""Of larger lists and dicts it is not found out what is in them."""
+"""Lists and dicts with more values than this are not inspected, and refused."""
 DEEP = 8
 
 _PLAIN = frozenset((bool, int, float, str, bytes, type(None), type(Ellipsis), slice, DType, *arrays.TYPES))
@@ -27,12 +27,12 @@ _TYPES = frozenset((bool, int, float, *arrays.TYPES))
 
 
 class Refused(Exception):
-    """A value outside the function of which nothing is known."""
+    """The function reads a value from outside that is not known to be harmless."""
 
 
 class VectorizedFunction:
-    """A function without effects. Calling it with a block gives the results for its rows as columns, in the structure
-    that the function returns; None where the rows have to be done one by one. It has no state but that it gives up.
+    """A function without side effects. Calling it with a block gives the results as columns, in the structure that the
+    function returns, or None if the rows must be processed one by one. Its only state is whether it has given up.
     """
 
     __slots__ = ("_function", "_proof", "given_up")
@@ -42,14 +42,14 @@ class VectorizedFunction:
         self.given_up = False
 
     def __call__(self, block: Block) -> Any:
-        """None for rows that are not all alike, too."""
+        """The results as columns; None also if a column is not an array of one dtype and shape."""
         if self.given_up or block.n < FEW:
             return None
         try:
             return self._run(block)
         except (Unsupported, Refused):
             self.given_up = True
-        except Exception:  # let it happen again, row by row, where it can be blamed on one
+        except Exception:  # it happens again row by row, where it can be attributed to one
             pass
         return None
 
@@ -59,7 +59,7 @@ class VectorizedFunction:
             return None
         function = _bound(self._function, self._proof, DEEP)
         args = block.tree.unflatten(columns)
-        # What would be a warning, or whatever the user chose, comes from the rows one by one.
+        # Floating-point errors that NumPy would report, in the way the user chose, are left to the row-by-row run.
         strict: Any = {k: v if v == "ignore" else "raise" for k, v in np.geterr().items()}
         with np.errstate(**strict):
             result = function(*args) if block.tree.kind is tuple else function(args)
@@ -69,13 +69,13 @@ class VectorizedFunction:
 
 
 def vectorized(function: Any) -> VectorizedFunction | None:
-    """For a function that may be run for many rows at once; None for all others."""
+    """The vectorized form of a function; None if it has none."""
     proof = _proven(function, sources=False)
     return None if proof is None else VectorizedFunction(function, proof)
 
 
 def makes_side_effect_free_datasets(function: object) -> bool:
-    """True for a function without effects that makes datasets in which no function of the user's runs."""
+    """Whether a function has no side effects and makes datasets in which no user's function runs."""
     return _proven(function, sources=True) is not None
 
 
@@ -101,7 +101,7 @@ def _rows(column: object) -> RowValues | None:
 
 
 def _column(value: object, n: int, held: set[int]) -> Any:
-    """A result as a column in memory that nothing else refers to."""
+    """A result as a column whose memory nothing else refers to."""
     if type(value) is RowValues:
         data = value.data
         if id(data) in held or data.base is not None or not data.flags.writeable:
@@ -116,7 +116,7 @@ def _column(value: object, n: int, held: set[int]) -> Any:
     return np.repeat(one, n, axis=0)
 
 
-# The function with what it reads from outside replaced by what is to be called for many rows.
+# The function, with the functions that it reads from outside replaced by their versions for many rows.
 
 
 def _bound(function: types.FunctionType, proof: Proof, depth: int, sources: bool = False) -> types.FunctionType:
@@ -125,7 +125,7 @@ def _bound(function: types.FunctionType, proof: Proof, depth: int, sources: bool
     scopes: tuple[dict[str, Any], dict[str, Any]] = ({"__builtins__": {}}, {})  # globals, captured variables
     for read in proof.values:
         _put(scopes[read.captured], function, read, _value(_found(function, read)))
-    # Later, so that a type that is called and also read as a value becomes what can be both.
+    # After the values, so that a type that is both called and read as a value becomes a `_Type`, which can be both.
     for read, count in proof.calls:
         value = _found(function, read)
         version = value if sources and is_source(value) else _callable(value, read, count, depth)
@@ -142,12 +142,12 @@ def _bound(function: types.FunctionType, proof: Proof, depth: int, sources: bool
 
 
 def _root(function: types.FunctionType, read: Outside) -> Any:
-    """The variable that a function reads, as it is now."""
+    """The current value of a variable that a function reads."""
     if read.captured:
         cell = (function.__closure__ or ())[function.__code__.co_freevars.index(read.name)]
         try:
             return cell.cell_contents
-        except ValueError:  # it has no value yet
+        except ValueError:  # no value yet
             raise Refused from None
     for scope in (function.__globals__, vars(builtins)):
         if read.name in scope:
@@ -156,7 +156,8 @@ def _root(function: types.FunctionType, read: Outside) -> Any:
 
 
 def _found(function: types.FunctionType, read: Outside) -> Any:
-    """What a function reads: a variable, what is in a module, or a harmless attribute of a harmless value."""
+    """The value that a function reads: a variable, a member of a module, or a harmless attribute of a harmless value.
+    """
     value = _root(function, read)
     for name in read.path:
         if not isinstance(value, types.ModuleType):
@@ -171,7 +172,7 @@ def _found(function: types.FunctionType, read: Outside) -> Any:
 
 
 def _put(scope: dict[str, Any], function: types.FunctionType, read: Outside, value: object) -> None:
-    """Makes a variable give what is to be used; a module becomes one that has nothing else in it."""
+    """Binds a variable to the value to be used; a module becomes a namespace with nothing else in it."""
     at, root = scope, _root(function, read)
     names = (read.name, *read.path)
     for i, name in enumerate(names):
@@ -183,7 +184,7 @@ def _put(scope: dict[str, Any], function: types.FunctionType, read: Outside, val
 
 
 def _value(value: Any) -> Any:
-    """The value itself, if neither it nor anything in it computes or changes."""
+    """The value itself. Raises `Refused` if it, or anything in it, is not plain data."""
     left, todo = MANY, [value]
     while todo:
         item = todo.pop()
@@ -215,5 +216,5 @@ def _callable(value: object, read: Outside, count: int, depth: int) -> Any:
             raise Refused
         return _bound(value, proof, depth - 1)
     if isinstance(value, types.BuiltinMethodType) and read.path and read.path[-1] in ATTRIBUTES:
-        return value  # a method of a value that was looked at on the way to it
+        return value  # a method of a value that `_found` has checked
     raise Refused

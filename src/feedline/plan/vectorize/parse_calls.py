@@ -1,4 +1,4 @@
-"""Which functions only hand an element to a function of feedline's that can do a whole column, and what they give then.
+"""Recognizes users' functions that only call a vectorized feedline parser, and runs them on whole columns.
 
     lambda record: fl.io.parse_single_example(record, FEATURES)
 
@@ -6,9 +6,9 @@
         example = fl.io.parse_single_example(record, {"x": fl.io.FixedLenFeature([], fl.float32)})
         return example["x"], example.pop("label")
 
-Such a function is a straight line of loads, one call, and a structure made of its results: it has no effects, and what
-it does to a column can be worked out step by step. That is done here, anew for each block, since names may have got
-other values. Whatever is not known for certain to do the same ends it, and the function is called for each element.
+Such a function is a straight line of loads, one call, and a structure built from its results: it has no side effects,
+and its result for a column can be computed step by step. That is done here, again for each block, since names may have
+been rebound. On anything that is not certain to do the same, the function is called for each element.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Call = Callable[[VectorizedForm, Any, list[Any], dict[str, Any]], Any]
 
 
 class Unknown(Exception):
-    """Something that only a call of the function can tell."""
+    """Something that only a call of the function can show."""
 
 
 class Placeholder:
-    """What is only known for all elements at once: an argument of the function, or a part of what the call gave. The
-    value is a column, or a spec.
+    """A value that is only known for all elements at once, as a column or a spec: an argument of the function, or a
+    part of the call's result.
     """
 
     __slots__ = ("value",)
@@ -56,7 +56,7 @@ class Element(Placeholder):
 
 
 class Results(Placeholder):
-    """A dict that the call gave, with columns or specs in it."""
+    """A dict of columns or specs that the call returned."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ class _Pop(Placeholder):
 
 
 class _Run:
-    """One way through a function's code. `call` gives the results of the one function that knows columns."""
+    """One symbolic execution of a function's code. `call` makes the results of the one vectorized function."""
 
     def __init__(self, function: Any, call: Call) -> None:
         self.function, self.call = function, call
@@ -74,7 +74,7 @@ class _Run:
         self.unknown: dict[int, Any] = {}
 
     def through(self, steps: list[Step], local: dict[str, Any]) -> Any:
-        """What the function returns. Each step is one of the interpreter's, done to what can be known of its values."""
+        """The function's result. Each step is one instruction, applied to the known part of its values."""
         stack: list[Any] = []
         names: tuple[str, ...] = ()
         for op, arg in steps:
@@ -96,7 +96,7 @@ class _Run:
                 case "names":
                     names = arg
                 case "call":
-                    if arg < 0:  # the names stand on the stack
+                    if arg < 0:  # the names are on the stack
                         names, arg = stack.pop(), -arg - 1
                     args = _popped(stack, arg)
                     stack.append(self._called(_callee(*_popped(stack, 2)), args, names))
@@ -144,7 +144,7 @@ class _Run:
         cells = dict(zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True))
         try:
             return cells[name].cell_contents
-        except (KeyError, ValueError):  # no variable from outside, or one that has no value yet
+        except (KeyError, ValueError):  # not a captured variable, or one without a value yet
             raise Unknown from None
 
     def _called(self, callee: Any, args: list[Any], names: tuple[str, ...]) -> Any:
@@ -159,7 +159,7 @@ class _Run:
         return self.result(callee, args[:split], keywords)
 
     def result(self, callee: Any, args: list[Any], keywords: dict[str, Any]) -> Any:
-        """What a call gives, where that is known."""
+        """The result of a call; raises `Unknown` if that is not known."""
         form = vectorized_form(callee)
         if form is None:
             if not is_plain(callee) or self._holds_parts(args, keywords):
@@ -181,19 +181,19 @@ class _Run:
         return self._made(dicts, dicts)
 
     def _holds_parts(self, args: list[Any], keywords: dict[str, Any]) -> bool:
-        """True where something that is not known is among arguments that must be."""
+        """Whether an unknown value is among arguments that must be known."""
         return any(isinstance(v, Placeholder) or id(v) in self.unknown for v in (*args, *keywords.values()))
 
     def _made(self, container: Any, parts: Any) -> Any:
-        """A structure of values, remembered where something in it is not known."""
+        """A structure of `parts`, recorded in `unknown` if something in it is not known."""
         if any(isinstance(v, Placeholder) or id(v) in self.unknown for v in parts):
             self.unknown[id(container)] = container
         return container
 
 
 class ParseCall:
-    """A user's function, as far as it can be given whole columns: its code as `steps`, or a function of feedline's own
-    (`given`), with the arguments `bound` to it already.
+    """A user's function that can be given whole columns: its code as `steps`, or one of feedline's own functions
+    (`given`), with the arguments already `bound` to it.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class ParseCall:
         self.function, self.steps, self.given, self.bound = function, steps, given, bound
 
     def columns(self, block: Block) -> tuple[int, Any] | None:
-        """How many rows can be done before the first that cannot, and the structure of their columns."""
+        """The number of rows before the first that cannot be vectorized, and the structure of their columns."""
         if block.tree.kind is tuple:
             if any(child.kind is not None for child in block.tree.children):
                 return None
@@ -227,14 +227,14 @@ class ParseCall:
         return done[0], result
 
     def spec(self, spec: object) -> Any:
-        """The spec of the results for elements of `spec`, None where it is not known."""
+        """The spec of the results for elements of `spec`; None if it is not known."""
         leaves, tree = flatten(spec)
         if tree.kind not in (None, tuple) or any(child.kind is not None for child in tree.children):
             return None
         return self._run(leaves, lambda form, one, args, keywords: form.spec(one, *args, **keywords))
 
     def known(self) -> bool:
-        """True when, with the values names have now, the function is of the kind described above."""
+        """Whether the function is of the kind described above, with the values that its names have now."""
         count = 1
         if self.function is not None:
             code, (args, keywords) = self.function.__code__, self.bound
@@ -251,7 +251,7 @@ class ParseCall:
         elements = [Element(value) for value in values]
         try:
             run = _Run(self.function, call)
-            if self.function is None:  # the function of feedline itself, perhaps with some arguments given
+            if self.function is None:  # one of feedline's functions, perhaps with some arguments bound
                 args, keywords = self.bound
                 result = run.result(self.given, [*args, *elements], dict(keywords))
             else:
@@ -260,7 +260,7 @@ class ParseCall:
             return made if run.called and flatten(made)[0] else None
         except Unknown:
             return None
-        except Exception:  # features that are no features, and whatever else a call for an element will tell better
+        except Exception:  # invalid features and the like: a call for one element gives a better error
             return None
 
     def _arguments(self, elements: list[Element]) -> dict[str, Any]:
@@ -282,7 +282,7 @@ class ParseCall:
 
 
 def parse_call(call: object) -> ParseCall | None:
-    """A function of the kind described above; None for all others."""
+    """The `ParseCall` of a function of the kind described above; None for all others."""
     bound: tuple[list[Any], dict[str, Any]] = ([], {})
     while type(call) is functools.partial:
         bound = [*call.args, *bound[0]], {**call.keywords, **bound[1]}
@@ -301,7 +301,7 @@ def parse_call(call: object) -> ParseCall | None:
 
 @functools.lru_cache(maxsize=1024)
 def _steps(code: types.CodeType) -> list[Step] | None:
-    """The code in words of one version of Python; None where it has anything but the steps known here."""
+    """The code as steps that are the same in all Python versions; None if it has an instruction not known here."""
     steps: list[Step] = []
     for op in dis.get_instructions(code):
         found = _NOTHING_TO_DO if op.opname in _NOTHING else _step(code, op)
@@ -374,7 +374,7 @@ def _step(code: types.CodeType, op: dis.Instruction) -> list[Step] | None:
 
 
 def _beside_null(value: object, null: bool) -> list[Any]:
-    """A value as it stands on the stack: what is to be called has a place for `self` before or after it."""
+    """A value as it is pushed on the stack: a callee has a NULL in the place of `self`, before or after it."""
     if not null:
         return [value]
     return [value, _NULL] if _NULL_LAST else [_NULL, value]
@@ -401,7 +401,7 @@ def _known(space: dict[str, Any], name: str) -> Any:
 
 
 def _attribute(value: object, name: str) -> Any:
-    """An attribute that can be had without running any code."""
+    """An attribute that is found without running any code."""
     if type(value) is Results and name == "pop":
         return _Pop(value)
     if type(value) is types.ModuleType:
@@ -418,7 +418,7 @@ def _attribute(value: object, name: str) -> Any:
 
 
 def _item(value: object, key: object) -> Any:
-    """An item of a dict, or of a tuple; of the call's results it is a part that may be returned."""
+    """An item of a dict or tuple; an item of the call's results is a `Placeholder`, which may be returned."""
     if type(value) is tuple and type(key) is int and -len(value) <= key < len(value):
         return value[key]
     held = value.value if type(value) is Results else value
@@ -452,7 +452,7 @@ def _first_name(function: Any) -> str:
 
 
 def _unwrapped(result: object) -> Any:
-    """The returned structure with the columns in it; nothing else may be in it."""
+    """The returned structure with its columns. Raises `Unknown` if it holds anything else."""
     if type(result) is Placeholder or type(result) is Results:
         return result.value
     if type(result) is tuple and result:

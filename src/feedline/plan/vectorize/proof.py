@@ -1,10 +1,10 @@
-"""What the code of a function does: a look at its instructions, before it is ever run.
+"""What the code of a function does, found by reading its bytecode before it is ever run.
 
 Code that passes can compute, build lists, tuples and dicts, branch and loop, and call. It changes nothing but its own
-variables and dicts that were made for this run alone. What it reads from outside is found here too, so that it can be
-decided elsewhere whether those values, and the functions among them, are harmless.
+variables and dicts made in the same run. The values that it reads from outside are listed too, so that the caller can
+decide whether these, and the functions among them, are harmless.
 
-Instructions differ from one Python to the next. One that is not known here is not harmless.
+Bytecode differs between Python versions. An instruction that is not listed here counts as harmful.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ ATTRIBUTES = frozenset(
         *("get", "items", "keys", "values"),
     }
 )
-"""Attributes and methods without effects, on any value that elements and results can be."""
+"""Attributes and methods without side effects, on any value that elements and results can have."""
 
 DATASET_METHODS = frozenset({"batch", "enumerate", "prefetch", "repeat", "shard", "skip", "take", "unbatch"})
 """Methods of a dataset that take no functions, draw no seeds and keep nothing."""
 
 CHANGES = frozenset({"pop", "setdefault", "update"})
-"""Methods that change their dict."""
+"""Methods that modify their dict."""
 
 _REFUSED_KEYWORDS = frozenset({"out", "where"})
 
@@ -53,7 +53,7 @@ _STRANGE = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
 
 
 class Outside(NamedTuple):
-    """A value that code reads from outside: a captured or global variable, and attributes of it."""
+    """A value that code reads from outside: a captured or global variable, or an attribute path from one."""
 
     captured: bool
     name: str
@@ -61,7 +61,7 @@ class Outside(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What code without effects reads from outside.
+    """What code without side effects reads from outside.
 
     values   what is read as a value
     calls    what is called, and with how many arguments that have no name
@@ -79,13 +79,13 @@ class Proof(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def proof_of(code: types.CodeType) -> Proof | None:
-    """None for code that may have effects."""
+    """The proof that code has no side effects; None if it may have some."""
     return None if code.co_flags & _STRANGE else _Scan(code, frozenset(code.co_freevars)).proof()
 
 
 class _Scan:
-    """Code that is being looked at. `captured` are its free variables but for those of a function around it that is
-    looked at too.
+    """An analysis of one code object. `captured` are its free variables, except those of an enclosing function that is
+    analysed too.
     """
 
     def __init__(self, code: types.CodeType, captured: frozenset[str]) -> None:
@@ -124,7 +124,7 @@ class _Scan:
                 return True
             self.datasets = True
             return op.argval in DATASET_METHODS
-        if name in ("STORE_SUBSCR", "DELETE_SUBSCR"):  # a key that is a string makes sure that it is a dict
+        if name in ("STORE_SUBSCR", "DELETE_SUBSCR"):  # a string key: it must be a dict
             key = self.ops[i - 1]
             return key.opname == "LOAD_CONST" and isinstance(key.argval, str) and self._change(i - 2)
         if name == "STORE_DEREF":
@@ -164,7 +164,7 @@ class _Scan:
     # What is called.
 
     def _callee(self, call: int) -> int | None:
-        """Where what is called by this instruction is put on the stack; None where that cannot be told."""
+        """The index of the instruction that pushes this call's callee; None if that is unclear."""
         left = (self.ops[call].arg or 0) + 2 + (self.ops[call].opname == "CALL_KW")
         for i in range(call - 1, -1, -1):
             op = self.ops[i]
@@ -179,7 +179,7 @@ class _Scan:
         return None
 
     def _count(self, call: int) -> int:
-        """With how many arguments that have no name."""
+        """The number of positional arguments of a call."""
         op = self.ops[call]
         if op.opname == "CALL_KW":
             return (op.arg or 0) - len(self.ops[call - 1].argval)
@@ -197,7 +197,7 @@ class _Scan:
         return True
 
     def _makers(self, reads: dict[int, Outside]) -> set[Outside] | None:
-        """What makes the dicts that are changed; None where one may have been there before."""
+        """The callables that make the modified dicts; None if one of these may have existed before."""
         makers = set()
         stored = set()
         for i, op in enumerate(self.ops):

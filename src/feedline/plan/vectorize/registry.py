@@ -1,4 +1,4 @@
-"""What functions of the user's may call when they are run for many rows at once."""
+"""The functions that vectorized users' functions may call."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Call = Callable[..., Any]
 
 
 class Known(NamedTuple):
-    """What is called in place of a function, and how many arguments without a name the function may be given: one more
-    may be an array to write the result to.
+    """The vectorized `version` of a function, and how many positional arguments it may be given: one more could be an
+    output array.
     """
 
     version: Call
@@ -25,29 +25,29 @@ _VALUE_TYPES: set[type] = set()
 
 
 def register(function: Call, version: Call, most: int = 99) -> None:
-    """Lets functions of the user's call `function` when they are run for many rows: `version` is called in its place.
+    """Lets vectorized users' functions call `function`: `version` is called in its place.
 
-    The function must have no effects, give the same for the same arguments, and make what it returns. The version gets
-    the same arguments, with `RowValues` for values that differ from row to row, and for these must return `RowValues`,
-    or a structure of them, whose row i is to the last bit what the function returns for row i. Where it does not know,
-    it raises anything, and the rows are done one by one.
+    The function must have no side effects, give the same result for the same arguments, and return new objects. The
+    version gets the same arguments, with `RowValues` for values that differ between rows, and must then return
+    `RowValues`, or a structure of them, whose row i equals the function's result for row i to the last bit. If it
+    cannot, it raises any exception, and the rows are processed one by one.
     """
     _KNOWN[function] = Known(version, most)
 
 
 def register_values(*types: type) -> None:
-    """Lets functions of the user's refer to objects of these types, which never change and compute nothing."""
+    """Lets vectorized users' functions refer to objects of these types, which are immutable and compute nothing."""
     _VALUE_TYPES.update(types)
 
 
 def register_source(kind: type) -> None:
-    """Lets functions that make datasets do it with this class, and still have no effects."""
+    """Lets functions that make datasets use this class and still count as free of side effects."""
     _SOURCES.add(kind)
 
 
 def row_by_row(function: Call) -> Call:
-    """A version of a function that itself takes an array, of strings for instance, in place of its first argument, and
-    gives arrays that have the dimensions of that one first.
+    """The version of a function that already accepts an array (of strings, for instance) as its first argument and
+    gives arrays with the same leading dimensions.
     """
 
     def version(first: object, *args: Any, **kwargs: Any) -> Any:
@@ -59,18 +59,18 @@ def row_by_row(function: Call) -> Call:
 
 
 def known(function: object) -> Known | None:
-    """What is known of a function, if it is registered."""
+    """The registry's entry for a function, if there is one."""
     try:
         return _KNOWN.get(function)
-    except TypeError:  # not hashable, so no function
+    except TypeError:  # not hashable, so not a function
         return None
 
 
 def is_value_type(kind: type) -> bool:
-    """True for types whose objects never change and compute nothing."""
+    """Whether objects of a type are immutable and compute nothing."""
     return kind in _VALUE_TYPES
 
 
 def is_source(kind: object) -> bool:
-    """True for a class of datasets without functions of the user's."""
+    """Whether `kind` is a class of datasets in which no user's function runs."""
     return isinstance(kind, type) and kind in _SOURCES

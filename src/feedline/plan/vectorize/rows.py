@@ -1,4 +1,4 @@
-"""`RowValues`: one value for each row, where a function of the user's expects one value."""
+"""`RowValues`: one value per row, in place of the single value that a user's function expects."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Array = np.ndarray[Any, Any]
 
 NUMBERS = "biuf"
 
-# What NumPy rounds exactly, or does not round, in whatever loop it chooses. Not among them: powers, functions like exp,
-# whose last bit depends on the loop, and the larger and smaller of floats, where the sign of a zero does.
+# Operations that NumPy rounds exactly, or does not round, in any loop it chooses. Not among them: powers and functions
+# like exp, whose last bit depends on the loop, and min and max of floats, where the sign of a zero does.
 EXACT = frozenset(
     {
         *(np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder),
@@ -29,11 +29,11 @@ UFUNCS = EXACT | EXACT_FOR_INTEGERS
 
 
 class Unsupported(Exception):
-    """A value that differs from row to row is used as only a single value can be."""
+    """A value that differs between rows is used in a way that only a single value allows."""
 
 
 class Unsure(Exception):
-    """Rows that have to be done one by one: the result may depend on how they are done."""
+    """The rows must be processed one by one, since the result may depend on it."""
 
 
 def _refuse(self: object, *args: Any, **kwargs: Any) -> NoReturn:
@@ -43,8 +43,8 @@ def _refuse(self: object, *args: Any, **kwargs: Any) -> NoReturn:
 class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
     """`data[i]` is the value for row i: an array, a NumPy scalar, or `bytes`.
 
-    Operators, slices and the methods below act on each row's value. The rest ends in `Unsupported`, also what would ask
-    for the truth or the number of a value: it is not one value.
+    Operators, slices and the methods below act on each row's value. Everything else raises `Unsupported`, including
+    conversions to a bool or a number: there is more than one value.
     """
 
     __slots__ = ("data",)
@@ -92,31 +92,31 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of each row's value."""
+        """The shape of each row's value."""
         return tuple(self._numbers().shape[1:])
 
     @property
     def ndim(self) -> int:
-        """That of each row's value."""
+        """The number of dimensions of each row's value."""
         return self._numbers().ndim - 1
 
     @property
     def size(self) -> int:
-        """That of each row's value."""
+        """The number of items in each row's value."""
         return math.prod(self.shape)
 
     @property
     def dtype(self) -> Any:
-        """That of each row's value."""
+        """The dtype of each row's value."""
         return self._numbers().dtype
 
     @property
     def T(self) -> RowValues:
-        """Each row's value with its axes the other way round."""
+        """Each row's value, transposed."""
         return self.transpose()
 
     def transpose(self, *axes: Any) -> RowValues:
-        """As an array's."""
+        """Permutes the axes of each row's value, as `ndarray.transpose`."""
         data = self._numbers()
         if len(axes) == 1 and (axes[0] is None or type(axes[0]) is tuple):
             axes = axes[0] or ()
@@ -126,7 +126,7 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
         return RowValues(data.transpose(0, *(1 + a for a in chosen)))
 
     def reshape(self, *shape: Any) -> RowValues:
-        """As an array's."""
+        """Reshapes each row's value, as `ndarray.reshape`."""
         data = self._numbers()
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = tuple(shape[0])
@@ -135,19 +135,21 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
         return RowValues(data.reshape(len(data), *_sizes(shape, self.size)))
 
     def ravel(self) -> RowValues:
-        """As an array's."""
+        """Each row's value as one dimension."""
         return self.reshape(-1)
 
     def flatten(self) -> RowValues:
-        """As an array's."""
+        """Each row's value as one dimension."""
         return self.reshape(-1)
 
     def copy(self) -> RowValues:
-        """Itself: nothing writes to it."""
+        """The same values, not copied: nothing writes to them."""
         return RowValues(self._numbers())
 
     def astype(self, dtype: Any, copy: bool = True) -> RowValues:
-        """As an array's. Floats that are no integers of the new type have no defined one, and are left to NumPy."""
+        """Casts the values, as `ndarray.astype`. Raises `Unsure` for floats outside the range of an integer type, whose
+        cast is undefined.
+        """
         data, to = self._numbers(), np.dtype(dtype)
         if to.kind not in NUMBERS:
             raise Unsupported
@@ -166,8 +168,8 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def aligned(inputs: Any) -> list[Any]:
-    """Operands such that NumPy lines them up row by row: each row's value with as many dimensions as any operand has.
-    What is the same for all rows stays as it is, since then it has no dimension that could meet that of the rows.
+    """Operands that NumPy broadcasts row by row: each row's value gets as many dimensions as any operand has. Operands
+    that are the same for all rows stay as they are, since they have no dimension that could meet the row dimension.
     """
     arrays = [_operand(v) for v in inputs]
     differ = [type(v) is RowValues for v in inputs]
@@ -189,7 +191,7 @@ def _operand(value: object) -> Any:
 
 
 def of_rows(value: object, n: int) -> Any:
-    """A structure, or list, of arrays that have the rows first, as the same of `RowValues`."""
+    """A structure, or list, of arrays with a leading row dimension, as the same structure of `RowValues`."""
     if type(value) is list:
         return [of_rows(v, n) for v in value]
     if type(value) is np.ndarray and value.shape[:1] == (n,):
@@ -205,7 +207,7 @@ def _parts(index: slice) -> tuple[Any, Any, Any]:
 
 
 def _sizes(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """The shape with a number for -1; the rows must not be part of that sum."""
+    """The shape of a row's value with -1 resolved; NumPy would count the rows in."""
     if shape.count(-1) != 1:
         return shape
     rest = math.prod(d for d in shape if d != -1)
