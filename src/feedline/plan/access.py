@@ -1,4 +1,4 @@
-"""Random access: what a node says where it can give any row without running the others."""
+"""Random access: how a node gives any row without producing the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from feedline.structure.block import Array, Block
 
 
 class Access:
-    """The part of a node that concerns rows by number. By default there are none to be had."""
+    """The part of a node for rows by number. By default there is no random access."""
 
     op: ClassVar[str] = ""
 
@@ -22,50 +22,50 @@ class Access:
         return ()
 
     def cardinality(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return UNKNOWN
 
     def row_counter(self) -> RowCounter | None:
-        """For a source whose rows can be counted at a price, and had by number then: what counts them."""
+        """The row counter of a source that must count its rows, at a cost, before it can give them by number."""
         return None
 
     def counted(self, rows: object) -> Any:
-        """A source that has a row counter, with the number of its rows known: the counter itself, or anything with a
-        `count` for a look at what would follow from that number.
+        """The source with its number of rows known. `rows` is its row counter, or any object with a `count`, to see
+        what would follow from that number.
         """
         raise TypeError(f"{self.op} counts nothing")
 
     @property
     def why_not_indexable(self) -> str:
-        """Why `rows` does not work, and what to do about it, where the name of the step does not say it."""
+        """Why `rows` does not work and what to do about it, if the name of the step does not make that clear."""
         return ""
 
     @property
     def indexable(self) -> bool:
-        """True when `rows` works."""
+        """Whether rows can be read by index: whether `rows` works."""
         return False
 
     @property
     def in_order(self) -> bool:
-        """True when `rows` works and gives what an iteration gives, row for row, of which there is a known number."""
+        """Whether `rows` works, the number of rows is known, and they are those of an iteration in the same order."""
         return self.indexable and self.cardinality() >= 0 and all(n.in_order for n in self._below)
 
     @property
     def shufflable(self) -> bool:
-        """True when `global_shuffle` takes it: as `in_order`, less what TensorFlow does not take."""
+        """Whether `global_shuffle` accepts the plan: as `in_order`, less what TensorFlow rejects."""
         return self.indexable and all(n.shufflable for n in self._below)
 
     def has_row(self, i: int) -> bool | None:
-        """Whether there is a row number i; None where that is not known."""
+        """Whether row i exists; None if that is not known."""
         n = self.cardinality()
         return 0 <= i < n if n >= 0 else None
 
     def rows(self, index: Array) -> Block:
-        """The rows with these numbers, of which there must be such, in fresh memory."""
+        """The rows with these numbers, in fresh memory. They must exist."""
         raise TypeError(f"{self.op} gives no random access")
 
 
 def unnumbered(plan: Any, op: str) -> FailedPreconditionError:
-    """Why no row of a plan can be had by number: it is not known which there are."""
+    """The error for random access to a plan without a known number of rows."""
     kind = "has no end" if plan.cardinality() == INFINITE else "has an unknown number of elements"
     return FailedPreconditionError(f"{op}: the dataset {kind}; take(n) makes it one that allows random access")

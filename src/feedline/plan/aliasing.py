@@ -1,5 +1,5 @@
-"""Arrays that a function and others hold: what it is given and may write into, and results that are kept while it is
-called again, since it may write into an array that it has returned.
+"""Aliasing between a function and the rest of the program: arguments that it may write into, and results that it may
+write into after it has returned them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from feedline.structure.block import Array, Objects, read_only
 from feedline.structure.nest import flatten, is_structure
 
-# Results that cannot change any more once they are returned.
+# Types of results that are immutable.
 VALUES = frozenset((int, float, bool, str, bytes, type(None), *np.sctypeDict.values()))
 
 
 def writes(function: object) -> bool:
-    """True for a function whose own code writes into something: `image -= mean`, `image[0] = 0`."""
+    """Whether a function's own code writes into something: `image -= mean`, `image[0] = 0`."""
     return isinstance(function, types.FunctionType) and _writes(function.__code__)
 
 
@@ -35,31 +35,31 @@ def _writes(code: types.CodeType) -> bool:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """True for what NumPy says of an attempt to write into memory that others hold."""
+    """Whether an error is NumPy's for writing to a read-only array."""
     return isinstance(error, ValueError) and str(error).endswith("read-only")
 
 
 def is_shared(column: object) -> bool:
-    """True for a column, or a leaf, with rows that a function cannot write into."""
+    """Whether a column, or a leaf, has read-only rows."""
     if isinstance(column, Objects):
         return any(isinstance(item, np.ndarray) and not item.flags.writeable for item in column.items)
     return isinstance(column, np.ndarray) and column.ndim > 0 and not column.flags.writeable
 
 
 def frozen_leaf(leaf: object) -> Any:
-    """The leaf, for a function that is only to look at it."""
+    """The leaf, read-only if it is an array."""
     return read_only(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
 def own_leaf(leaf: object) -> Any:
-    """The leaf, or a copy of an array that cannot be written into."""
+    """The leaf; a copy if it is a read-only array."""
     return leaf.copy() if isinstance(leaf, np.ndarray) and not leaf.flags.writeable else leaf
 
 
 def kept(result: object, own: set[int]) -> Any:
-    """`result`, safe to be kept while the function is called again: an array that something else refers to as well, so
-    that the function may write into it later, is copied now. Views of the block's own rows (`own`) and read-only arrays
-    need no copy.
+    """`result`, safe to keep while the function is called again: an array with another reference, through which the
+    function may write into it later, is copied now. Views of the block's own rows (`own`) and read-only arrays need no
+    copy.
     """
     if type(result) is np.ndarray:
         count = _references(result)
@@ -84,9 +84,7 @@ def _references(value: object) -> int:
 
 
 def _measure() -> tuple[int, int]:
-    """How many references an array that was made for us alone has, seen as `kept` sees it: by itself, in a
-    structure.
-    """
+    """The reference counts that `kept` sees on an array without other references: by itself, and in a structure."""
 
     def alone(result: object) -> int:
         return _references(result)

@@ -1,7 +1,7 @@
-"""What stands in the signatures of public functions; imported by type checkers only.
+"""Types in the signatures of public functions; imported by type checkers only.
 
-An element has the type that `T` stands for. After `map` that is what the function says it returns, before it becomes an
-element: a `str` is handed out as bytes, an `int` as one of NumPy's integers.
+`T` is the type of an element. After `map` it is the function's declared return type, before conversion to an element: a
+`str` becomes bytes, an `int` a NumPy integer.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Leaf = TypeVar(
 )
 
 Integer: TypeAlias = SupportsIndex | np.floating[Any] | np.bool
-"""What `arguments.integer` takes."""
+"""Values that `arguments.integer` accepts."""
 
 AnyDType: TypeAlias = DType | np.dtype[Any] | type[Any] | str
-"""What `as_dtype` takes."""
+"""Values that `as_dtype` accepts."""
 
 Filename: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Filenames: TypeAlias = "Filename | Sequence[Filename | Sequence[Filename]] | NDArray[Any] | Dataset[Any]"
-"""What readers take: a name, a list or an array of names, or a dataset of them."""
+"""File names for readers: a name, a list or an array of names, or a dataset of them."""

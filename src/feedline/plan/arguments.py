@@ -1,4 +1,4 @@
-"""One checker and one wording per kind of argument. The classes are those TensorFlow raises."""
+"""Argument checks: one function and one wording per kind. The error classes are TensorFlow's."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ AUTOTUNE: int = -1
 
 
 def integer(value: Any, name: str, op: str) -> int:
-    """`value` as an int. As in TensorFlow bools count, and NumPy's numbers, 0-d arrays among them, are cut to integers,
-    so that `np.ceil(n / 2)` will do; a Python float does not.
+    """`value` as an int. As in TensorFlow, bools are accepted, and NumPy numbers, including 0-d arrays, are truncated
+    to integers, so that `np.ceil(n / 2)` works; a Python float is not accepted.
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -58,7 +58,7 @@ def parallel_calls(value: object, op: str) -> int | None:
 
 
 def workers(value: object, op: str) -> str:
-    """`workers`: by what parallel calls are run."""
+    """`workers`: whether parallel calls run in threads or processes."""
     if value is None:
         return "thread"
     if value not in ("thread", "process"):
@@ -67,7 +67,7 @@ def workers(value: object, op: str) -> str:
 
 
 def function(value: object, name: str, op: str) -> Callable[..., Any]:
-    """`value` if it can be called."""
+    """`value`, if it is callable."""
     if not callable(value):
         raise InvalidTypeError(f"{op}: {name} must be a function, got {value!r} of type {type(value).__name__}")
     call: Callable[..., Any] = value
@@ -75,7 +75,7 @@ def function(value: object, name: str, op: str) -> Callable[..., Any]:
 
 
 def text(value: Any, name: str, op: str) -> str:
-    """`value` as a str; bytes count."""
+    """`value` as a str; bytes are accepted."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (str, bytes)):
@@ -98,7 +98,7 @@ def plan_of(value: object, name: str, op: str) -> Node:
 
 
 def element_function(value: object, name: str, op: str, plan: Node) -> Callable[..., Any]:
-    """`value` if it can be called with the elements of `plan`, as far as that is known without running anything."""
+    """`value`, if it can be called with the elements of `plan`, as far as that is known without running anything."""
     call = function(value, name, op)
     if plan.spec_known:
         _, tree = flatten(plan.element_spec)
@@ -109,17 +109,17 @@ def element_function(value: object, name: str, op: str, plan: Node) -> Callable[
 
 
 def takes(call: Callable[..., Any], count: int, wanted: str, op: str) -> None:
-    """Refuses a function that cannot be called with so many arguments."""
+    """Raises if a function cannot be called with `count` arguments."""
     try:
         inspect.signature(call, follow_wrapped=False).bind(*range(count))
     except TypeError as e:
         raise InvalidTypeError(f"{op}: {wanted}: {e}") from None
-    except ValueError:  # a callable written in C that does not tell its arguments
+    except ValueError:  # a C callable without a signature
         pass
 
 
 def finite(plan: Node, op: str) -> None:
-    """Refuses a plan known to have no end where an operator would read for ever before it gives anything."""
+    """Raises for an infinite plan, for operators that must read all elements before they give any."""
     if plan.cardinality() == INFINITE:
         raise InvalidArgumentError(
             f"{op}: needs all elements before it gives any, and the dataset is infinite; make it finite with take(n), "

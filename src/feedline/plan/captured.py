@@ -1,15 +1,15 @@
-"""What a user's function refers to, as it was when the function was given to a step.
+"""Variables of a user's function, fixed at the values they had when the function was given to a step.
 
-TensorFlow traces a function when `map` is called, and computes with the values that its variables have then. So the
-function is copied here with its variables bound for good: captured ones in cells of their own, those of the module as
-constants of its code (constants.py). As in any program stays the rest:
+TensorFlow traces a function when `map` is called and computes with the values that its variables have then. So the
+function is copied here with its variables bound permanently: captured ones in cells of their own, module variables as
+constants of its code (constants.py). Everything else stays as in any program:
 
-- functions, classes and modules are looked up when they are used, and so is what had no value yet;
-- variables that the function assigns to, or a function that it calls does, are shared with the rest of the program;
-- objects are not copied: what is done to a list, an array or an instance is seen.
+- functions, classes and modules are looked up when they are used, and so are variables without a value yet;
+- variables that the function, or a function it calls, assigns to are shared with the rest of the program;
+- objects are not copied: changes to a list, an array or an instance are seen.
 
-A function of the same module that is called by its name reads its variables in the same way, as long as the name is
-bound to that function.
+Functions of the same module that it calls by name read their variables in the same way, as long as the name is bound to
+the same function.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from feedline.plan.constants import ConstantRef, ConstantValues, is_constant, na
 from feedline.plan.same_arguments import same
 
 MANY = 200
-"""So many functions that call one another are looked at, and so many items of a list; there are seldom as many."""
+"""The most functions of a call graph, and items of a list, that are inspected; more are rare."""
 FEEDLINE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 SMALL = 1 << 16
-"""Values of so many bytes are sent to another process even though it may have them."""
+"""Values of up to this many bytes are sent to another process even though it may have them."""
 
 Call = Callable[..., Any]
 Link = tuple[Any, str, types.FunctionType]
-"""Where a function finds another one: the namespace or cell, the name, and the function."""
+"""A reference from one function to another: the namespace or cell, the name, and the function."""
 Sent = list[tuple[int, str, bool, str, Any]]
-"""Values for another process: of which function, by number and name; whether the variable is a captured one; the
-variable's name and its value.
+"""Values for another process: the function's number and name, whether the variable is captured, the variable's name and
+its value.
 """
 
 
 class Variables(NamedTuple):
-    """A function, and the variables of it that are fixed: those of its module, and those it has captured."""
+    """A function and its fixed variables: those of its module, and those it has captured."""
 
     function: Any
     shared: dict[str, Any]
@@ -50,8 +50,8 @@ class Variables(NamedTuple):
 
 
 class Captured:
-    """A callable whose variables are fixed, unless it is to be `late`. `call` is to be called, and `seen` to be looked
-    at: it has the code as the user wrote it, and a namespace in which the variables are fixed.
+    """A callable whose variables are fixed, unless it is `late`. `call` is the copy to be called. `seen` is the copy to
+    be analysed: it has the code as written and a namespace in which the variables are fixed.
     """
 
     __slots__ = ("_links", "_stored", "_values", "_variables", "call", "given", "late", "seen")
@@ -76,11 +76,11 @@ class Captured:
 
     @property
     def holds(self) -> bool:
-        """True as long as the names of the functions that were copied along are bound to them."""
+        """Whether the names of the functions that were copied too are still bound to them."""
         return not self._links or all(_bound(place, name) is function for place, name, function in self._links)
 
     def renew(self) -> None:
-        """Makes the copies: of the functions in which something is fixed, and of those that call them now."""
+        """Makes the copies: of the functions with fixed variables, and of those that call them now."""
         values = ConstantValues()
         calls = {id(v.function): self._calls(v) for v in self._variables}
         needed = {id(v.function) for v in self._variables if v.shared or v.captured}
@@ -109,7 +109,7 @@ class Captured:
         self.seen = _put_into(self.given, views[first]) if first in needed else self.given
 
     def _calls(self, variables: Variables) -> list[Link]:
-        """Where the function finds others whose variables are known."""
+        """The function's references to others whose variables are known."""
         known = {id(v.function): v.function for v in self._variables}
         function, space = variables.function, variables.function.__globals__
         places: list[tuple[Any, str]] = [(space, name) for name in names_of(function.__code__).reads]
@@ -118,7 +118,7 @@ class Captured:
         return [(place, name, callee) for place, name, callee in found if callee is not None]
 
     def sent(self) -> Sent:
-        """What another process needs beside the function as it was given: the values that it may not find there."""
+        """The values that another process needs beside the function as given, because it may not have them."""
         found: Sent = []
         for number, (function, shared, captured) in enumerate(self._variables):
             cells, space = _cells(function), function.__globals__
@@ -142,8 +142,8 @@ class Captured:
 
 
 class _Namespace(dict[str, Any]):
-    """A module's variables with some of them fixed, for those who look at a function. Functions that were copied along
-    are found as the copies to be looked at.
+    """A module's variables with some of them fixed, for analysis. Functions that were copied too are found as their
+    copies for analysis.
     """
 
     __slots__ = ("live", "views")
@@ -161,7 +161,7 @@ class _Namespace(dict[str, Any]):
         return super().__contains__(name) or name in self.live
 
     def get(self, name: str, default: object = None) -> Any:
-        """As a dict's."""
+        """The value of a variable, as `dict.get`."""
         try:
             return self[name]
         except KeyError:
@@ -169,8 +169,8 @@ class _Namespace(dict[str, Any]):
 
 
 class _Reach:
-    """The functions that one calls by their names, as far as that can be seen, itself first; and what they, and the
-    methods of the classes and instances that they know by name, assign to.
+    """A function, the functions it calls by name as far as that can be seen, and the variables that they assign to; so
+    may the methods of the classes and instances that they know by name.
     """
 
     def __init__(self, function: types.FunctionType) -> None:
@@ -180,7 +180,7 @@ class _Reach:
         methods: list[types.FunctionType] = []
         seen = {id(function)}
         for queue in (self.functions, methods):
-            for f in queue:  # which grows
+            for f in queue:  # grows during the loop
                 for value in self._look(f):
                     for found in _functions_of(value):
                         if id(found.__globals__) in self._homes and id(found) not in seen and len(seen) < MANY:
@@ -188,7 +188,7 @@ class _Reach:
                             (self.functions if found is value and queue is self.functions else methods).append(found)
 
     def _look(self, function: types.FunctionType) -> list[Any]:
-        """Takes down what a function assigns to, and gives the values that it reads."""
+        """Records the variables that a function assigns to, and gives the values that it reads."""
         names, cells, space = names_of(function.__code__), _cells(function), function.__globals__
         self.stored |= {_mark(space, name) for name in names.stores}
         self.stored |= {_mark(cells[name], name) for name in names.rebinds}
@@ -206,15 +206,15 @@ class _Reach:
 
 
 def _is_value(value: object) -> bool:
-    """False for functions, classes and modules, which are looked up, and for a variable that has no value."""
+    """False for functions, classes and modules, which are looked up when used, and for a variable without a value."""
     if isinstance(value, (types.ModuleType, type)) or value is _UNBOUND:
         return False
     return not (callable(value) and hasattr(value, "__name__"))
 
 
 def _function_in(given: object) -> types.FunctionType | None:
-    """The function in a callable, be it a method, a partial or an object with `__call__`; None for those of feedline
-    and those that are not written in Python.
+    """The function in a callable: a method, a partial or an object with `__call__`. None for feedline's own and those
+    not written in Python.
     """
     while type(given) is functools.partial:
         given = given.func
@@ -237,7 +237,7 @@ def _put_into(given: object, function: types.FunctionType) -> Any:
 
 
 def _functions_of(value: object) -> Iterator[types.FunctionType]:
-    """The function itself, or the methods of a class, or of an instance's."""
+    """The function itself, or the methods of a class or an instance."""
     if isinstance(value, types.FunctionType):
         yield value
         return
@@ -250,7 +250,7 @@ def _functions_of(value: object) -> Iterator[types.FunctionType]:
 
 
 def _in_cells(function: types.FunctionType) -> list[types.FunctionType]:
-    """The functions that one has captured, as a decorator's does, but for those of installed packages."""
+    """The functions that a function has captured, as a decorator's wrapper does, except those of installed packages."""
     values = [_bound(cell, name) for name, cell in _cells(function).items()]
     return [v for v in values if isinstance(v, types.FunctionType) and not _is_installed(v.__code__.co_filename)]
 
@@ -268,7 +268,9 @@ def _installed() -> tuple[str, ...]:
 
 
 def _copy(variables: Variables, links: list[Link], space: dict[str, Any]) -> types.FunctionType:
-    """The function in a namespace, with captured variables of its own where they are fixed or linked to a function."""
+    """A copy of the function in a namespace, with its own cells for captured variables that are fixed or linked to a
+    function.
+    """
     function, _, captured = variables
     linked = {name for place, name, _ in links if place is not function.__globals__}
     closure = tuple(
@@ -290,7 +292,7 @@ _UNBOUND = object()
 
 
 def _bound(place: Any, name: str) -> Any:
-    """What a variable is bound to now, in a namespace or a cell."""
+    """The current value of a variable in a namespace or a cell."""
     if type(place) is not types.CellType:
         return place.get(name, _UNBOUND)
     try:
@@ -300,12 +302,12 @@ def _bound(place: Any, name: str) -> Any:
 
 
 def _mark(place: object, name: str) -> Any:
-    """What tells one variable from the others."""
+    """A key that identifies a variable."""
     return id(place) if type(place) is types.CellType else (id(place), name)
 
 
 def _size(value: Any, items: int = MANY) -> float:
-    """About how many bytes plain data take; infinite for all else, and for more than a few items."""
+    """About how many bytes plain data take; infinite for anything else, and for more than `items` items."""
     if isinstance(value, (str, bytes)):
         return len(value)
     if value is None or isinstance(value, (bool, int, float, complex, np.generic, np.dtype)):

@@ -1,4 +1,4 @@
-"""How many elements: a number, or one of TensorFlow's two signs for "no end" and "not known"."""
+"""Cardinality: a number of elements, or one of TensorFlow's constants for "infinite" and "unknown"."""
 
 from __future__ import annotations
 

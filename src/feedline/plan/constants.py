@@ -1,5 +1,5 @@
-"""Code in which module variables are constants: the same instructions at the same places, lines and jumps, but that
-`LOAD_GLOBAL` of a given name loads a value instead.
+"""Code with module variables as constants: the same instructions, lines and jumps, except that `LOAD_GLOBAL` of a given
+name loads a value instead.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type(Elli
 
 
 class Names(NamedTuple):
-    """The variables from outside that code, with the code inside it, reads and binds anew: those of the module, and
-    captured ones.
+    """The outside variables of code, and of the code inside it: module variables that it reads and rebinds, and
+    captured variables that it rebinds.
     """
 
     reads: tuple[str, ...]
@@ -30,7 +30,7 @@ class Names(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def names_of(code: types.CodeType) -> Names:
-    """What the code has from outside."""
+    """The outside variables of the code."""
     reads, stores, rebinds = set(), set(), set()
     for op in dis.get_instructions(code):
         if op.opname == "LOAD_GLOBAL":
@@ -48,15 +48,16 @@ def names_of(code: types.CodeType) -> Names:
 
 
 class ConstantValues(list[Any]):
-    """What the constants of some code stand for. It is kept by whoever runs the code and not by the code, in which the
-    garbage collector would not find it.
+    """The values that the constants of some code stand for. They are held by the owner of the code and not by the code,
+    in which the garbage collector would not find them.
     """
 
     __slots__ = ("__weakref__",)
 
 
 class ConstantRef:
-    """A constant that stands for a value: `~held` gives it, or what the variable is now if the value has gone."""
+    """A constant that stands for a value: `~ref` gives the value, or the variable's current one if the values are gone.
+    """
 
     __slots__ = ("_at", "_name", "_space", "_values")
 
@@ -70,7 +71,7 @@ class ConstantRef:
 
 
 def is_constant(value: object) -> bool:
-    """True for what may be a constant of code itself: a value that cannot change and refers to nothing."""
+    """Whether a value may be a constant of code itself: immutable, and without references."""
     return type(value) in _PLAIN or (type(value) is tuple and len(value) < 100 and all(map(is_constant, value)))
 
 
@@ -93,8 +94,8 @@ def with_constants(code: types.CodeType, constants: Mapping[str, Any]) -> types.
 
 @functools.lru_cache(maxsize=4096)
 def _loads(code: types.CodeType) -> list[tuple[int, int, dis.Instruction]]:
-    """Where a module variable is loaded, from the first to behind the last byte: the parts of an argument that needs
-    several, the instruction, and the room for the interpreter's notes.
+    """The byte ranges, first to past the last, that load a module variable: the prefixes of a long argument, the
+    instruction, and its inline cache.
     """
     found, start = [], -1
     ops = list(dis.get_instructions(code))
@@ -110,7 +111,7 @@ def _loads(code: types.CodeType) -> list[tuple[int, int, dis.Instruction]]:
 
 
 def _loading(place: int, held: bool, null: bool) -> list[tuple[int, int]]:
-    """The instructions that load a constant. What is to be called has a place for `self` before or after it."""
+    """The instructions that load a constant. A callee has a NULL in the place of `self`, before or after it."""
     steps = [(dis.EXTENDED_ARG, place >> 8)] if place > 255 else []
     steps.append((dis.opmap["LOAD_CONST"], place & 255))
     if held:

@@ -1,7 +1,7 @@
-"""Plans over sources whose rows can be counted, and had by number, though nobody has done so yet.
+"""Plans over sources that must count their rows before they give random access.
 
-A file of records does not say how many they are, and TensorFlow's cardinality for it is "unknown". Counting them takes
-a look at the files, so it is done when somebody asks for a length or for a row, and at no other time.
+A file of records does not state their number, and TensorFlow's cardinality for it is "unknown". Counting means reading
+the files, so it is done only when a length or a row is requested.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KEPT = "_counted"
 
 @dataclass(frozen=True)
 class Assumed:
-    """A number of rows that is taken for granted, to see what would follow from it."""
+    """A hypothetical number of rows, to see what would follow from it."""
 
     count: int
 
@@ -35,8 +35,8 @@ def assumed(plan: Node) -> Node:
 
 
 def counted(plan: Node) -> Node:
-    """The plan with its sources counted, so that rows can be had by number. What was counted before is used again,
-    unless `fresh` has found that it changed.
+    """The plan with its sources counted, so that rows can be read by number. Earlier counts are reused, unless `fresh`
+    has found a change.
     """
     known = counted_already(plan)
     if known is not None:
@@ -50,13 +50,13 @@ def counted(plan: Node) -> Node:
 
 
 def counted_already(plan: Node) -> Node | None:
-    """What `counted` has given for the plan before, None where it has not been called."""
+    """The earlier result of `counted` for the plan; None if there is none."""
     kept = plan.__dict__.get(_KEPT)
     return None if kept is None else kept[0]
 
 
 def fresh(plan: Node) -> bool:
-    """True when what `counted` gave for the plan still holds; otherwise it counts anew the next time."""
+    """Whether the result of `counted` for the plan is still valid; if not, the next call counts again."""
     kept = plan.__dict__.get(_KEPT)
     if kept is None or not any(row_counter.changed() for row_counter in kept[1]):
         return True
@@ -65,8 +65,8 @@ def fresh(plan: Node) -> bool:
 
 
 def length(plan: Node) -> int:
-    """The number of elements: the cardinality, or where that is unknown and can be counted, what counting gives. No
-    more is counted than decides it, so that a `take` of a few is not paid for with all files.
+    """The number of elements: the cardinality or, if that is unknown, the result of counting. Counts no more than
+    necessary, so that a `take` of a few does not read all files.
     """
     n = plan.cardinality()
     row_counters = _row_counters(plan) if n == UNKNOWN else {}
@@ -91,8 +91,8 @@ def _row_counters(plan: Node) -> dict[int, RowCounter]:
 
 
 def _with(plan: Node, row_counters: dict[int, RowCounter], rows: Callable[[RowCounter], Any]) -> Node:
-    """The plan with its counted sources as they are for these rows. No cycles of references are made on the way, so
-    that open files are closed as soon as nobody uses the plan.
+    """The plan with its sources counted as `rows` gives for each row counter. Makes no reference cycles, so that files
+    are closed as soon as the plan is no longer in use.
     """
     if id(plan) in row_counters:
         made: Node = plan.counted(rows(row_counters[id(plan)]))

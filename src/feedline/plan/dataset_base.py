@@ -1,7 +1,7 @@
-"""The two things a plan needs from above: the class users hold it by, and a way to look at a few of its elements.
+"""`DatasetBase`, and hooks through which plans reach the modules further up that make and sample datasets.
 
-`DatasetBase` is what operators know of `Dataset`: something with a plan. The class itself, and the engine, register
-here when they are imported.
+`DatasetBase` is the part of `Dataset` that operators know: an object with a plan. `Dataset` and the engine register
+their functions here when they are imported.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 T_co = TypeVar("T_co", covariant=True)
 
 SEARCHED = 1 << 10
-"""Rows of a source without end among which elements to see a spec in are looked for."""
+"""How many rows of an infinite source are searched for elements to infer a spec from."""
 
 
 class DatasetBase(Nested, Generic[T_co]):
-    """Something users hold a plan by."""
+    """The base class of datasets: an object with a plan."""
 
     _made: ClassVar[Callable[[Node], Dataset[Any]]]
-    """Makes the result of a transformation; None of the subclasses' constructors is called for that."""
+    """Makes the result of a transformation, without calling the constructor of a subclass."""
 
     _plan: Node
 
     def _derive(self, plan: Node) -> Dataset[Any]:
-        """A dataset with another plan, of the family this one belongs to."""
+        """A dataset with another plan, of the same family as this one."""
         return type(self)._made(plan)
 
     @property
@@ -50,28 +50,28 @@ _recipes: dict[str, Callable[..., Node]] = {}
 
 
 def register_dataset(make: Callable[[Node], Dataset[Any]]) -> None:
-    """Says how a dataset is made from a plan."""
+    """Registers the function that makes a dataset from a plan."""
     _default[:] = [make]
 
 
 def register_sampler(sample: Callable[[Node, int], list[Block]]) -> None:
-    """Says how the first few elements of a plan are had."""
+    """Registers the function that gives the first few elements of a plan."""
     _sampler[:] = [sample]
 
 
 def register_in_memory(make: Callable[[Block], Node]) -> None:
-    """Says how rows in memory become a plan."""
+    """Registers the function that makes a plan of rows in memory."""
     _in_memory[:] = [make]
 
 
 def register_with_buffer(make: Callable[[Node], Node]) -> Callable[[Node], Node]:
-    """Says how a plan becomes one that can hold some of its rows back."""
+    """Registers the function that gives a plan a buffer for some of its rows."""
     _with_buffer[:] = [make]
     return make
 
 
 def register_recipe(op: str, make: Callable[..., Node]) -> None:
-    """Says how the plans of an operator are made again from the plain values that their `recipe` gives."""
+    """Registers the function that makes the plans of an operator again from the plain values of their `recipe`."""
     _recipes[op] = make
 
 
@@ -86,7 +86,7 @@ def in_memory(block: Block) -> Node:
 
 
 def beginning(source: Node) -> Node:
-    """The first rows of a source without end: a search for a few elements ends in them, whatever filters do."""
+    """The first rows of an infinite source: a search for a few elements ends there, whatever filters do."""
     with working.in_turn():
         block, _ = source.step(source.begin(None), None, SEARCHED)
     assert block is not None
@@ -94,8 +94,8 @@ def beginning(source: Node) -> Node:
 
 
 def with_buffer(plan: Node) -> Node:
-    """A plan with the same rows that has a state in which rows can wait: where a checkpoint has some at a place at
-    which the plan it is loaded into keeps none.
+    """A plan with the same rows and a state that can buffer some: for a checkpoint with rows in a place where the plan
+    it is loaded into keeps none.
     """
     return _with_buffer[0](plan)
 

@@ -1,4 +1,4 @@
-"""How many steps may stand one above the other. Steps call each other, so that a long chain needs a deep stack."""
+"""The depth of plans. Steps call each other, so a long chain needs a deep stack."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from feedline.plan.node import Node
 
 MOST_STEPS = 2000
 FRAMES = 8
-"""Frames of Python that a step takes at most, wherever a plan is walked through or run."""
+"""The most Python frames that a step takes, wherever a plan is traversed or run."""
 
 
 def allow(plan: Node) -> None:
-    """Makes room on the stack of Python for a plan; refuses one that is deeper than any stack could bear."""
+    """Raises Python's recursion limit for a plan if necessary; raises an error for one that is too deep for any stack.
+    """
     steps = plan.position
     if steps > MOST_STEPS:
         raise InvalidArgumentError(

@@ -1,6 +1,6 @@
-"""Plans in words: the tree that `Dataset.explain` shows, the line that `repr` shows, and the pieces both are made of.
+"""Descriptions of plans: the tree that `Dataset.explain` shows, the line that `repr` shows, and their parts.
 
-Nothing here runs a function of the user's. A spec that only running one would tell is said to be unknown.
+Nothing here runs a user's function. A spec that only running one would show is called unknown.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from feedline.structure.types import DType
 
 WIDTH = 100
 PLACE_BYTES = 4.5
-"""About what a checkpoint takes for a record by its place in a file."""
+"""About how many bytes a checkpoint takes for the location of a record."""
 UNKNOWN_SPEC = "known once it runs"
 _LARGE = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 class Explanation(str):
-    """Text that shows itself as it is at a prompt, too."""
+    """Text whose repr is the text itself, for the prompt."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ def argument_text(name: str, value: Any, first: bool) -> str:
 
 
 def value_text(value: Any) -> str:
-    """An argument, shortly; an empty string for what would tell a reader nothing."""
+    """An argument in short form; an empty string if it would tell a reader nothing."""
     if isinstance(value, Function):
         return value.name.replace("<lambda>", "lambda")
     if isinstance(value, (np.dtype, DType)):
@@ -70,7 +70,7 @@ def value_text(value: Any) -> str:
         return repr(value) if isinstance(value, str) else str(value)
     if isinstance(value, Tree):
         return ""
-    if is_namedtuple(value):  # what a small record holds matters, not its numbers nor what it is called
+    if is_namedtuple(value):  # the values of a small record, without its numbers and its name
         return " ".join(t for t in map(value_text, value) if t and not t.isdigit())
     if isinstance(value, (list, tuple)):
         shown = [value_text(v) for v in value[:3]]
@@ -85,7 +85,7 @@ def value_text(value: Any) -> str:
 
 
 def _seed_text(generator: SeedGenerator) -> str:
-    """The seed the user gave, as far as that can be told: a pair from the operating system is far larger."""
+    """The seed as the user gave it, if any: a pair from the operating system is far larger."""
     fixed = "" if generator.reshuffle else ", reshuffle_each_iteration=False"
     if max(generator.seed, generator.seed2) > M:
         return fixed[2:]
@@ -115,7 +115,7 @@ def count_text(n: int) -> str:
 
 
 def spec_of(node: Node) -> Any:
-    """The spec of a step's elements, or None where a function of the user's would have to run, or it has none."""
+    """The spec of a step's elements; None if it has none, or finding it would run a user's function."""
     try:
         return node.element_spec if node.spec_known else None
     except Exception:
@@ -123,7 +123,7 @@ def spec_of(node: Node) -> Any:
 
 
 def spec_text(spec: object) -> str:
-    """A spec, shortly: `{image: uint8[28, 28], label: int64}`; `?` is a dimension that is not known."""
+    """A spec in short form: `{image: uint8[28, 28], label: int64}`; `?` is an unknown dimension."""
     if isinstance(spec, (TensorSpec, RaggedTensorSpec, SparseTensorSpec)):
         dims = spec.shape.dims
         shape = "[…]" if dims is None else f"[{', '.join('?' if d is None else str(d) for d in dims)}]" if dims else ""
@@ -154,7 +154,7 @@ def bytes_text(n: float) -> str:
 
 
 def notes(node: Node) -> list[str]:
-    """What there is to know about a step beside its arguments: functions, memory, what it was made from."""
+    """Notes about a step beside its arguments: functions, memory, what it was made from."""
     said = [_function_note(f) for f in functions(node)]
     note = getattr(node, "note", "")
     if note:
@@ -180,7 +180,7 @@ def _held(node: Node) -> str:
 
 
 def _saved(node: Node) -> str:
-    """What a checkpoint holds of the elements that a step holds."""
+    """What a checkpoint holds for the elements in a step's buffer."""
     size = getattr(node, "buffer_size", None)
     if not node.mutable_state or size is None or node.inputs[0].indexable:
         return ""
@@ -212,7 +212,7 @@ def _row_bytes(spec: object) -> int | None:
 
 
 class Row(NamedTuple):
-    """One step in a table, with the branches of the tree before it and before what is said about it."""
+    """One step in a table, with the tree branches before it and before its notes."""
 
     branch: str
     below: str
@@ -220,7 +220,7 @@ class Row(NamedTuple):
 
 
 def tree_rows(plan: Node, branch: str = "", below: str = "") -> Iterator[Row]:
-    """The steps, the last one first. Steps in a row stand under each other; several inputs make branches."""
+    """The steps, the last one first. A chain of steps is one column; several inputs make branches."""
     forks = len(plan.inputs) > 1
     yield Row(branch, below + ("│  " if forks else ""), plan)
     for i, node in enumerate(plan.inputs):
@@ -233,7 +233,7 @@ def tree_rows(plan: Node, branch: str = "", below: str = "") -> Iterator[Row]:
 
 
 def tables(*titled: tuple[str, Node]) -> list[list[str]]:
-    """Trees with the number, the elements and the spec of each step, in columns they share, at most WIDTH wide."""
+    """Trees with the number, the elements and the spec of each step, in shared columns, at most WIDTH wide."""
     rows = [list(tree_rows(plan)) for _, plan in titled]
     steps = [[f"{r.branch}{call_text(r.node, max(16, WIDTH // 2 - len(r.branch)))}" for r in part] for part in rows]
     counts = [[count_text(r.node.cardinality()) for r in part] for part in rows]
@@ -257,7 +257,7 @@ def tables(*titled: tuple[str, Node]) -> list[list[str]]:
 def explain(
     written: Node, running: Node | None, applied: Sequence[tuple[str, Sequence[int]]], problem: str = ""
 ) -> Explanation:
-    """The plan as written and as it runs, and which rules made the one from the other."""
+    """The plan as written and as it runs, and the rules that were applied."""
     titled = [("as written", written)]
     if running is not None and applied:
         titled.append(("as it runs", running))

@@ -1,10 +1,10 @@
-"""A number for a plan: equal for plans that do the same, whoever built them and when.
+"""Fingerprints: numbers that are equal for plans that do the same, whenever and wherever they were built.
 
-What counts is what a plan would do: operators, arguments, data by content, functions by their code and by the values
-they use. Where a function stands in a file, and what a step was called, does not count.
+A fingerprint covers what a plan would do: operators, arguments, data by content, functions by their code and the values
+they use. The location of a function in a file and the name of a step do not count.
 
-`marks` tell the arguments of one step apart, for checkpoints: they hold in another process too, and are the same before
-and after a function has run.
+`marks` identify the arguments of one step, for checkpoints: they are valid in another process too, and do not change
+when a function runs.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ DIGESTED_AS = {
     "feedline.io.tar.SampleSchema": "feedline.io.tar.Form",
     "feedline.ops.parse.FeatureSource": "feedline.ops.parse.Asked",
 }
-"""Classes of arguments under the names that they had in digests of earlier versions, which states and caches hold."""
+"""Classes of arguments, and the names they had in digests of earlier versions, which states and caches hold."""
 
 
 def fingerprint(plan: Node, drawn_seeds: bool = True, orders: bool = True) -> np.uint64:
-    """The plan's number. Without `drawn_seeds` it does not matter which seeds the operating system gave to steps that
-    the user gave none; without `orders` no seed matters that only puts elements into another order.
+    """The plan's fingerprint. Without `drawn_seeds`, seeds that the operating system gave to steps without one are
+    ignored; without `orders`, seeds that only affect the order of elements are.
     """
     return np.uint64(int.from_bytes(_Digests(drawn_seeds, orders).of(plan)[:8], "little"))
 
 
 class _Digests:
-    """Digests of values, each with a word for its kind, so that no two values feed the same bytes."""
+    """Digests of values, each with a tag for its kind, so that different values feed different bytes."""
 
     def __init__(self, drawn_seeds: bool, orders: bool = True) -> None:
         self.drawn_seeds, self.orders = drawn_seeds, orders
@@ -63,7 +63,7 @@ class _Digests:
         self.open: list[int] = []
 
     def of(self, value: Any) -> bytes:
-        """The digest of one value, whatever it is."""
+        """The digest of any value."""
         kind = type(value)
         if value is None or kind in (bool, int, float, complex, str):
             return _digest(kind.__name__, repr(value).encode())
@@ -83,7 +83,7 @@ class _Digests:
         return self._once(value)
 
     def _once(self, value: object) -> bytes:
-        """The digest of what may be large, or used in several places, or refer to itself."""
+        """The digest of a value that may be large, used in several places, or refer to itself."""
         key = id(value)
         if key in self.known:
             return self.known[key][1]
@@ -92,14 +92,14 @@ class _Digests:
         self.open.append(key)
         made = self._of_parts(*self._parts(value))
         self.open.pop()
-        self.known[key] = value, made  # the value too: its id must not be given to another one meanwhile
+        self.known[key] = value, made  # the value too, so that its id is not reused meanwhile
         return made
 
     def _of_parts(self, kind: str, parts: Iterable[Any]) -> bytes:
         return _digest(kind, *[self.of(part) for part in parts])
 
     def _parts(self, value: Any) -> tuple[str, Iterable[Any]]:
-        """A word for the kind of a value, and the values it is made of."""
+        """The tag for the kind of a value, and the values it is made of."""
         kind = _path(type(value)).rpartition(".")[2]
         if isinstance(value, Node):
             fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.compare}
@@ -121,7 +121,7 @@ class _Digests:
         if isinstance(value, Mapping):
             return "mapping", _pairs(value)
         if isinstance(value, SeedGenerator):
-            if not self.drawn_seeds and max(value.seed, value.seed2) > M:  # given ones are smaller
+            if not self.drawn_seeds and max(value.seed, value.seed2) > M:  # seeds given by users are smaller
                 return "drawn seeds", (value.reshuffle,)
             return "seeds", (value.seed, value.seed2, value.reshuffle)
         if isinstance(value, Block):
@@ -140,7 +140,7 @@ class _Digests:
         if isinstance(value, SparseTensor):
             return "sparse", (value.indices, value.values, value.dense_shape)
         if isinstance(value, types.CodeType):
-            # Not the names of variables, nor file, line and docstring: they change nothing in what the code does.
+            # Without variable names, file, line and docstring: they do not affect what the code does.
             flags = value.co_flags & ~HAS_DOCSTRING
             counts = value.co_argcount, value.co_kwonlyargcount, value.co_posonlyargcount, flags
             return "code", (value.co_code, value.co_names, _constants(value), counts)
@@ -148,14 +148,14 @@ class _Digests:
 
 
 class Mark(NamedTuple):
-    """An argument: as a reader would see it, and its digest."""
+    """An argument: its text for readers, and its digest."""
 
     text: str
     digest: str
 
 
 def marks(node: Node) -> tuple[dict[str, Mark], dict[str, Mark]]:
-    """The arguments of a step that decide what it gives, and its functions. Kept, since large data are looked at."""
+    """The arguments of a step that affect its elements, and its functions. Cached, since large data are hashed."""
     kept: tuple[dict[str, Mark], dict[str, Mark]] | None = node.__dict__.get("_marks")
     if kept is None:
         kept = node.__dict__["_marks"] = _marks(node)
@@ -163,7 +163,7 @@ def marks(node: Node) -> tuple[dict[str, Mark], dict[str, Mark]]:
 
 
 def own_digest(node: Node) -> str:
-    """Tells nodes apart that make different rows of the same ones."""
+    """A digest that differs for nodes that make different rows of the same input."""
     arguments, functions = marks(node)
     whole = [f"{name}={mark.digest}" for name, mark in sorted({**arguments, **functions}.items())]
     return hashlib.blake2b(" ".join([node.written or node.op, *whole]).encode(), digest_size=6).hexdigest()
@@ -192,8 +192,8 @@ def _holds_functions(value: object) -> bool:
 
 
 class _Outlines(_Digests):
-    """Digests of what stays the same while a plan runs, and in another process: of functions the code and plain
-    constants, of other objects the class, of large data samples.
+    """Digests of what does not change while a plan runs, nor in another process: the code and plain constants of
+    functions, the class of other objects, samples of large data.
     """
 
     def __init__(self) -> None:
@@ -232,7 +232,7 @@ class _Outlines(_Digests):
 
 
 def _lasting(value: object) -> bool:
-    """True for what no function can change: numbers, strings, types, functions."""
+    """Whether a value is immutable: numbers, strings, types, functions."""
     if isinstance(value, tuple):
         return all(map(_lasting, value))
     plain = (bool, int, float, complex, str, bytes, np.generic, np.dtype, DType, type, types.FunctionType)
@@ -240,7 +240,7 @@ def _lasting(value: object) -> bool:
 
 
 def _samples(n: int) -> Array:
-    """Numbers of rows, of all where there are few."""
+    """The numbers of the rows in a sample; all rows if there are few."""
     if n <= 4 * SAMPLES:
         return np.arange(n)
     edges = np.arange(SAMPLES)
@@ -286,9 +286,7 @@ def _by_name(function: object) -> tuple[str, Iterable[Any]]:
 
 
 def _is_ours(function: types.FunctionType) -> bool:
-    """True for a function of feedline's that captures nothing: it does the same in every version, however it is
-    written.
-    """
+    """Whether it is a function of feedline's that captures nothing: every version has the same one, however written."""
     return (function.__module__ or "").split(".")[0] == "feedline" and function.__closure__ is None
 
 
@@ -300,13 +298,13 @@ def _constants(code: types.CodeType) -> tuple[Any, ...]:
 
 
 def _object_parts(value: object) -> tuple[str, Iterable[Any]]:
-    """An object of some class: by its state where it has one, else by its pickle, else by its class alone."""
+    """The parts of any other object: its state if it has one, else its pickle, else its class alone."""
     state = getattr(value, "__dict__", None)
     if state is not None:
         return "object", (type(value), dict(sorted(state.items())))
     try:
         return "object", (type(value), pickle.dumps(value, protocol=4))
-    except Exception:  # whatever keeps it from being pickled
+    except Exception:  # it cannot be pickled
         return "object", (type(value),)
 
 
@@ -322,7 +320,7 @@ def _name(function: object) -> str:
 def _contents(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # a variable that has no value yet
+    except ValueError:  # a variable without a value yet
         return None
 
 

@@ -1,15 +1,15 @@
-"""The spec of what a user's function gives.
+"""Spec inference for users' functions.
 
-Its structure and dtypes, and the sizes that its results may have, are seen in its results for the first few elements.
-Later results may have other sizes, so a size is stated only where it is found to come from what does not change:
+The structure and dtypes of the results, and their possible sizes, are seen in the results for the first few elements.
+Later results may have other sizes, so a size is stated only if it is found to come from something fixed:
 
-- Where elements have a dimension of unknown size, the function is tried with an element that has other sizes there. A
-  size in its results that differs then follows the unknown one, and is unknown too. So are all where it refuses them.
-- Where elements hold whole numbers, which may be lengths, the function is tried with the next few.
-- Where elements hold strings, ragged or sparse tensors, or datasets, these may decide on any size. The function is
-  tried with other sizes in the dimensions that are known: what follows those is known, everything else is not.
+- If elements have a dimension of unknown size, the function is tried with an element of other sizes there. A size in
+  its results that changes then depends on the unknown one, and is unknown too. If it rejects them, all sizes are.
+- If elements hold integers, which may be lengths, the function is tried with larger ones.
+- If elements hold strings, ragged or sparse tensors, or datasets, these may determine any size. The function is tried
+  with other sizes in the known dimensions: sizes that change with those are known, all others are not.
 
-Where there is no element at all, the function is tried with zeros, and with ones where it refuses these.
+If there is no element at all, the function is tried with zeros, and with ones if it rejects these.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorS
 
 _SHAPED = (TensorSpec, SparseTensorSpec, RaggedTensorSpec)
 VALUES = (1, 2, 3)
-"""What is added to whole numbers."""
+"""The amounts that are added to integers in a trial."""
 MANY = 100
 MOST_BYTES = 1 << 22
-"""What an element that the function is tried with has at most, give or take a row."""
+"""The most bytes of an element in a trial, give or take a row."""
 
 Try = Callable[[Any], Any]
 
@@ -45,9 +45,9 @@ def infer(
 ) -> Any:
     """The spec that fits the results of a function for elements of spec `given`.
 
-    `found` are the specs of its results for some elements, `complete` where these are all there are. `attempt` gives
-    the spec of its result for an element, and `elements` those that it may be tried with; made-up ones where there are
-    none that came. Unless the elements have a size of 0, it counts as unknown: rather something is empty just now.
+    `found` are the specs of its results for some elements, `complete` if there are no others. `attempt` gives the spec
+    of its result for an element, and `elements` gives elements to try: real ones, or made-up ones if there are none. A
+    size of 0 in the results counts as unknown, unless elements have one, too: more likely something is empty just now.
     """
     spec = _merged(found)
     unknown, hidden = _is_open(given), strings_decide and _is_hidden(given)
@@ -59,8 +59,8 @@ def infer(
 def infer_unseen(
     given: Any, stand_ins: Iterable[Any], attempt: Try, failed: Exception | None = None, strings_decide: bool = True
 ) -> Any:
-    """The same where no element has come; `failed` is the reason, if there is one, and is raised where the function
-    takes no stand-in. One that takes none but the sizes it was tried with is believed.
+    """The spec of the results when there is no element; `failed` is the reason, if any, and is raised if the function
+    rejects all stand-ins. If the function only accepts the sizes it was tried with, these are taken as its sizes.
     """
     errors: list[Exception] = [] if failed is None else [failed]
     for element in stand_ins:
@@ -77,13 +77,13 @@ def infer_unseen(
 
 
 class _Trials:
-    """A function, and what it is tried with."""
+    """A function and the elements to try it with."""
 
     def __init__(self, given: Any, elements: Callable[[], Iterable[Any]], attempt: Try) -> None:
         self.given, self.elements, self.attempt = given, elements, attempt
 
     def confirmed(self, spec: Any, unknown: bool, hidden: bool, believed: bool = False) -> Any:
-        """A spec without the sizes that other elements may not have."""
+        """The spec without the sizes that may differ for other elements."""
         if not any(isinstance(leaf, _SHAPED) and leaf.shape.rank for leaf in flatten(spec)[0]):
             return spec
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -114,7 +114,7 @@ class _Trials:
             return None
 
     def _following_no_value(self, spec: Any, element: Any) -> Any:
-        """Without the sizes that differ where whole numbers do."""
+        """The spec without the sizes that change when integers do."""
         leaves, tree = flatten(element)
         if any(map(_is_integer, leaves)):
             for more in VALUES:
@@ -125,7 +125,7 @@ class _Trials:
         return spec
 
     def _following_none(self, spec: Any, element: Any, believed: bool) -> Any:
-        """Without the sizes that differ where unknown ones do; all of them where that cannot be tried."""
+        """The spec without the sizes that change when unknown ones do; without any if no trial succeeds."""
         times = MOST_BYTES // max(1, _size(element))
         many = max(2, min(MANY, int(times ** (1 / max(1, _most_unknown(self.given))))))
         larger: list[Change] = [lambda n: n + 1, lambda n: 2 * n, lambda n: many * n]
@@ -140,7 +140,7 @@ class _Trials:
         return spec if tried or believed else map_structure(without_sizes, spec)
 
     def _following_known(self, spec: Any, plain: Any, element: Any) -> Any:
-        """With those sizes only that differ where known ones do."""
+        """The spec with only the sizes that change when known ones do."""
         for change in (lambda n: n + 1, lambda n: 2 * n):
             got = self._result(element, _is_known, change)
             merged = None if got is None else general(plain, got)
@@ -175,12 +175,12 @@ def _shapes(given: Any) -> Iterator[Any]:
 
 
 def _is_open(given: Any) -> bool:
-    """Whether elements have sizes that are not known."""
+    """Whether elements have unknown sizes."""
     return any(dims is None or None in dims for dims in _shapes(given))
 
 
 def _is_hidden(given: Any) -> bool:
-    """Whether elements hold something that has sizes of its own."""
+    """Whether elements hold values with sizes of their own: strings, ragged or sparse tensors, datasets."""
     return any(
         leaf is not None and (not isinstance(leaf, TensorSpec) or leaf.dtype.kind == "O") for leaf in flatten(given)[0]
     )
@@ -196,7 +196,7 @@ def _is_integer(leaf: Any) -> bool:
 
 
 def _most_unknown(given: Any) -> int:
-    """How many sizes of one leaf are not known, at most."""
+    """The largest number of unknown sizes in one leaf."""
     return max((sum(d is None for d in dims) for dims in _shapes(given) if dims is not None), default=0)
 
 
@@ -210,7 +210,7 @@ def _size(element: Any) -> int:
 
 
 def _without(spec: Any, unknown: Callable[[int], bool]) -> Any:
-    """The spec with None in place of the dimensions with these numbers."""
+    """The spec with None for the dimensions selected by `unknown`."""
     if not isinstance(spec, _SHAPED) or not spec.shape.rank:
         return spec
     dims = [None if unknown(i) else d for i, d in enumerate(spec.shape)]
@@ -225,7 +225,7 @@ def without_sizes(spec: Any) -> Any:
 
 
 def _only_open(spec: Any, seen: Any) -> Any:
-    """The spec with only those dimensions that are unknown in another one."""
+    """The spec with only those dimensions that are unknown in `seen`."""
     dims = getattr(getattr(seen, "shape", None), "dims", None) or ()
     return _without(spec, lambda i: i >= len(dims) or dims[i] is not None)
 

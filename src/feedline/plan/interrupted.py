@@ -1,4 +1,5 @@
-"""What interrupts a step: Ctrl-C and the like, which are no errors of an element, and functions that end programs."""
+"""Interruptions of a step: Ctrl-C and the like, which are not errors of an element, and functions that end the program.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 class Interrupted(BaseException):
-    """Raised by a step that was interrupted by `error` and can go on: from `state`, after `rows`, which it has made."""
+    """Raised by a step that was interrupted by `error` and can continue: from `state`, after the `rows` that it has
+    made.
+    """
 
     def __init__(self, error: BaseException, state: object, rows: Block | None = None) -> None:
         super().__init__(error)
@@ -23,8 +26,8 @@ class Interrupted(BaseException):
 
 
 class Exited(Exception):
-    """A function of the user's has raised `error`, which is no `Exception`: SystemExit, say. It travels as the error of
-    its element does, and is unpacked for the consumer.
+    """A user's function has raised `error`, which is not an `Exception`: SystemExit, for instance. It is passed on like
+    an error of its element and unwrapped for the consumer.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -36,7 +39,7 @@ class Exited(Exception):
 
 
 def unpacked(function: Callable[[], Any]) -> Any:
-    """What a function gives, for a consumer: what it raises is not packed."""
+    """The result of a function, with `Exited` unwrapped if it raises that."""
     try:
         return function()
     except Exited as e:
@@ -44,14 +47,14 @@ def unpacked(function: Callable[[], Any]) -> Any:
 
 
 def judged(error: BaseException) -> BaseException:
-    """What came out of a function of the user's, as it travels: an `Exception` belongs to the element, and so does
-    `Exited`; anything else has come from outside, and the element is to be made again.
+    """An exception from a user's function, as it is passed on: an `Exception` or `Exited` belongs to the element;
+    anything else has come from outside, and the element is to be made again.
     """
     return error if isinstance(error, Exception) or from_outside(error) else Exited(error)
 
 
 def from_outside(error: BaseException) -> bool:
-    """True for an exception that the handler of a signal has raised, wherever the program was."""
+    """Whether a signal handler raised the exception, wherever the program was."""
     if threading.current_thread() is not threading.main_thread():
         return False
     handlers = {code for code in map(_code, map(signal.getsignal, signal.valid_signals())) if code is not None}

@@ -1,4 +1,4 @@
-"""How long the functions of one step take that runs several."""
+"""How long each function takes in a step that runs several."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 
 class LinkTimes(threading.local):
-    """The seconds spent in each link of a chain, by its number of step, while somebody measures; else None."""
+    """The seconds spent in each link of a chain, by step number; None unless they are being measured."""
 
     spent: dict[int, float] | None = None
 

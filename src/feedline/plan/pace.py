@@ -1,7 +1,7 @@
-"""How long rows are gathered before they are handed on.
+"""How long rows are gathered before they are passed on.
 
-A step that is asked for many rows gives those that come at once, and does not wait for the others: whoever asked for
-them would have to wait as well, with rows at hand.
+A step that is asked for many rows returns those that arrive promptly and does not wait for the rest: its consumer would
+wait too, while rows are available.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 from time import perf_counter
 
 AT_ONCE = 2e-3
-"""Rows that come within so many seconds are gathered into one block."""
+"""Rows that arrive within this many seconds are gathered into one block."""
 
 SOON = 10e-3
-"""So many seconds a function of the user's is called for one row after the other; the rows that are left by then are
-kept for the next block. It is longer than whoever asks for many rows plans for, so that this is rare.
+"""How many seconds a user's function is called row by row before the remaining rows are left for the next block.
+Consumers that ask for many rows plan for less, so this is rare.
 """
 
 
 def at_once() -> float:
-    """Until when rows are gathered, as `perf_counter` counts."""
+    """The time until which rows are gathered, on the clock of `perf_counter`."""
     return perf_counter() + AT_ONCE
 
 
 def soon() -> float:
-    """Until when a function is called for one row after the other."""
+    """The time until which a function is called row by row."""
     return perf_counter() + SOON
 
 
 def late(until: float) -> bool:
-    """True when that time is over."""
+    """Whether that time has passed."""
     return perf_counter() > until
 
 
@@ -36,9 +36,9 @@ EACH = 50e-6
 
 
 class Pace:
-    """How many values of a source in a row come at once. One that had to be waited for has kept back those gathered
-    before it; after that values are handed on one by one, until those that came at once have taken as long together, at
-    `EACH` seconds or more for each. So are the first few of all.
+    """How many values of a slow source may be gathered into one block. A value that had to be waited for has delayed
+    those gathered before it; after that, values are passed on one by one until prompt ones have taken as long in total,
+    counting at least `EACH` seconds each. The first few values are passed on one by one, too.
     """
 
     __slots__ = ("_began", "_wary")
@@ -47,12 +47,12 @@ class Pace:
         self._began, self._wary = 0.0, AT_ONCE / 4
 
     def begin(self, want: int) -> tuple[int, float]:
-        """How many of so many values may be gathered, and until when."""
+        """How many of `want` values may be gathered, and until when."""
         self._began = perf_counter()
         return 1 if self._wary > 0.0 else want, self._began + AT_ONCE
 
     def end(self, count: int) -> None:
-        """So many values have been gathered."""
+        """Records that `count` values have been gathered."""
         seconds = perf_counter() - self._began
         if count > 1 and seconds > 2 * AT_ONCE:
             self._wary = seconds

@@ -1,6 +1,6 @@
-"""A plan drawn for a notebook: one box per step, sources on top, in HTML that needs nothing from outside.
+"""Plans drawn for notebooks: one box per step, sources on top, as self-contained HTML.
 
-Colours are mixtures of the page's own text colour and a few middle tones, so that it fits light and dark pages.
+Colours are mixed from the page's text colour and a few middle tones, so that they fit light and dark pages.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _STYLE = """
 def picture(
     written: Node, running: Node | None, applied: Sequence[tuple[str, Sequence[int]]], problem: str = ""
 ) -> str:
-    """The plan as written and, where that differs, as it runs."""
+    """The plan as written and, if that differs, as it runs."""
     known = {n.op for n in written.walk()}
     plans = [_titled("as written" if applied else "", _node(written, known))]
     if running is not None and applied:
@@ -113,7 +113,7 @@ def _card(node: Node, known: set[str]) -> str:
 
 
 def _flow(node: Node) -> str:
-    """What leaves a step: so many elements of a spec."""
+    """The output of a step: the number of elements and their spec."""
     spec, n = spec_of(node), node.cardinality()
     if spec is None:
         return length_text(n)

@@ -1,4 +1,4 @@
-"""Changing plans. Nodes are never changed in place: a plan that somebody holds stays as it is."""
+"""Rewriting plans. Nodes are never changed in place: existing references to a plan stay valid."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from feedline.plan.node import Node
 N = TypeVar("N", bound=Node)
 
 Rewrite = Callable[[Node], Node | None]
-"""Gives a better plan with the same elements, or None where it knows none."""
+"""Gives a better plan with the same elements, or None if it knows none."""
 
 
 def replace_node(old: Node, new: N) -> N:
-    """`new` as the step users know as `old`: with its number in messages, and its spec where that is known already."""
+    """`new` in the place of `old`: with its step number in messages, and its spec if that is known already."""
     if new is not old:
         new.__dict__["position"] = old.position
         if "element_spec" in old.__dict__:
@@ -30,7 +30,7 @@ def convert_node(cls: type[N], old: Node, **changes: Any) -> N:
 
 
 def with_inputs(old: Node, inputs: tuple[Node, ...]) -> Node:
-    """A copy of `old` that reads from other nodes; `old` itself where they are the ones it reads from."""
+    """A copy of `old` with other inputs; `old` itself if they are the same."""
     if all(a is b for a, b in zip(old.inputs, inputs, strict=True)):
         return old
     left = iter(inputs)
@@ -43,7 +43,7 @@ def with_inputs(old: Node, inputs: tuple[Node, ...]) -> Node:
 
 
 def bottom_up(plan: Node, rewrite: Rewrite) -> Node:
-    """The plan after one pass of `rewrite` over all nodes, inputs first. What stays as it was is not copied, and a node
+    """The plan after one pass of `rewrite` over all nodes, inputs first. Unchanged parts are not copied, and a node
     that is used twice stays one node.
     """
     done: dict[int, Node] = {}

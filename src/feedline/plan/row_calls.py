@@ -1,4 +1,4 @@
-"""How the calls of a step are shared out, where the step stands, and what a call that fails raises."""
+"""The calls of a row-wise step: how they run in parallel, the step's state, and the error of a failed call."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class RowWiseState(NamedTuple):
-    """How many rows have come in; rows still to do; finished rows, and errors among them, that come before those; rows
-    of the input to be passed over first; what random numbers of this iteration are drawn from; and an error of the
-    input that follows the rows still to do.
+    """The number of rows received; rows still to be processed; finished rows, and errors among them, that come before
+    those; how many rows of the input to skip first; the source of this iteration's random numbers; and an error of the
+    input that follows the rows still to be processed.
     """
 
     seen: int = 0
@@ -30,12 +30,12 @@ class RowWiseState(NamedTuple):
 
 
 class RowFailed(Exception):
-    """`apply` failed on row `index` of its block; `done` are the finished rows before it, `path` the leaf at fault, and
-    `place` where the row comes from, in words, if it was read from a file; for a batch, the one in it that is to blame.
+    """`apply` failed on row `index` of its block. `done` are the finished rows before it, `path` is the leaf at fault,
+    and `place` describes where the row was read from, if it comes from a file; for a batch, the failing row in it.
     """
 
     link: Any = None
-    """Which of several functions failed, where a step has several."""
+    """The function that failed, in a step with several."""
 
     def __init__(self, index: int, done: Block | None, error: BaseException, path: str = "") -> None:
         super().__init__(index, error)
@@ -43,7 +43,7 @@ class RowFailed(Exception):
         self.place = ""
 
     def locate(self, block: Block) -> None:
-        """Looks up the place of the row in the block that `apply` was given."""
+        """Finds the location of the row in the block that `apply` was given."""
         if block.provenance is not None:
             self.place = block.provenance.place(self.index)
         elif block.batch_provenance is not None:
@@ -51,13 +51,13 @@ class RowFailed(Exception):
             self.place = "" if member is None else block.batch_provenance.place(self.index, member)
 
     def on(self, number: int | None) -> str:
-        """The row, element `number` of the iteration, as errors name it."""
+        """How errors name the row: element `number` of the iteration."""
         element = "" if number is None else f" on element {number}"
         return f"{element} ({self.place})" if self.place else element
 
 
 def applied_at(step: RowWise, index: Array) -> Block:
-    """What a row-wise step makes of just the rows of its input with these numbers."""
+    """The result of a row-wise step for just the rows of its input with these numbers."""
     elements = step.input.rows(index)
     try:
         return step.apply(elements)
@@ -72,8 +72,8 @@ def applied_at(step: RowWise, index: Array) -> Block:
 
 
 def _to_blame(block: Block, row: int, culprit: tuple[int, int] | None) -> int | None:
-    """The number, in a batch, of the string that an error is about; None where it is about none of them. The function
-    may have chosen among the strings: it is the one with that number only if it is the same.
+    """The index in a batch of the string that an error is about; None if it is about none of them. The function may
+    have selected among the strings, so the index is checked by the string's checksum.
     """
     if culprit is None or block.batch_provenance is None:
         return None
@@ -95,8 +95,8 @@ def _strings(value: object) -> list[bytes]:
 
 
 class Parallel(NamedTuple):
-    """How a step's work may be shared out: how many calls at once (AUTOTUNE: as many as pay), whether their order is
-    kept (None: as the options say), and by what they are run, "thread" or "process".
+    """How a step's calls may run in parallel: how many at once (AUTOTUNE: tuned), whether their order is kept (None: as
+    the options say), and in which `workers`, "thread" or "process".
     """
 
     calls: int
@@ -105,7 +105,7 @@ class Parallel(NamedTuple):
 
 
 class Called(NamedTuple):
-    """A function of the user's that a step calls: the operator, the number of the step, and the function's name."""
+    """A user's function that a step calls: the operator, the number of the step, and the function's name."""
 
     op: str
     position: int
@@ -113,7 +113,7 @@ class Called(NamedTuple):
 
 
 def called_by(step: Any) -> tuple[Called, ...]:
-    """The functions that a row-wise step says it has `called`, or those among its arguments."""
+    """The functions that a row-wise step lists in `called`, or those among its arguments."""
     said: tuple[Called, ...] | None = getattr(step, "called", None)
     if said is not None:
         return said

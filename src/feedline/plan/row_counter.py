@@ -1,4 +1,4 @@
-"""What counts the rows of a source for which that has a price."""
+"""Row counters: for sources where counting rows has a cost."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Protocol
 
 
 class RowCounter(Protocol):
-    """Counts the rows of a source, no further than it has to."""
+    """Counts the rows of a source, no further than necessary."""
 
     @property
     def low(self) -> int:
-        """At least so many rows there are."""
+        """A lower bound of the number of rows."""
 
     @property
     def high(self) -> int:
-        """At most so many rows there are."""
+        """An upper bound of the number of rows."""
 
     @property
     def count(self) -> int:
         """The number of rows: counts all of them."""
 
     def more(self) -> None:
-        """Counts on a little."""
+        """Counts a little further."""
 
     def changed(self) -> bool:
-        """True when what was counted is not what is there now."""
+        """Whether the source has changed since it was counted."""

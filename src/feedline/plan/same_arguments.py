@@ -1,4 +1,4 @@
-"""Arguments of nodes: whether two are the same, and how one is shown."""
+"""Arguments of nodes: comparison and short representation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from feedline.structure.block import Block
 
 
 def same(a: object, b: object) -> bool:
-    """Whether two plans have the same there: arrays and blocks by what they hold."""
+    """Whether two arguments are equal; arrays and blocks are compared by content."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return (
             isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
@@ -21,7 +21,7 @@ def same(a: object, b: object) -> bool:
 
 
 def brief(value: object) -> str:
-    """A value in a line that shows a plan."""
+    """A short repr of a value, for the repr of a plan."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -1,4 +1,4 @@
-"""The part of a plan's spec that does not come from results of functions."""
+"""Stated specs: the part of a plan's spec that is not inferred from results of functions."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from feedline.structure.nest import map_structure
 
 @node
 class SpecOnly(Node):
-    """Stands for a plan of which only the spec counts."""
+    """A stand-in for a plan of which only the spec matters."""
 
     op: ClassVar[str] = "stated"
     known: Any
 
     def spec(self) -> Any:
-        """The one it was given."""
+        """The given spec."""
         return self.known
 
 
 def stated_spec(plan: Node) -> Any:
-    """The spec of a plan's elements, with None for the sizes that were only seen in a few results of a function."""
+    """The spec of a plan's elements, with None for sizes that were only seen in a few results of a function."""
     if plan.spec_stated:
         return plan.element_spec
     if plan.opaque:
