@@ -1,4 +1,4 @@
-"""Functions on datasets and iterators, and methods as functions for `apply`: what `tf.data.experimental` has."""
+"""Functions of `tf.data.experimental` on datasets and iterators, and methods as functions for `apply`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ P = ParamSpec("P")
 def transformation(
     method: Callable[Concatenate[Dataset[T], P], Dataset[R]], name: str
 ) -> Callable[P, Callable[[Dataset[T]], Dataset[R]]]:
-    """`method` of Dataset as a function of its arguments alone, which gives a function for `apply`.
+    """Turns a method of `Dataset` into a function of its other arguments that returns a function for `apply`.
 
     >>> list(fl.Dataset.from_tensor_slices([5, 5, 1]).apply(fl.experimental.unique()))
     [np.int32(5), np.int32(1)]
@@ -51,7 +51,7 @@ def Counter(start: Integer = 0, step: Integer = 1) -> Dataset[np.int64]: ...
 @overload
 def Counter(start: object = 0, step: object = 1, dtype: AnyDType = ...) -> Dataset[Any]: ...
 def Counter(start: object = 0, step: object = 1, dtype: AnyDType = int64) -> Dataset[Any]:
-    """A dataset that counts without end, as `Dataset.counter`.
+    """An infinite dataset of evenly spaced numbers, as `Dataset.counter`.
 
     >>> list(fl.experimental.Counter(5).take(2))
     [np.int64(5), np.int64(6)]
@@ -60,7 +60,7 @@ def Counter(start: object = 0, step: object = 1, dtype: AnyDType = int64) -> Dat
 
 
 def at(dataset: Dataset[T], index: Integer) -> T:
-    """Element number `index` of a dataset, made without the others, as `Dataset.at`.
+    """Element `index` of a dataset, computed without the others, as `Dataset.at`.
 
     >>> fl.experimental.at(fl.Dataset.range(1_000_000).map(lambda x: x * 2), 1000)
     np.int64(2000)
@@ -113,7 +113,7 @@ def load(
     compression: str | None = None,
     reader_func: Callable[[Dataset[Any]], Dataset[Any]] | None = None,
 ) -> Dataset[Any]:
-    """A dataset of what `save` has written, as `Dataset.load`.
+    """Loads a dataset that `save` has written, as `Dataset.load`.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()

@@ -1,7 +1,7 @@
-"""The datasets that read files, as classes. What each constructor takes and does is written where its operator is.
+"""The datasets that read files, as classes. Each constructor is documented with its operator.
 
-A dataset made from one of them, for instance with `map`, is a plain `Dataset`. Those in `__all__` are public under that
-name in `fl` and `fl.data`, and in the reference; `fl.experimental` shows the others.
+A dataset derived from one of them, for instance with `map`, is a plain `Dataset`. The names in `__all__` are public in
+`fl`, `fl.data` and the reference; the others are in `fl.experimental`.
 """
 
 from __future__ import annotations

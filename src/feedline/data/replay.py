@@ -1,8 +1,8 @@
-"""`replay`: which samples were in a step of training.
+"""`replay`: finds the samples in a training step.
 
-The plan is run once more, on the places of records instead of the records: what comes out of the files, as far as steps
-choose and order rows, becomes numbers; maps do nothing then, and batches are batches of numbers. Every step keeps its
-state, so that it can begin at a checkpoint, too.
+The plan is run again on record locations instead of records: each row that steps select and reorder becomes a number,
+maps do nothing, and batches are batches of numbers. Every step keeps its state, so a replay can also start from a
+checkpoint.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["Sample", "replay"]
 
 
 def replay(dataset: object, step: int, state: object = None) -> list[Sample]:
-    """Which samples element number `step` of a dataset was made from: the file and the record of each of its rows.
+    """The samples that element `step` of a dataset was made from: the file and the record of each of its rows.
 
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/words.tfrecord"
@@ -53,12 +53,12 @@ def replay(dataset: object, step: int, state: object = None) -> list[Sample]:
     >>> [sample.record for sample in fl.replay(ds, 0)]
     [0, 3]
 
-    A sample has `file`, `record`, its number in the file, and `offset`, the byte at which it begins; for data in memory
-    `file` is None and `record` the number of the row. Elements are counted from 0, from the start of the first
-    iteration over the dataset or, with `state`, from where that was saved. The maps of the dataset do not run, unless a
-    filter needs what they give, so many steps take little time: files are read, not decoded. Seeds of the dataset stay
-    as they are. It works through shuffle, batch, repeat, take, skip, shard, filter, map, prefetch, interleave and the
-    like; where a step hides what its elements come from (zip, window, a generator) an error names it.
+    A sample has `file`, `record` (its number in the file) and `offset` (the byte at which it begins); for data in
+    memory, `file` is None and `record` is the row number. Elements are counted from 0, from the start of the first
+    iteration over the dataset or, with `state`, from the saved position. Maps do not run unless a filter needs their
+    results, so replaying many steps takes little time: files are read, not decoded. The dataset's seeds are not
+    affected. Supported are shuffle, batch, repeat, take, skip, shard, filter, map, prefetch, interleave and the like; a
+    step that hides where its elements come from (zip, window, a generator) raises an error that names it.
     """
     if not isinstance(dataset, Dataset):
         raise InvalidTypeError(f"replay: takes a Dataset, got a {type(dataset).__name__}; give a state as state=...")
@@ -76,7 +76,7 @@ def replay(dataset: object, step: int, state: object = None) -> list[Sample]:
 
 
 def _numbers(run: Run, step: int, state: object) -> Array:
-    """The numbers of the samples in an element."""
+    """The record locations of the samples in an element."""
     if state is None:
         run.start()
         cursor = Cursor(run)
@@ -93,7 +93,7 @@ def _numbers(run: Run, step: int, state: object) -> Array:
 
 
 class _LocationDecoder(StateDecoder):
-    """Gives the steps that work on numbers numbers, and the others records."""
+    """Restores numbers for the steps that work on numbers, and records for the others."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(strict=True)
@@ -114,11 +114,11 @@ class _LocationDecoder(StateDecoder):
         return super().value(value, node, run)
 
 
-# The plan that gives numbers.
+# The plan on record locations.
 
 
 def _apart(plan: Node, seen: dict[int, SeedGenerator]) -> Node:
-    """The plan with generators of its own, at their beginning."""
+    """The plan with its own seed generators, at their start."""
     made = with_inputs(plan, tuple([_apart(n, seen) for n in plan.inputs]))
     g = getattr(made, "generator", None)
     if not isinstance(g, SeedGenerator):
@@ -129,7 +129,7 @@ def _apart(plan: Node, seen: dict[int, SeedGenerator]) -> Node:
 
 
 def _traced(plan: Node) -> Node:
-    """The plan with a number in place of each row."""
+    """The plan with record locations in place of rows."""
     if isinstance(plan, RowWise) and plan.one_to_one:
         return replace_node(plan, Passing(input=_traced(plan.input), written=plan.op))
     if plan.recomputable or isinstance(plan, (Files, Flattened)):
@@ -156,7 +156,7 @@ def _needs_rows(plan: Node) -> bool:
 
 
 def _carried(plan: Node) -> Node:
-    """The plan with maps that keep where their rows come from."""
+    """The plan with maps that keep the provenance of their rows."""
     if plan.recomputable or isinstance(plan, (Files, Flattened)):
         return plan
     if isinstance(plan, RowWise) and plan.one_to_one:
@@ -174,14 +174,14 @@ def _hidden(plan: Node) -> Exception:
 
 @node
 class Origins(Node):
-    """The number of each row of `input`."""
+    """The record locations of the rows of `input`."""
 
     op: ClassVar[str] = "origins"
     checkpoint_transparent: ClassVar[bool] = True
     input: Node
 
     def step(self, state: NoState, pull: Pull, want: int) -> tuple[Block | None, NoState]:
-        """Where the next rows come from."""
+        """The record locations of the next rows."""
         block = pull(want)
         if block is None or not block.n:
             return block, state
@@ -192,18 +192,18 @@ class Origins(Node):
 
 @node
 class RowNumbers(Indexed):
-    """Numbers of rows in memory, below zero."""
+    """The numbers of rows in memory, as negative record locations."""
 
     op: ClassVar[str] = "row_numbers"
     count: int
     written: str = ""  # type: ignore[misc]
 
     def cardinality(self) -> int:
-        """As many as there are rows."""
+        """The number of rows."""
         return self.count
 
     def span(self, start: int, stop: int) -> Block:
-        """The numbers of the rows start to stop."""
+        """The numbers of rows start to stop."""
         return self.rows(np.arange(start, stop, dtype=np.int64))
 
     def rows(self, index: Array) -> Block:
@@ -213,14 +213,14 @@ class RowNumbers(Indexed):
 
 @node
 class Picked(Pick):
-    """Numbers of the rows whose numbers come in."""
+    """The record locations of the rows whose numbers come in."""
 
     written: str = ""  # type: ignore[misc]
 
 
 @node
 class Passing(RowWise):
-    """Stands for a map, which changes no number."""
+    """A stand-in for a map, which does not affect record locations."""
 
     op: ClassVar[str] = "passing"
     written: str = ""  # type: ignore[misc]
@@ -232,15 +232,15 @@ class Passing(RowWise):
 
 @node
 class Carrying(RowWise):
-    """A map whose rows come from where those it was made from do."""
+    """A map whose rows keep the provenance of its input."""
 
     op: ClassVar[str] = "carrying"
     made: list[RowWise]
-    """It alone; in a list, since it is no input."""
+    """The map, in a list so that it is not an input."""
     written: str = ""  # type: ignore[misc]
 
     def apply(self, block: Block) -> Block:
-        """What the map gives."""
+        """The map's result, with the provenance of the input rows."""
         rows = self.made[0].apply(block)
         return Block(rows.columns, rows.n, rows.tree, block.provenance) if rows.n == block.n else rows
 

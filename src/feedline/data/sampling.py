@@ -1,4 +1,4 @@
-"""Random and chosen datasets under the names and defaults they have in `tf.data.experimental`."""
+"""Random, sampled and chosen datasets, with the names and defaults of `tf.data.experimental`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RandomDataset(Dataset[np.int64]):
-    """Random numbers without end, as `Dataset.random`.
+    """An infinite dataset of random numbers, as `Dataset.random`.
 
     >>> [int(x) for x in fl.experimental.RandomDataset(seed=4).take(2)]
     [3128586565, 2023892699]
@@ -32,7 +32,7 @@ class RandomDataset(Dataset[np.int64]):
 def choose_from_datasets(
     datasets: Sequence[Dataset[T]], choice_dataset: Dataset[object], stop_on_empty_dataset: bool = False
 ) -> Dataset[T]:
-    """As `Dataset.choose_from_datasets`, which by default ends with the first empty dataset; this one passes it over.
+    """The same as `Dataset.choose_from_datasets`, except that by default it skips datasets that have ended.
 
     >>> a, b = fl.Dataset.range(1), fl.Dataset.range(10, 12)
     >>> list(fl.experimental.choose_from_datasets([a, b], fl.Dataset.range(2).repeat(2)))
@@ -47,7 +47,7 @@ def sample_from_datasets(
     seed: SupportsIndex | None = None,
     stop_on_empty_dataset: bool = False,
 ) -> Dataset[T]:
-    """As `Dataset.sample_from_datasets`, with the same draws in every iteration.
+    """The same as `Dataset.sample_from_datasets`, with the same draws in every iteration.
 
     >>> ds = fl.experimental.sample_from_datasets([fl.Dataset.range(2), fl.Dataset.range(10, 12)], seed=1)
     >>> sorted(int(x) for x in ds)

@@ -1,4 +1,4 @@
-"""Classes that write whole datasets to files of formats that are not feedline's own."""
+"""Classes that write whole datasets to files of common formats."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TFRecordWriter:
         self._options = TFRecordOptions(compression_type)
 
     def write(self, dataset: Any) -> None:
-        """Writes the file anew. Where an element fails, what was there before stays."""
+        """Writes the file, replacing an existing one. If an element fails, the existing file stays."""
         plan = plan_of(dataset, "dataset", "TFRecordWriter.write")
         if plan.spec_known and not (isinstance(plan.element_spec, TensorSpec) and plan.element_spec == _STRING):
             raise InvalidTypeError(

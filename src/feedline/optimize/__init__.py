@@ -1,25 +1,27 @@
-"""Rewrites of a plan before it runs. Elements, their order, and what is seen of the user's functions stay the same.
+"""Rewrites of a plan before it runs. The elements, their order and the visible effects of users' functions stay the
+same.
 
 Each rule has a file and a name. Those with TensorFlow's names obey `Options.experimental_optimization`; setting
-`apply_default_optimizations` to False leaves out all that nobody asked for by name, feedline's own among them.
+`apply_default_optimizations` to False turns off all rules that are not enabled by name, feedline's own included.
 
-    noop_elimination           steps that do nothing go
+    noop_elimination           removes steps that do nothing
     shuffle_and_repeat_fusion  a repeat after a shuffle becomes part of it
-    map_fusion                 several maps in a row run as one step; only if asked for
-    filter_fusion              the same for filters; only if asked for
-    map_and_filter_fusion      the same for maps and the filter after them; only if asked for
-    map_and_batch_fusion       a batch after a map treats failing elements as TensorFlow does
-    push_down                  parts of rows in memory are read from where they lie (feedline's own)
+    map_fusion                 several maps in a row run as one step; off by default
+    filter_fusion              the same for filters; off by default
+    map_and_filter_fusion      the same for maps and the filter after them; off by default
+    map_and_batch_fusion       a batch after a map handles failing elements as TensorFlow does
+    push_down                  parts of rows in memory are read from the source directly (feedline's own)
     shuffle_row_numbers        row numbers are shuffled instead of rows or indexed records (feedline's own)
-    map_parallelization        maps get num_parallel_calls=AUTOTUNE; only if asked for
-    filter_parallelization     the same for filters; only if asked for
-    parallel_batch             batches with num_parallel_calls are put together in the background
-    reading_beside_calls       a thread reads for parallel calls where functions make the rows (feedline's own)
+    map_parallelization        maps get num_parallel_calls=AUTOTUNE; off by default
+    filter_parallelization     the same for filters; off by default
+    parallel_batch             batches with num_parallel_calls are made in the background
+    reading_beside_calls       a thread reads for parallel calls whose input runs functions (feedline's own)
     reading_beside_parsing     a thread reads for maps with num_parallel_calls that only parse (feedline's own)
     inject_prefetch            a plan with parallel calls ends in a prefetch
 
-Every rule goes over the plan once, inputs first, in the order above. TensorFlow does the same, and it shows: which
-steps are neighbours when a fusion looks at them decides what an error takes along and how many seeds an epoch takes.
+Every rule makes one pass over the plan, inputs first, in the order above. TensorFlow does the same, with visible
+effects: which steps are neighbours when a fusion sees them decides how many elements an error discards and how many
+seeds an epoch draws.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from feedline.plan.rewrite import Rewrite, bottom_up
 
 
 class Rule(NamedTuple):
-    """A rewrite, its name, and whether it is made unless somebody says otherwise."""
+    """A rewrite, its name, and whether it is on by default."""
 
     name: str
     rewrite: Rewrite
@@ -65,18 +67,18 @@ RULES = (
     Rule("reading_beside_parsing", reading_beside_parsing, True),
 )
 INJECT = Rule("inject_prefetch", inject_prefetch, True)
-"""Looks at whole plans only, not at those that functions make."""
+"""Applies to whole plans only, not to nested ones."""
 
 
 class Applied(NamedTuple):
-    """A rule that found something, and the steps, by their number, that it rewrote."""
+    """A rule that was applied, and the numbers of the steps that it rewrote."""
 
     rule: str
     positions: tuple[int, ...]
 
 
 class Optimizer:
-    """The rules that a dataset's options leave on. Called with a plan, it gives a better one.
+    """The rules that a dataset's options leave on. Calling it with a plan gives the rewritten plan.
 
     >>> from feedline.optimize import Optimizer
     >>> Optimizer(None)(fl.Dataset.range(5).take(-1).repeat(1)._plan).op
@@ -92,8 +94,8 @@ class Optimizer:
         self.injects = INJECT in kept
 
     def __call__(self, plan: Node) -> Node:
-        """The plan with all rewrites made. Nested plans come by the thousands, and most have nothing to rewrite: a
-        look at the nodes tells that sooner than going through the plan.
+        """The plan with all rewrites applied. There may be thousands of nested plans, and most have nothing to rewrite:
+        checking the nodes is faster than rebuilding the plan.
         """
         nodes = list(plan.walk())
         for rule in self.rules:
@@ -103,12 +105,12 @@ class Optimizer:
         return plan
 
     def whole(self, plan: Node) -> Node:
-        """As a call, for the plan of a dataset that is iterated itself."""
+        """The rewritten plan of a dataset that is itself iterated: also applies `inject_prefetch`."""
         plan = self(plan)
         return inject_prefetch(plan) if self.injects else plan
 
     def applied(self, plan: Node) -> tuple[Node, list[Applied]]:
-        """The plan with all rewrites made, and which they were."""
+        """The plan with all rewrites applied, and the rules that had an effect."""
         applied = []
         for rule in self.rules:
             positions: list[int] = []
@@ -129,13 +131,13 @@ class Optimizer:
 
 
 def optimize(plan: Node, options: object = None) -> Node:
-    """The plan that runs in place of `plan`, which stays as it is."""
+    """The plan that runs in place of `plan`, which is not changed."""
     return Optimizer(options)(plan)
 
 
 class without:
-    """Within it, datasets that are iterated for the first time are not rewritten by these rules, unless their options
-    ask for them by name.
+    """A context manager that turns rules off for datasets iterated for the first time inside it, unless their options
+    enable them by name.
 
     >>> from feedline.optimize import Optimizer, without
     >>> with without("noop_elimination"):

@@ -1,4 +1,4 @@
-"""Where threads are put into a plan that has no `prefetch` there: rules that insert one."""
+"""Rules that insert a prefetch, and so a background thread, into a plan."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from feedline.plan.rewrite import replace_node
 
 
 def parallel_batch(node: Node) -> Node | None:
-    """A batch with `num_parallel_calls` is put together in the background. One thread is as fast as memory is."""
+    """Makes a batch with `num_parallel_calls` in the background. One thread is enough: memory bandwidth is the limit.
+    """
     if isinstance(node, Prefetch) and node.buffer_size == AUTOTUNE and isinstance(node.input, Prefetch):
-        return replace_node(node, node.input)  # two in a row: one does
+        return replace_node(node, node.input)  # of two in a row, one is enough
     if isinstance(node, Batch) and node.num_parallel_calls is not None:
         return replace_node(node, Prefetch(node, AUTOTUNE))
     return None
 
 
 def reading_beside_calls(node: Node) -> Node | None:
-    """Parallel calls read ahead. A thread does the reading where a function of the user's makes the rows: what has been
-    made of the rows before must not wait for it. The same where seeds of the next epoch are taken: the thread waits
-    there for its consumer.
+    """Puts a prefetch below parallel calls, which read ahead, if a user's function makes their input: finished results
+    must not wait for it. Also if reading draws seeds of the next epoch: the prefetch thread waits there for its
+    consumer.
     """
     if node.parallel is None or len(node.inputs) != 1:
         return None
@@ -34,8 +35,8 @@ def reading_beside_calls(node: Node) -> Node | None:
 
 
 def reading_beside_parsing(node: Node) -> Node | None:
-    """A map with `num_parallel_calls` that only parses runs once for many rows, by itself. What it parses is read by
-    another thread meanwhile: both spend their time outside the interpreter.
+    """Puts a prefetch below a map with `num_parallel_calls` that only parses. Such a map runs vectorized in one thread
+    while another one reads its input: both mostly run without the interpreter lock.
     """
     if not isinstance(node, Map) or node.num_parallel_calls is None or not node.function.is_parse_call:
         return None
@@ -45,8 +46,8 @@ def reading_beside_parsing(node: Node) -> Node | None:
 
 
 def inject_prefetch(plan: Node) -> Node:
-    """A plan with parallel calls somewhere, whose last step is none of those that work in the background, ends in a
-    prefetch: what follows the calls should not stop them.
+    """Ends a plan with parallel calls in a prefetch, unless its last step already works in the background: the steps
+    after the calls should not stop them.
     """
     last = plan
     while last.op == "with_options":
@@ -57,7 +58,7 @@ def inject_prefetch(plan: Node) -> Node:
 
 
 def _makes_rows(plan: Node) -> bool:
-    """Whether one who asks a plan for rows may have to wait for functions of the user's."""
+    """Whether pulling rows from a plan may wait for users' functions."""
     return not isinstance(plan, Prefetch) and (plan.user_code or any(map(_makes_rows, plan.inputs)))
 
 

@@ -1,4 +1,4 @@
-"""What the three fusions of maps and filters share."""
+"""Code shared by the three fusions of maps and filters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from feedline.plan.rewrite import replace_node
 
 
 def chained(node: Node, first: str, second: str) -> Node | None:
-    """A chain of the step below, or the chain that ends in such a step, and this one; None unless they are `first` and
+    """A chain of the step below, or of the chain that ends in it, and this one; None unless these are `first` and
     `second`.
 
-    Maps that may run in parallel stay by themselves, and so do functions that take whole columns: those are faster so.
+    Maps that may run in parallel are not fused, and neither are functions that take whole columns: those are faster
+    alone.
     """
     last = _link(node)
     if last is None or last.op != second:

@@ -7,5 +7,5 @@ from feedline.plan.node import Node
 
 
 def filter_fusion(node: Node) -> Node | None:
-    """A filter after a filter: the second predicate is asked only where the first one holds, as before."""
+    """Fuses a filter with the filter below it: the second predicate is still called only if the first one holds."""
     return chained(node, "filter", "filter")

@@ -1,4 +1,4 @@
-"""`map_and_batch_fusion`: a batch after a map treats failing elements as TensorFlow does."""
+"""`map_and_batch_fusion`: a batch after a map handles failing elements as TensorFlow does."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from feedline.plan.rewrite import convert_node
 
 
 def map_and_batch_fusion(node: Node) -> Node | None:
-    """A plain batch directly after a map forms its batches over the map's inputs: a failing element loses its batch.
+    """Makes a plain batch directly after a map form its batches over the map's inputs: a failing element loses its
+    batch.
 
-    Other batches start anew after the failing element. The map stays a step of its own, so that the engine may still
-    run it in several threads.
+    Other batches restart after the failing element. The map stays a separate step, so that the engine can still run it
+    in several threads.
     """
     below = seen_through(under_whole_shard(node.input)) if type(node) is Batch else node
     if type(node) is Batch and node.num_parallel_calls is None and is_map(below):

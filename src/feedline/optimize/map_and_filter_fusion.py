@@ -7,5 +7,5 @@ from feedline.plan.node import Node
 
 
 def map_and_filter_fusion(node: Node) -> Node | None:
-    """A filter after a map, or after maps that have been fused."""
+    """Fuses a filter with the map, or the fused maps, below it."""
     return chained(node, "map", "filter")

@@ -7,5 +7,5 @@ from feedline.plan.node import Node
 
 
 def map_fusion(node: Node) -> Node | None:
-    """A map after a map: both functions run on an element before the next one is looked at."""
+    """Fuses a map with the map below it: both functions run on an element before the next one is read."""
     return chained(node, "map", "map")

@@ -1,4 +1,4 @@
-"""`noop_elimination`: steps that do nothing go."""
+"""`noop_elimination`: removes steps that do nothing."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _LOADS = {
 
 
 def noop_elimination(node: Node) -> Node | None:
-    """Leaves out `take` of everything, `skip(0)`, `repeat(1)` and a map of each element to itself.
+    """Removes `take` of everything, `skip(0)`, `repeat(1)` and a map of each element to itself.
 
-    `shard(1, 0)`, which TensorFlow leaves out as well, stays: what the only worker has left can be shared out among
-    several later. What is fused across it in TensorFlow is treated alike here.
+    `shard(1, 0)`, which TensorFlow removes as well, stays: the state of its only worker can be resharded to several
+    later. Fusions that TensorFlow makes across it are made here, too.
 
-    `prefetch(0)` stays, as in TensorFlow, where it keeps its neighbours from being fused.
+    `prefetch(0)` stays, as in TensorFlow, where it prevents the fusion of its neighbours.
     """
     if isinstance(node, (Take, Skip, Repeat, Map)) and _does_nothing(node):
         return node.input
@@ -44,14 +44,14 @@ def _does_nothing(node: Take | Skip | Repeat | Map) -> bool:
             return node.count == 0
         case Repeat():
             return node.count == 1
-    below = node.input  # looked at only where that runs no function of the user's
+    below = node.input  # read only if that runs no user's function
     return below.spec_known and is_identity(node.function.seen, below.element_spec)
 
 
 def seen_through(node: Node) -> Node:
-    """The step that another one is next to. A map of each element to itself goes only where it is known that this is
-    what it does: to an element in a tuple of its own it does something else. But who looks for neighbours need not
-    know: TensorFlow, which knows all specs, would not see it.
+    """The neighbour of a step, past maps of each element to itself. Such a map is removed only if the spec proves that
+    it does nothing: it does change an element that is a tuple of one. Fusions need no such proof: TensorFlow, which
+    knows all specs, would have removed it.
     """
     while isinstance(node, Map) and _returns_arguments(node.function.call):
         node = node.input
@@ -64,21 +64,21 @@ def _returns_arguments(function: Any) -> bool:
 
 
 def is_identity(function: object, spec: object) -> bool:
-    """True when the code of `function` does nothing but return an element of this spec."""
+    """Whether the code of `function` does nothing but return an element of this spec."""
     if not isinstance(function, types.FunctionType) or function.__defaults__:
         return False
-    # A function is given the rows of a ragged tensor as arrays, and what it returns is one.
+    # A function gets the rows of a ragged tensor as arrays, and returns arrays.
     if any(isinstance(leaf, RaggedTensorSpec) and not leaf.ragged_rank for leaf in flatten(spec)[0]):
         return False
     returned = _returned_arguments(function.__code__)
-    # A plain tuple comes as several arguments, any other element as one.
+    # A plain tuple is passed as several arguments, any other element as one.
     return returned == len(spec) if type(spec) is tuple else returned == 0
 
 
 @lru_cache(maxsize=1024)
 def _returned_arguments(code: types.CodeType) -> int | None:
-    """How many arguments the code returns as a tuple, all of them and in order; 0 where it returns its only one as it
-    is; None where it does anything else.
+    """How many arguments the code returns as a tuple, all of them in order; 0 if it returns its only argument itself;
+    None if it does anything else.
     """
     if code.co_flags & 0x0C or code.co_kwonlyargcount:  # *args, **kwargs
         return None

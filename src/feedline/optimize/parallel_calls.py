@@ -1,4 +1,4 @@
-"""`map_parallelization` and `filter_parallelization`: steps that run in order are given leave to run in parallel."""
+"""`map_parallelization` and `filter_parallelization`: let sequential steps run in parallel."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from feedline.plan.node import Node
 
 
 def map_parallelization(node: Node) -> Node | None:
-    """A map with a function of its own kind of work gets AUTOTUNE calls."""
+    """Sets `num_parallel_calls=AUTOTUNE` for a map whose function may have side effects: other functions are
+    vectorized.
+    """
     if isinstance(node, Map) and node.num_parallel_calls is None and node.user_code:
         return node.replace(num_parallel_calls=AUTOTUNE)
     return None
 
 
 def filter_parallelization(node: Node) -> Node | None:
-    """The same for a filter."""
+    """Sets `num_parallel_calls=AUTOTUNE` for such a filter."""
     if isinstance(node, Filter) and node.num_parallel_calls is None and node.user_code:
         return node.replace(num_parallel_calls=AUTOTUNE)
     return None

@@ -1,4 +1,4 @@
-"""Plans whose rows can be had by number with nothing else to notice."""
+"""Plans that give their rows by number without any visible difference."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _PASSING_ON = (Prefetch, View, WithOptions, Zip)
 
 
 def plain(node: Node) -> bool:
-    """True when row i of a plan is element i of every iteration, rows have an end, and getting one runs no user code
-    and cannot fail.
+    """Whether row i of a plan is element i of every iteration, the number of rows is finite, and reading one runs no
+    user code and cannot fail.
 
-    That a node is `indexable` is not enough: a shuffle has another order under random access, files may be missing, and
-    rows of differing shapes cannot be batched.
+    `indexable` is not enough: a shuffle has another order under random access, files may be missing, and rows of
+    differing shapes cannot be batched.
     """
     return node.cardinality() >= 0 and _plain(node)
 

@@ -1,4 +1,4 @@
-"""`push_down`: parts of a source are read from the source directly."""
+"""`push_down`: reads parts of a source directly from the source."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from feedline.plan.rewrite import replace_node
 
 
 def push_down(node: Node) -> Node | None:
-    """`take`, `skip` and `shard` of rows in memory become a view of them, so that rows left out are not even looked at.
+    """Turns `take`, `skip` and `shard` of rows in memory into a view of them, so that other rows are not even read.
 
-    Only directly over the source: further up, functions run on the rows left out, and errors count for some of the
-    three and not for others.
+    Only directly over the source: further up, functions run on the skipped rows, and errors count for some of these
+    steps and not for others.
     """
     if not isinstance(node, (Take, Skip, Shard)):
         return None

@@ -12,10 +12,10 @@ from feedline.plan.rewrite import convert_node, replace_node
 
 
 def shuffle_and_repeat_fusion(node: Node) -> Node | None:
-    """One buffer for all epochs, where the repeat stands directly after the shuffle. A second repeat stays by itself.
+    """Uses one buffer for all epochs if the repeat directly follows the shuffle. A second repeat is not fused.
 
-    Within one pass the order is the same either way, but a pass takes one pair of seeds less, so that the next pass
-    over the same dataset differs. TensorFlow refuses some counts here that it takes elsewhere.
+    Within one pass the order is the same either way, but a pass draws one pair of seeds less, so that the next pass
+    over the same dataset differs. TensorFlow rejects some counts here that it accepts elsewhere.
     """
     if not isinstance(node, Repeat) or node.frugal:
         return None
@@ -27,6 +27,6 @@ def shuffle_and_repeat_fusion(node: Node) -> Node | None:
             f"repeat at step {node.position}: after a shuffle, count must be greater than zero or equal to -1, "
             f"got {node.count}; leave the repeat out, or put another step between the two"
         )
-    if below is not node.input:  # the shard stays, and the seeds that are taken are those of one step
+    if below is not node.input:  # the shard stays; seeds are drawn as by one step
         return node.replace(frugal=True)
     return replace_node(node, convert_node(ShuffleAndRepeat, below, count=node.count))

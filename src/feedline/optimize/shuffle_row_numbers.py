@@ -1,4 +1,4 @@
-"""`shuffle_row_numbers`: where rows can be had by number, numbers are shuffled instead of rows."""
+"""`shuffle_row_numbers`: shuffles row numbers instead of rows if there is random access."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ _NUMBERS = np.dtype(np.int64)
 
 
 def shuffle_row_numbers(node: Node) -> Node | None:
-    """A shuffle holds eight bytes per element of its buffer, however large elements are, and each is copied once.
+    """Makes a shuffle buffer row numbers: eight bytes per element, however large elements are, and each row is copied
+    once.
 
-    The order of a shuffle does not depend on what is shuffled, so seeds and order stay the same. What else changes the
-    order of such rows works on the numbers as well.
+    The order of a shuffle does not depend on the values, so seeds and order stay the same. Further steps that reorder
+    such rows work on the numbers as well.
 
-    Records of TFRecord files are such rows where there is an index, which shows only when an iterator is made. With it,
-    a checkpoint holds numbers, and records that `skip` and `shard` leave out are not read. A damaged record is then met
-    where it would come out, and those after it in its file are not lost.
+    Records of TFRecord files have random access if there is an index, which is known only when an iterator is made.
+    With it, a checkpoint holds numbers, and records dropped by `skip` and `shard` are not read. A damaged record then
+    raises where it would be returned, and the records after it in its file are not lost.
     """
     if isinstance(node, (Shuffle, Skip, Shard)) and isinstance(node.input, Pick):
         picked = node.input
@@ -42,8 +43,8 @@ def shuffle_row_numbers(node: Node) -> Node | None:
 
 
 def _by_number(plan: Node) -> tuple[Node, Node]:
-    """A source, and the numbers in it of the plan's rows. Of a part of a source they are those in the whole source, so
-    that they mean the same to whoever else has a part of it.
+    """A source, and the numbers in it of the plan's rows. For a part of a source these are the numbers in the whole
+    source, so that they mean the same for every part.
     """
     below = plan
     while isinstance(below, (Prefetch, WithOptions)):
@@ -59,7 +60,7 @@ def _record_numbers(node: Node) -> Node | None:
         return None
     fetched = node.input if isinstance(node.input, FetchRecords) else None
     if fetched is None and isinstance(node, Take):
-        return None  # nothing is won by that alone
+        return None  # no gain by itself
     numbers = _numbered(node.input) if fetched is None else fetched.input
     if numbers is None:
         return None
@@ -74,7 +75,7 @@ def _record_numbers(node: Node) -> Node | None:
 
 
 def _numbered(plan: Node) -> RecordNumbers | None:
-    """The numbers of the records that a plan gives, where it is TFRecord files and steps that take them as they are."""
+    """The numbers of the records that a plan gives, if it is TFRecord files under steps that pass them on unchanged."""
     if isinstance(plan, TFRecords):
         return RecordNumbers(plan) if plan.numbered else None
     if not isinstance(plan, (Prefetch, Take, WithOptions)):
@@ -88,7 +89,7 @@ def _numbered(plan: Node) -> RecordNumbers | None:
 
 
 def _part(node: Node, numbers: RecordNumbers) -> RecordNumbers | None:
-    """Which of the numbers are left; the plan as it was written is told as well."""
+    """The numbers that a step leaves, with the plan as written as their input."""
     start, by, most = numbers.start, numbers.by, numbers.most
     match node:
         case Take(count=count) if count >= 0:

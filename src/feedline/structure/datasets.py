@@ -1,4 +1,4 @@
-"""Datasets as parts of elements: one, and several side by side."""
+"""Datasets as parts of elements: single ones and batches of them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from feedline.structure.spec import DatasetSpec, general_leaf, register_spec_of,
 
 
 class Nested:
-    """What is a dataset where it is a part of an element."""
+    """The base class of datasets, which may be leaves of elements."""
 
 
 class Datasets(Sequence[Any]):
-    """Datasets side by side: a batch of elements that are datasets, or a list of datasets.
+    """A sequence of datasets: a batch of elements that are datasets, or a list of datasets.
 
     >>> windows = next(iter(fl.Dataset.range(4).window(2).batch(2)))
     >>> [list(window) for window in windows]
     [[np.int64(0), np.int64(1)], [np.int64(2), np.int64(3)]]
 
-    `from_tensor_slices` and `unbatch` take them apart again. Batches of batches hold Datasets.
+    `from_tensor_slices` and `unbatch` split it again. A batch of batches holds `Datasets`.
     """
 
     __slots__ = ("_items",)

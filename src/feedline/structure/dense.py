@@ -12,15 +12,15 @@ from feedline.structure import types
 Array = np.ndarray[Any, Any]
 
 _INT32 = np.iinfo(np.int32)
-# What may become what without loss of meaning: a bool may stand for a number, an int for a float, never the other way.
+# Lossless conversions: a bool may stand for a number, an int for a float, never the other way.
 _WIDTH = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 
 
 def dense(value: object, dtype: object = None) -> Array:
-    """Gives the array for a number, a string, nested lists of them, or an array.
+    """Converts a number, a string, nested lists of them, or an array to an array.
 
-    Python ints become int32, or int64 where they need it, floats float32, str and bytes become bytes in an object
-    array, and an empty list is float32. Arrays keep their dtype and, where nothing has to change, their memory.
+    Python ints become int32, or int64 if necessary, floats float32, str and bytes become bytes in an object array, and
+    an empty list is float32. Arrays keep their dtype and, if nothing has to change, their memory.
 
     >>> from feedline.structure.dense import dense
     >>> dense([1, 2.5]), dense(["a"]), dense([1, 2], fl.int64)
@@ -44,8 +44,8 @@ def dense(value: object, dtype: object = None) -> Array:
 
 
 def strings_of(value: object, needed: str) -> Array:
-    """An array of strings, where an error begins with `needed`. An array without values is one, of any dtype, as in
-    TensorFlow; so is an empty list.
+    """An array of strings; an error message begins with `needed`. As in TensorFlow, an empty array of any dtype, or an
+    empty list, is accepted.
 
     >>> from feedline.structure.dense import strings_of
     >>> strings_of([], "records must be strings").dtype, strings_of("a", "records must be strings")
@@ -58,12 +58,12 @@ def strings_of(value: object, needed: str) -> Array:
 
 
 def same(a: Array, b: Array) -> bool:
-    """True for arrays with the same dtype, shape and values; a NaN is the same as a NaN."""
+    """Whether two arrays have the same dtype, shape and values; NaNs are equal."""
     return a.dtype == b.dtype and a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def text(value: Any, size: int | None = None) -> str:
-    """An array, or a tensor with rows, as nested brackets; of a long one only the ends, as NumPy prints it.
+    """An array, or a tensor with rows, as nested brackets; a long one is abbreviated as in NumPy.
 
     >>> from feedline.structure.dense import text
     >>> text(np.zeros((2, 2))), text(np.arange(5000))
@@ -106,7 +106,7 @@ def _collect(value: object, leaves: dict[Any, None]) -> None:
 
 def _family(leaf: Any) -> str:
     if isinstance(leaf, np.dtype):
-        # Kind V is what ml_dtypes gives bfloat16 and the other small floats.
+        # ml_dtypes gives bfloat16 and the other small floats the kind V.
         families = {"b": "bool", "i": "int", "u": "int", "f": "float", "V": "float", "c": "complex"}
         if leaf.kind in "OSUT":
             return "string"
@@ -145,7 +145,9 @@ def _natural(value: object, family: str) -> Array:
 
 
 def _inferred(array: Array, family: str, leaves: dict[Any, None]) -> Any:
-    """TensorFlow's dtype for nested lists. NumPy ints count as Python ints; among floats the first one decides."""
+    """TensorFlow's dtype for nested lists. NumPy ints count as Python ints; among floats the first determines the
+    dtype.
+    """
     if family == "int":
         small = not array.size or (array.min() >= _INT32.min and array.max() <= _INT32.max)
         return np.dtype(np.int32 if small else np.int64)

@@ -1,7 +1,7 @@
-"""Hashes of strings that TensorFlow's lookup tables use, so that the same string falls into the same bucket.
+"""String hashes of TensorFlow's lookup tables, so that the same string falls into the same bucket.
 
-    fingerprint64  FarmHash's Fingerprint64: fast, and the same for ever
-    keyed_hash     SipHash-2-4: slow to attack for whoever does not know the key
+    fingerprint64  FarmHash's Fingerprint64: fast and stable
+    keyed_hash     SipHash-2-4: resists attacks as long as the key is secret
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _up_to_16(s: bytes, n: int) -> int:
 
 
 def _ends(s: bytes, n: int, by: int, mul: int) -> tuple[int, int, int]:
-    """What hashes of 17 to 64 bytes have in common: the first 16 bytes, times `by`, mixed with the last 16."""
+    """The part shared by hashes of 17 to 64 bytes: the first 16 bytes, times `by`, mixed with the last 16."""
     a, b = _fetch(s, 0) * by & MASK, _fetch(s, 8)
     c, d = _fetch(s, n - 8) * mul & MASK, _fetch(s, n - 16) * K2
     return a, _rotate(a + b, 43) + _rotate(c, 30) + d & MASK, a + _rotate(b + K2, 18) + c & MASK

@@ -1,9 +1,9 @@
-"""Nested structures: how an element is taken apart into leaves and put together again.
+"""Nested structures: elements flattened into leaves and rebuilt.
 
 Tuples, namedtuples, mappings, dataclasses and attrs classes are structure; everything else, lists and None included, is
-a leaf. A `Tree` is a structure without its leaves. The order of a mapping's keys is the source's own. A class that has
-TensorFlow's methods `__tf_flatten__`, which tells data from what is none, and `__tf_unflatten__` is taken apart and
-put together by these.
+a leaf. A `Tree` is a structure without its leaves. The keys of a mapping keep their order. A class with TensorFlow's
+methods `__tf_flatten__`, which separates data from metadata, and `__tf_unflatten__` is flattened and rebuilt with
+these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Tree:
     """The shape of a structure: its containers, without the leaves.
 
     `kind` is the container's class, None for a leaf. Trees compare by value; mappings with the same keys in another
-    order are different trees that `order_of` can line up. `fixed` is what a class says of itself that is no data.
+    order are different trees that `order_of` can align. `fixed` is the metadata of a class with `__tf_flatten__`.
     """
 
     __slots__ = ("_build", "_paths", "children", "fixed", "keys", "kind", "size")
@@ -37,20 +37,20 @@ class Tree:
         self._paths: list[str] | None = None
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
-        """Puts `leaves` into this structure."""
+        """Builds this structure from `leaves`."""
         if self._build is None:
             self._build = _builder(self)
         return self._build(leaves)
 
     def flatten(self, value: object) -> list[Any]:
-        """Takes `value`, which must have this structure, apart. Mappings may list their keys in any order."""
+        """The leaves of `value`, which must have this structure. Mappings may list their keys in any order."""
         out: list[Any] = []
         _flatten_as(self, value, out, LEAF_PATH)
         return out
 
     def flatten_up_to(self, value: object, exact: bool = False) -> list[Any]:
-        """Takes `value` apart as far as this structure goes; what stands in a leaf's place may be a structure too. If
-        `exact`, a namedtuple is not taken for a tuple, nor for one of another name.
+        """Flattens `value` as far as this structure goes; a leaf may stand for a structure. If `exact`, a namedtuple
+        does not match a tuple, or a namedtuple of another name.
         """
         out: list[Any] = []
         _flatten_as(self, value, out, LEAF_PATH, deeper=True, exact=exact)
@@ -67,7 +67,7 @@ class Tree:
         return self.unflatten([function(*vs) for vs in zip(*leaves, strict=True)])
 
     def order_of(self, other: Tree, exact: bool = False) -> list[int] | None:
-        """Where each leaf of this tree stands in `other`; None where the two structures differ. `exact` is as in
+        """The index in `other` of each leaf of this tree; None if the two structures differ. `exact` is as in
         `flatten_up_to`.
         """
         out: list[Any] = []
@@ -79,7 +79,7 @@ class Tree:
 
     @property
     def is_leaf(self) -> bool:
-        """True for a lone leaf."""
+        """Whether the tree is a single leaf."""
         return self.kind is None
 
     def kinds(self) -> set[type]:
@@ -117,7 +117,7 @@ def flat(n: int) -> Tree:
 
 
 def is_namedtuple(value: object) -> bool:
-    """True for an instance of a `collections.namedtuple` or `typing.NamedTuple` class."""
+    """Whether a value is an instance of a `collections.namedtuple` or `typing.NamedTuple` class."""
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
@@ -132,30 +132,30 @@ def fields_of(value: object) -> tuple[str, ...] | None:
 
 
 def takes_itself_apart(kind: type) -> bool:
-    """True for a class that says itself what of it is data."""
+    """Whether a class has TensorFlow's `__tf_flatten__` and `__tf_unflatten__`."""
     return hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__")
 
 
 def _data(value: Any) -> Sequence[Any]:
-    """The data of an object of such a class."""
+    """The data of an object with `__tf_flatten__`."""
     parts: Sequence[Any] = value.__tf_flatten__()[1]
     return parts
 
 
 def is_structure(value: object) -> bool:
-    """True for a container that is taken apart, False for a leaf."""
+    """Whether a value is a container, not a leaf."""
     return isinstance(value, (tuple, Mapping)) or takes_itself_apart(type(value)) or fields_of(value) is not None
 
 
 def _equal(a: object, b: object) -> bool:
     try:
         return bool(a == b)
-    except Exception:  # arrays and the like, which do not say it
+    except Exception:  # arrays and the like, whose comparison is not a bool
         return False
 
 
 def flatten(value: object) -> tuple[list[Any], Tree]:
-    """Takes a structure apart: its leaves, and the tree to put them together again."""
+    """The leaves of a structure, and the tree to rebuild it."""
     out: list[Any] = []
     return out, _flatten(value, out)
 
@@ -166,7 +166,7 @@ def map_structure(function: Callable[[Any], Any], value: object) -> Any:
     return tree.unflatten([function(v) for v in leaves])
 
 
-# Types met as leaves before, of those nobody can turn into a structure: most leaves need no closer look.
+# Builtin and NumPy types found to be leaves, which never become structures: most leaves need no further check.
 _LEAVES: set[type] = set()
 
 
@@ -196,7 +196,7 @@ def _flatten(value: Any, out: list[Any]) -> Tree:
 
 
 def same_tuples(a: type, b: type) -> bool:
-    """True for two classes of plain tuples, or of namedtuples of one name with the same fields."""
+    """Whether two classes are both plain tuples, or namedtuples of one name with the same fields."""
     fields = getattr(a, "_fields", None)
     return fields == getattr(b, "_fields", None) and (fields is None or a.__name__ == b.__name__)
 
@@ -252,7 +252,7 @@ def _paths(tree: Tree, path: str) -> Iterator[str]:
 
 
 def _builder(tree: Tree) -> Callable[[Sequence[Any]], Any]:
-    """Makes the function that fills `tree`; the common flat shapes get one with no loop of its own."""
+    """The function that builds `tree` from leaves; the common flat shapes get one without a loop."""
     kind = tree.kind
     if kind is None:
         return lambda leaves: leaves[0]

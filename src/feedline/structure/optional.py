@@ -1,4 +1,4 @@
-"""`Optional`: a value that may be missing, as `get_next_as_optional` gives it."""
+"""`Optional`: a value that may be missing, as returned by `get_next_as_optional`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Optional:
 
     @staticmethod
     def empty(element_spec: object) -> Optional:
-        """An optional that holds nothing, where a value of `element_spec` could be."""
+        """An empty optional for a value of `element_spec`."""
         return Optional(False, None, element_spec)
 
     @property
@@ -41,11 +41,11 @@ class Optional:
         return self._spec
 
     def has_value(self, name: str | None = None) -> bool:
-        """True when there is a value."""
+        """Whether there is a value."""
         return self._has_value
 
     def get_value(self, name: str | None = None) -> Any:
-        """The value; `InvalidArgumentError` where there is none."""
+        """The value. Raises `InvalidArgumentError` if there is none."""
         if not self._has_value:
             raise InvalidArgumentError("the optional holds no value; ask has_value() first")
         return self._value

@@ -1,7 +1,7 @@
-"""Row partitions: the ways to say where rows begin and end in a run of values, all turned into row splits.
+"""Row partitions: all ways to state where rows begin and end in an array of values, converted to row splits.
 
-Row splits are int32 or int64, start with 0, never fall and end with the number of values: row i is
-values[splits[i]:splits[i + 1]]. The `of_...` functions check what they are given unless `validate` is False.
+Row splits are int32 or int64, start with 0, never decrease and end with the number of values: row i is
+values[splits[i]:splits[i + 1]]. The `of_...` functions check their arguments unless `validate` is False.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def splits_dtype(dtype: object) -> np.dtype[Any]:
 
 
 def of_splits(given: object, count: int, dtype: object = None, validate: bool = True) -> Array:
-    """Row splits as they are."""
+    """Row splits, checked."""
     splits = _ints(given, "row_splits", dtype)
     if validate:
         if not len(splits):
@@ -49,7 +49,7 @@ def of_lengths(given: object, count: int, dtype: object = None, validate: bool =
 
 
 def of_starts(given: object, count: int, dtype: object = None, validate: bool = True) -> Array:
-    """Row splits from where each row begins."""
+    """Row splits from the start of each row."""
     starts = _ints(given, "row_starts", dtype)
     if validate and (len(starts) or count):
         if not len(starts) or starts[0] != 0:
@@ -61,7 +61,7 @@ def of_starts(given: object, count: int, dtype: object = None, validate: bool = 
 
 
 def of_limits(given: object, count: int, dtype: object = None, validate: bool = True) -> Array:
-    """Row splits from where each row ends."""
+    """Row splits from the end of each row."""
     limits = _ints(given, "row_limits", dtype)
     if validate:
         _check_not_negative(limits[:1], "row_limits")
@@ -72,7 +72,7 @@ def of_limits(given: object, count: int, dtype: object = None, validate: bool = 
 
 
 def of_rowids(given: object, count: int, nrows: int | None, dtype: object = None, validate: bool = True) -> Array:
-    """Row splits from the row of each value. Without `nrows` the last value's row is the last."""
+    """Row splits from the row of each value. Without `nrows`, the last value's row is the last row."""
     rowids = _ints(given, "value_rowids", dtype)
     least = int(rowids[-1]) + 1 if len(rowids) else 0
     rows = least if nrows is None else operator.index(nrows)
@@ -87,19 +87,19 @@ def of_rowids(given: object, count: int, nrows: int | None, dtype: object = None
 
 
 def uniform(rows: int, length: int, dtype: np.dtype[Any]) -> Array:
-    """Row splits of rows that all have one length."""
+    """Row splits of rows of equal length."""
     return (np.arange(rows + 1) * length).astype(dtype, copy=False)
 
 
 def cumulated(lengths: Array) -> Array:
-    """Row splits from lengths that are known to be right."""
+    """Row splits from lengths, without checks."""
     splits = np.zeros(len(lengths) + 1, lengths.dtype)
     np.cumsum(lengths, out=splits[1:])
     return splits
 
 
 def ranges(starts: Array, counts: Array, step: object = 1) -> Array:
-    """The numbers starts[i], starts[i] + step, … (counts[i] of them), for all i one after another.
+    """The numbers starts[i], starts[i] + step, … (counts[i] of them), concatenated for all i.
 
     >>> from feedline.structure.partition import ranges
     >>> ranges(np.array([0, 10]), np.array([3, 2]))
@@ -112,7 +112,7 @@ def ranges(starts: Array, counts: Array, step: object = 1) -> Array:
 
 
 def slice_each(splits: Array, key: slice) -> tuple[Array, Array]:
-    """What row[key] takes from every row, with Python's rules for bounds: the indices of values, and their splits."""
+    """Applies row[key] to every row, with Python's rules for bounds: the indices of the values, and their splits."""
     step = 1 if key.step is None else operator.index(key.step)
     if step == 0:
         raise InvalidArgumentError("the step of a slice must not be 0")
@@ -132,7 +132,7 @@ def slice_each(splits: Array, key: slice) -> tuple[Array, Array]:
 
 
 def _ints(given: object, name: str, dtype: object) -> Array:
-    """One dimension of int64, of int32 where that is given, or of `dtype`."""
+    """A one-dimensional array of `dtype`; by default int32 if `given` is, else int64."""
     if dtype is None:
         dtype = np.int32 if getattr(given, "dtype", None) == np.int32 else np.int64
     try:

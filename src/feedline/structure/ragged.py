@@ -1,7 +1,8 @@
 """Ragged tensors: rows of differing length in one flat array, as in tf.RaggedTensor and tf.ragged.
 
-A ragged tensor is its `values` (all rows one after another) and `row_splits` (row i is values[splits[i]:splits[i+1]]).
-With ragged values it nests: `ragged_rank` counts the levels. The memory given is kept and shared, never written to.
+A ragged tensor consists of `values` (all rows, concatenated) and `row_splits` (row i is values[splits[i]:splits[i+1]]).
+With ragged values it nests: `ragged_rank` counts the levels. Arrays that it is made from are shared, not copied, and
+never written to.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
 
     @classmethod
     def from_row_starts(cls, values: Any, row_starts: Any, validate: bool = True) -> RaggedTensor:
-        """Row i begins at `row_starts[i]` and goes to the next start; the last one to the end.
+        """Row i begins at `row_starts[i]` and ends at the next start; the last row ends with the values.
 
         >>> fl.RaggedTensor.from_row_starts([3, 1, 4], [0, 1, 1])
         <fl.RaggedTensor [[3], [], [1, 4]]>
@@ -83,7 +84,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
 
     @classmethod
     def from_row_limits(cls, values: Any, row_limits: Any, validate: bool = True) -> RaggedTensor:
-        """Row i ends before `row_limits[i]` and begins where the last one ended.
+        """Row i ends before `row_limits[i]` and begins where the previous row ended.
 
         >>> fl.RaggedTensor.from_row_limits([3, 1, 4], [1, 1, 3])
         <fl.RaggedTensor [[3], [], [1, 4]]>
@@ -95,7 +96,8 @@ class RaggedTensor(NDArrayOperatorsMixin):
     def from_value_rowids(
         cls, values: Any, value_rowids: Any, nrows: int | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Value i belongs to the row `value_rowids[i]`; the ids must not fall. Without `nrows` the last id ends it.
+        """Value i belongs to row `value_rowids[i]`; the ids must not decrease. Without `nrows`, the last id is the last
+        row.
 
         >>> fl.RaggedTensor.from_value_rowids([3, 1, 4], [0, 0, 2], nrows=4)
         <fl.RaggedTensor [[3, 1], [], [4], []]>
@@ -107,7 +109,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
     def from_nested_row_splits(
         cls, flat_values: object, nested_row_splits: Sequence[Any], validate: bool = True
     ) -> Any:
-        """Applies a list of row splits, the outermost first. With an empty list the values come back as an array.
+        """Applies a list of row splits, the outermost first. An empty list returns the values as an array.
 
         >>> fl.RaggedTensor.from_nested_row_splits([3, 1, 4], [[0, 2], [0, 1, 3]])
         <fl.RaggedTensor [[[3], [1, 4]]]>
@@ -128,8 +130,8 @@ class RaggedTensor(NDArrayOperatorsMixin):
     ) -> RaggedTensor:
         """Makes the dimensions 1 to `ragged_rank` of an array ragged.
 
-        `lengths` says how much of each row to keep (a list of such for several levels); `padding` is a value to cut off
-        at the end of each row.
+        `lengths` is how much of each row to keep (a list of lists for several levels); `padding` is a value to remove
+        from the end of each row.
 
         >>> fl.RaggedTensor.from_tensor([[5, 7, 0], [0, 3, 0], [0, 0, 0]], padding=0)
         <fl.RaggedTensor [[5, 7], [0, 3], []]>
@@ -169,12 +171,12 @@ class RaggedTensor(NDArrayOperatorsMixin):
 
     @property
     def values(self) -> Any:
-        """The rows one after another: an array, or a RaggedTensor for ragged_rank 2 and more."""
+        """The concatenated rows: an array, or a RaggedTensor for a ragged_rank of 2 or more."""
         return self._values
 
     @property
     def row_splits(self) -> Array:
-        """Where rows begin and end in `values`; one more than there are rows."""
+        """Where rows begin and end in `values`; one entry more than there are rows."""
         return self._row_splits
 
     @property
@@ -198,7 +200,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
 
     @property
     def ragged_rank(self) -> int:
-        """How many levels of row splits there are."""
+        """The number of levels of row splits."""
         return len(self.nested_row_splits)
 
     @property
@@ -218,7 +220,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
 
     @property
     def uniform_row_length(self) -> None:
-        """Always None: rows that happen to have one length are not told apart from others."""
+        """Always None: rows of equal length are not tracked."""
         return None
 
     def nrows(self, out_type: object = None) -> Any:
@@ -256,7 +258,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
         )
 
     def value_rowids(self) -> Array:
-        """For each of `values` the number of its row.
+        """The row number of each of `values`.
 
         >>> fl.ragged.constant([[1, 2], [], [3]]).value_rowids()
         array([0, 0, 2])
@@ -282,7 +284,8 @@ class RaggedTensor(NDArrayOperatorsMixin):
     # -- to other forms --------------------------------------------------------------------------------------------
 
     def to_tensor(self, default_value: object = None, shape: object = None) -> Array:
-        """Gives a dense array, filled up with `default_value` (zero or b""). `shape` cuts and fills to fixed sizes.
+        """A dense array, padded with `default_value` (by default zero or b""). `shape` truncates and pads to fixed
+        sizes.
 
         >>> fl.ragged.constant([[1, 2], [], [3]]).to_tensor(default_value=-1, shape=[None, 3])
         array([[ 1,  2, -1],
@@ -303,8 +306,8 @@ class RaggedTensor(NDArrayOperatorsMixin):
         out = np.empty(target, flat.dtype)
         out[...] = fill
 
-        # Each value's place in the output, as an index into the merged ragged dimensions, grows level by level; `keep`
-        # marks what lies inside the output once some dimension is cut.
+        # Each value's position in the output, as an index into the merged ragged dimensions, is built level by level;
+        # `keep` marks the values inside the output if a dimension is truncated.
         place = np.arange(len(self))
         keep = place < target[0] if target[0] < len(self) else None
         for splits, width in zip(self.nested_row_splits, target[1:], strict=False):
@@ -349,7 +352,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
         return [values[a:b] for a, b in pairwise(limits)]
 
     def numpy(self) -> Array:
-        """A dense array where all rows have one length, else an object array of rows.
+        """A dense array if all rows have one length, else an object array of rows.
 
         >>> fl.ragged.constant([[1, 2], [3]]).numpy()
         array([array([1, 2], dtype=int32), array([3], dtype=int32)], dtype=object)
@@ -365,7 +368,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
         return out
 
     def with_values(self, values: Any) -> RaggedTensor:
-        """The same rows with other values; there must be as many."""
+        """The same rows with other values, as many as before."""
         values = _as_values(values)
         if len(values) != len(self._values):
             raise InvalidArgumentError(
@@ -407,7 +410,8 @@ class RaggedTensor(NDArrayOperatorsMixin):
         return iter(rows(self))
 
     def __getitem__(self, key: object) -> Any:
-        """As in TensorFlow: an int gives a row, slices work on every dimension, an int on an inner ragged one does not.
+        """Indexes as TensorFlow does: an int gives a row, slices work on every dimension, an int on an inner ragged one
+        does not.
 
         >>> rt = fl.ragged.constant([[1, 2, 3], [4], [5, 6]])
         >>> rt[-1], rt[0, 1]
@@ -432,7 +436,9 @@ class RaggedTensor(NDArrayOperatorsMixin):
         )
 
     def __eq__(self, other: object) -> Any:
-        """Compares value by value; False, as in TensorFlow, for other rows and for what no value can equal."""
+        """Compares value by value; False, as in TensorFlow, if the rows differ in length or the values cannot be
+        compared.
+        """
         try:
             equal: Any = np.equal
             return self._has_rows_of(other) and equal(self, other)
@@ -450,7 +456,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
         return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
 
     def equals(self, other: object) -> bool:
-        """True for a ragged tensor with the same rows, values and dtypes; a NaN equals a NaN.
+        """Whether `other` is a ragged tensor with the same rows, values and dtypes; NaNs are equal.
 
         >>> fl.ragged.constant([[1], []]).equals(fl.ragged.constant([[1.0], []]))
         False
@@ -481,7 +487,7 @@ def constant(
     >>> fl.ragged.constant([["a"], [], ["b", "c"]])
     <fl.RaggedTensor [[b'a'], [], [b'b', b'c']]>
 
-    With `ragged_rank` or `inner_shape` the innermost ones stay dense; a list that needs no ragged dimension gives an
+    With `ragged_rank` or `inner_shape` the innermost dimensions stay dense; a list without a ragged dimension gives an
     array.
 
     >>> fl.ragged.constant([[[1, 2]], [[3, 4], [5, 6]]], ragged_rank=1).shape
@@ -526,7 +532,7 @@ def constant(
 def range(
     starts: object, limits: object = None, deltas: object = 1, dtype: object = None, row_splits_dtype: object = np.int64
 ) -> RaggedTensor:
-    """One row of numbers per entry of the arguments; scalars count for every row. With one argument rows start at 0.
+    """One row of numbers per entry of the arguments; scalars apply to every row. With one argument, rows start at 0.
 
     >>> fl.ragged.range([3, 0, 2])
     <fl.RaggedTensor [[0, 1, 2], [], [0, 1]]>
@@ -537,7 +543,7 @@ def range(
     if limits is None:
         starts, limits = 0, starts
     given = [dense(x, dtype) for x in (starts, limits, deltas)]
-    # TensorFlow's order of number types, in which the widest of the arguments wins.
+    # TensorFlow's order of number types; the widest of the arguments is used.
     order = [np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64)]
     if any(x.dtype not in order for x in given):
         raise InvalidTypeError(
@@ -554,7 +560,7 @@ def range(
         raise InvalidArgumentError("deltas must not be 0")
     if common.kind == "f":
         counts = np.maximum(np.ceil((limit - first) / delta), 0).astype(np.int64)
-        # TensorFlow adds up delta by delta, and so do we: first + i * delta rounds otherwise.
+        # TensorFlow accumulates delta by delta, and so do we: first + i * delta rounds differently.
         parts = [
             np.add.accumulate(np.append(f, np.full(max(n - 1, 0), d, common)))[:n]
             for f, d, n in zip(first, delta, counts.tolist(), strict=True)
@@ -568,7 +574,7 @@ def range(
 
 
 def stack(values: Sequence[Any]) -> Any:
-    """Puts tensors of one rank, ragged or not, as rows under a new outer dimension. Scalars give an array.
+    """Stacks tensors of one rank, ragged or not, along a new outer dimension. Scalars give an array.
 
     >>> fl.ragged.stack([[1, 2], [3]])
     <fl.RaggedTensor [[1, 2], [3]]>
@@ -582,7 +588,7 @@ def stack(values: Sequence[Any]) -> Any:
     rank = ranks.pop()
     if rank == 0:
         return np.stack(given)
-    # Rows that are dense give up no more than their second dimension, unless ragged ones beside them need it.
+    # Dense rows become ragged in no more than their second dimension, unless ragged ones beside them need it.
     level = max([v.ragged_rank for v in given if isinstance(v, RaggedTensor)], default=min(rank - 1, 1))
     if level:
         given = [v if isinstance(v, RaggedTensor) else RaggedTensor.from_tensor(v, ragged_rank=level) for v in given]
@@ -640,7 +646,7 @@ def stack_rows(rows: Sequence[Any], ragged_rank: int, splits_dtype: object = np.
 
 
 def concat(tensors: Sequence[RaggedTensor]) -> RaggedTensor:
-    """One tensor with the rows of all, which have one ragged_rank.
+    """Concatenates the rows of tensors of one ragged_rank.
 
     >>> from feedline.structure.ragged import concat
     >>> concat([fl.ragged.constant([[1, 2]]), fl.ragged.constant([[], [3]], fl.int32)])
@@ -669,7 +675,7 @@ def gather(tensor: RaggedTensor, indices: object) -> RaggedTensor:
 
 
 def _make(values: Any, row_splits: Array) -> RaggedTensor:
-    """A ragged tensor from parts that are known to fit."""
+    """A ragged tensor from its parts, without checks."""
     tensor = object.__new__(RaggedTensor)
     tensor._values = values
     tensor._row_splits = row_splits
@@ -686,7 +692,7 @@ def _as_values(values: object, scalar: bool = False) -> Any:
 
 
 def _nested_dtype(values: object) -> np.dtype[Any] | None:
-    """The dtype that splits above `values` must have: that of the splits inside, None where there are none."""
+    """The dtype that splits above `values` must have: that of the splits inside; None if there are none."""
     return values._row_splits.dtype if isinstance(values, RaggedTensor) else None
 
 
@@ -742,7 +748,7 @@ def _unpadded_lengths(padding: object, matrix: Array) -> Array:
 
 
 def _depths(value: object) -> tuple[int | None, int]:
-    """How deep in nested lists the scalars lie (None without any), and the deepest list."""
+    """The depth of the scalars in nested lists (None if there are none), and that of the deepest list."""
     if isinstance(value, np.ndarray):
         return value.ndim if value.size else None, value.ndim
     if not isinstance(value, (list, tuple, _range)):
@@ -786,7 +792,7 @@ def _index(value: Any, keys: tuple[Any, ...]) -> Any:
         return _index_inside(part, rest)
     at = operator.index(key)
     if not -len(value) <= at < len(value):
-        # Not OutOfRangeError: raised inside a user's function that one would read as the end of the data.
+        # Not OutOfRangeError: in a user's function that would be read as the end of the data.
         raise IndexError(f"row {at} is out of range for a ragged tensor with {len(value)} rows")
     start, stop = value._row_splits[at % len(value) :][:2]
     return _index(_span(value._values, start, stop), rest)
@@ -813,7 +819,7 @@ def _index_inside(tensor: RaggedTensor, keys: tuple[Any, ...]) -> RaggedTensor:
 
 
 def _operand(value: object, like: RaggedTensor) -> Any:
-    """What stands for an operand when the flat values of `like` are computed with."""
+    """The operand to use with the flat values of `like`."""
     if isinstance(value, RaggedTensor):
         if not like._has_rows_of(value):
             raise InvalidArgumentError(f"ragged operands must have the same row lengths, got {like} and {value}")

@@ -1,4 +1,4 @@
-"""An element with other sizes: what a function is tried with to see which sizes of its results follow from them."""
+"""Elements with other sizes, used to find which sizes of a function's results depend on them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Change = Callable[[int], int]
 
 
 def resized(element: object, spec: object, pick: Pick, change: Change) -> Any:
-    """A copy of an element that fits `spec`, in which each size n of a dimension that `pick` takes, by what the spec
-    says of it, is `change(n)`: the values are those of the element, over and over. What has no sizes stays as it is.
+    """A copy of an element of `spec` with other sizes: the size n of each dimension for which `pick`, given its size in
+    the spec, is true becomes `change(n)`. The values are the element's, repeated. Leaves without sizes are not changed.
     """
     leaves, tree = flatten(element)
     specs, other = flatten(spec)
@@ -60,7 +60,7 @@ def _dims(shape: TensorShape, rank: int) -> tuple[int | None, ...]:
 
 
 def _again(n: int, change: Change) -> Any:
-    """The numbers of the rows in place of n ones."""
+    """The indices of the rows that replace n rows."""
     return np.arange(change(n)) % n
 
 

@@ -1,4 +1,4 @@
-"""Rows of several blocks in turn."""
+"""Round robin: rows of several blocks in turn."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from feedline.structure.strings import SHORT
 
 
 def round_robin(blocks: Sequence[Block], turn: int = 1) -> Block:
-    """`turn` rows of the first block, then of the next and so on, round by round, in fresh memory. The blocks are
-    equally long, and hold whole turns.
+    """`turn` rows of the first block, then of the next and so on, round by round, in fresh memory. The blocks must have
+    the same length, a multiple of `turn`.
 
     >>> from feedline.structure.block import Block
     >>> from feedline.structure.round_robin import round_robin
@@ -26,7 +26,7 @@ def round_robin(blocks: Sequence[Block], turn: int = 1) -> Block:
     k, n = len(blocks), blocks[0].n
     order = np.arange(k * n).reshape(k, n // turn, turn).transpose(1, 0, 2).ravel()
     columns = [_column(parts, turn, order) for parts in zip(*(b.columns for b in blocks), strict=True)]
-    # Where they come from is told in the same way.
+    # The provenance is reordered in the same way.
     told = concat([Block([], b.n, tree, b.provenance, b.batch_provenance) for b in blocks]).take(order)
     return Block(columns, k * n, tree, told.provenance, told.batch_provenance)
 

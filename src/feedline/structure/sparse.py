@@ -1,4 +1,4 @@
-"""Sparse tensors: the places and values of what is not zero, as in tf.SparseTensor and tf.sparse."""
+"""Sparse tensors: the indices and values of nonzero entries, as in tf.SparseTensor and tf.sparse."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ class SparseTensor:
            [0, 0],
            [7, 0]], dtype=int32)
 
-    As in TensorFlow the order of the indices is the caller's, and that they lie inside the shape is checked where it
-    matters, by `to_dense`.
+    As in TensorFlow, indices may be in any order, and only `to_dense` checks that they lie inside the shape.
     """
 
     __slots__ = ("_dense_shape", "_indices", "_values")
@@ -52,7 +51,7 @@ class SparseTensor:
 
     @property
     def indices(self) -> Array:
-        """Where the values lie, int64 [n, rank]."""
+        """The indices of the values, int64 [n, rank]."""
         return self._indices
 
     @property
@@ -97,10 +96,9 @@ class SparseTensor:
         return _make(np.argwhere(kept), array[kept], np.array(array.shape, np.int64))
 
     def to_dense(self, default_value: object = None, validate_indices: bool = True) -> Array:
-        """The dense array, with `default_value` (zero or b"") where there is no value.
+        """The dense array, with `default_value` (by default zero or b"") for missing values.
 
-        The indices must be in order and without repetition, unless `validate_indices` is False; then the last one of
-        a place wins.
+        The indices must be sorted and unique, unless `validate_indices` is False; then the last value of an index wins.
 
         >>> fl.SparseTensor([[1], [3]], ["a", "b"], [4]).to_dense(default_value="-")
         array([b'-', b'a', b'-', b'b'], dtype=object)
@@ -129,7 +127,7 @@ class SparseTensor:
         if not ordered or len(self._indices) < 2:
             return
         step = np.diff(self._indices, axis=0)
-        # The sign of a step is that of its first part that is not zero.
+        # The sign of a step is that of its first nonzero part.
         sign = np.zeros(len(step), np.int64)
         for part in step.T:
             sign = np.where(sign == 0, np.sign(part), sign)
@@ -150,11 +148,11 @@ class SparseTensor:
         return _make(self._indices[order], self._values[order], self._dense_shape)
 
     def with_values(self, values: object) -> SparseTensor:
-        """The same places with other values; there must be as many."""
+        """The same indices with other values, as many as before."""
         return SparseTensor(self._indices, values, self._dense_shape)
 
     def equals(self, other: object) -> bool:
-        """True for a sparse tensor with the same indices in the same order, values, shape and dtype.
+        """Whether `other` is a sparse tensor with the same indices in the same order, values, shape and dtype.
 
         >>> sp = fl.SparseTensor([[1]], [7], [4])
         >>> sp.equals(fl.SparseTensor([[1]], [7], [4])), sp.equals(fl.SparseTensor([[1]], [7], [5]))
@@ -206,7 +204,7 @@ def reorder(sp_input: SparseTensor) -> SparseTensor:
 
 
 def rows(tensor: SparseTensor) -> list[SparseTensor]:
-    """The outer rows, each one rank lower. As in TensorFlow the indices must be in order, and of rank 2 at least.
+    """The outer rows, each one rank lower. As in TensorFlow, the indices must be sorted, and the rank at least 2.
 
     >>> from feedline.structure.sparse import rows
     >>> rows(fl.SparseTensor([[1, 0]], [7], [2, 3]))[1]
@@ -243,7 +241,7 @@ def stack_rows(rows: Sequence[SparseTensor]) -> SparseTensor:
 
 
 def _make(indices: Array, values: Array, dense_shape: Array) -> SparseTensor:
-    """A sparse tensor from parts that are known to fit."""
+    """A sparse tensor from its parts, without checks."""
     tensor = object.__new__(SparseTensor)
     tensor._indices, tensor._values, tensor._dense_shape = indices, values, dense_shape
     return tensor

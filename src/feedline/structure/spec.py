@@ -1,6 +1,6 @@
-"""What is known of an element before it is seen: specs, and TensorShape with its unknown dimensions.
+"""Specs: the types and shapes of elements, with `TensorShape` for unknown dimensions.
 
-The spec of an element is the element's own structure with a spec at each leaf, and None where a leaf is None.
+The spec of an element is its structure with a spec for each leaf, and None for a leaf that is None.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class TensorShape:
 
     @property
     def dims(self) -> Dims | None:
-        """The dimensions, None each where unknown; None altogether for an unknown rank."""
+        """The dimensions, each None if unknown; None for an unknown rank."""
         return self._dims
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions, None where unknown."""
+        """The number of dimensions; None if unknown."""
         return None if self._dims is None else len(self._dims)
 
     ndims = rank
@@ -55,31 +55,31 @@ class TensorShape:
         return list(self._known_rank())
 
     def is_fully_defined(self) -> bool:
-        """True when rank and every dimension are known."""
+        """Whether the rank and all dimensions are known."""
         return self._dims is not None and None not in self._dims
 
     def num_elements(self) -> int | None:
-        """The number of values, None unless fully defined."""
+        """The number of values; None unless the shape is fully defined."""
         if self._dims is None or None in self._dims:
             return None
         return int(np.prod([d for d in self._dims if d is not None], dtype=np.int64))
 
     def is_compatible_with(self, other: object) -> bool:
-        """True when some shape fits both."""
+        """Whether some shape matches both."""
         a, b = self._dims, TensorShape(other)._dims
         if a is None or b is None:
             return True
         return len(a) == len(b) and all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
-        """The narrowest shape that holds both."""
+        """The most specific shape that includes both."""
         a, b = self._dims, TensorShape(other)._dims
         if a is None or b is None or len(a) != len(b):
             return TensorShape(None)
         return TensorShape([x if x == y else None for x, y in zip(a, b, strict=True)])
 
     def merge_with(self, other: object) -> TensorShape:
-        """What both say together; ValueError where they contradict each other."""
+        """The shape with the known dimensions of both. Raises ValueError if they contradict each other."""
         other = TensorShape(other)
         if not self.is_compatible_with(other):
             raise ValueError(f"shapes {self} and {other} are not compatible")
@@ -93,7 +93,7 @@ class TensorShape:
         return TensorShape(None if self._dims is None or b is None else self._dims + b)
 
     def with_rank(self, rank: int) -> TensorShape:
-        """This shape if it has, or may have, `rank` dimensions; ValueError otherwise."""
+        """This shape, if it has or may have `rank` dimensions. Raises ValueError otherwise."""
         return self.merge_with(TensorShape([None] * rank))
 
     def _known_rank(self) -> Dims:
@@ -145,7 +145,7 @@ def _dimension(d: object) -> int | None:
 
 
 class TypeSpec:
-    """What the leaf specs share.
+    """The base class of leaf specs.
 
     >>> fl.TensorSpec([None, 2], fl.int32).is_compatible_with(fl.TensorSpec([5, 2], fl.int32))
     True
@@ -156,12 +156,12 @@ class TypeSpec:
     __slots__ = ()
 
     def is_compatible_with(self, other: object) -> bool:
-        """True when a value, or everything another spec allows, may stand under this spec."""
+        """Whether a value, or all values of another spec, may be of this spec."""
         other = other if isinstance(other, TypeSpec) else type_spec_from_value(other)
         return isinstance(other, type(self)) and self._fits(other)
 
     def most_specific_common_supertype(self, others: Iterable[Any]) -> Any:
-        """The narrowest spec that allows this and all others, or None."""
+        """The most specific spec that includes this and all others, or None."""
         merged: Any = self
         for other in others:
             merged = general_leaf(merged, other)
@@ -183,7 +183,7 @@ class TypeSpec:
 
 
 class TensorSpec(TypeSpec):
-    """A dense array: shape and dtype.
+    """The spec of a dense array: shape and dtype.
 
     >>> fl.TensorSpec([None, 2], fl.int32)
     TensorSpec(shape=(None, 2), dtype=int32)
@@ -208,7 +208,7 @@ class TensorSpec(TypeSpec):
 
 
 class RaggedTensorSpec(TypeSpec):
-    """A ragged tensor, or with ragged_rank 0 one row of such a tensor, which is a dense array of any length.
+    """The spec of a ragged tensor or, with ragged_rank 0, of one of its rows: a dense array of any length.
 
     >>> fl.RaggedTensorSpec([None, None], fl.int32).ragged_rank
     1
@@ -258,7 +258,7 @@ class RaggedTensorSpec(TypeSpec):
 
 
 class SparseTensorSpec(TypeSpec):
-    """A sparse tensor: dense shape and dtype.
+    """The spec of a sparse tensor: dense shape and dtype.
 
     >>> fl.SparseTensorSpec([None, 4], fl.float32)
     SparseTensorSpec(shape=(None, 4), dtype=float32)
@@ -297,7 +297,7 @@ class _Nested(TypeSpec):
 
 
 class OptionalSpec(_Nested):
-    """A value that may be missing.
+    """The spec of a value that may be missing.
 
     >>> fl.OptionalSpec(fl.TensorSpec([], fl.int32))
     OptionalSpec(TensorSpec(shape=(), dtype=int32))
@@ -307,7 +307,7 @@ class OptionalSpec(_Nested):
 
 
 class DatasetSpec(_Nested):
-    """A dataset inside an element, for instance a window.
+    """The spec of a dataset inside an element, for instance a window.
 
     >>> fl.Dataset.range(4).window(2).element_spec
     DatasetSpec(TensorSpec(shape=(), dtype=int64))
@@ -336,7 +336,7 @@ class DatasetSpec(_Nested):
 
 
 class IteratorSpec(_Nested):
-    """An iterator over elements of a given spec.
+    """The spec of an iterator over elements of a given spec.
 
     >>> fl.IteratorSpec(fl.TensorSpec([], fl.int64)).element_spec
     TensorSpec(shape=(), dtype=int64)
@@ -349,7 +349,7 @@ _from_value: list[Any] = []
 
 
 def register_spec_of(function: object) -> Any:
-    """Adds a function that gives the spec of the leaf types it knows, and None for others."""
+    """Registers a function that gives the spec of the leaf types it knows, and None for others."""
     _from_value.append(function)
     return function
 
@@ -372,7 +372,7 @@ def type_spec_from_value(value: object) -> Any:
 
 
 def general_leaf(a: Any, b: Any) -> Any:
-    """The narrowest leaf spec that allows both, or None where there is none. (Two None leaves give `NONE`.)"""
+    """The most specific leaf spec that includes both; None if there is none. (Two None leaves give `NONE`.)"""
     if a is None and b is None:
         return NONE
     if type(a) is not type(b):
@@ -392,11 +392,11 @@ def general_leaf(a: Any, b: Any) -> Any:
     return type(a)(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
 
 
-NONE = object()  # what general_leaf gives for two None leaves, since None means "no common spec" there
+NONE = object()  # the result of general_leaf for two None leaves, since None means "no common spec" there
 
 
 def general(a: object, b: object) -> Any:
-    """The narrowest element spec that allows both, in the structure of `a`; None where structure or types differ."""
+    """The most specific element spec that includes both, in the structure of `a`; None if structure or types differ."""
     left, tree = flatten(a)
     right, other = flatten(b)
     order = tree.order_of(other, exact=True)

@@ -1,4 +1,4 @@
-"""Columns of strings that lie in one buffer: no object is made of a string until somebody wants to see it."""
+"""Columns of strings in one buffer, without an object per string until it is needed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from feedline import kernels
 Array = np.ndarray[Any, Any]
 
 SHORT = 4096
-"""Strings of up to so many bytes are sooner copied than made into objects."""
+"""Strings of up to this many bytes are faster to copy than to turn into objects."""
 
 
 class Bytes:
     """Strings in one buffer: string i is `data[offsets[i]:offsets[i + 1] - gap]`, so that the records of a file can
-    stay where they were read, with what the file has between them. A row is one string or, with `size`, an array of so
-    many.
+    stay where they were read, with the bytes between them. A row is one string or, with `size`, an array of `size`
+    strings.
     """
 
     __slots__ = ("data", "gap", "offsets", "size")
@@ -28,7 +28,7 @@ class Bytes:
 
     @property
     def ndim(self) -> int:
-        """As that of the array that `objects` gives."""
+        """The number of dimensions of the array that `objects` gives."""
         return 1 if self.size is None else 2
 
     def rows(self) -> list[Any]:
@@ -47,14 +47,14 @@ class Bytes:
         return Bytes(self.data, self.offsets[start * step : stop * step + 1], self.gap, self.size)
 
     def compact(self) -> Bytes:
-        """With nothing between the strings."""
+        """The same strings without gaps."""
         if not self.gap:
             return self
         column = self.data, np.ascontiguousarray(self.offsets), self.gap
         return Bytes(*kernels.strings_round_robin([column], max(1, len(self.offsets) - 1)), 0, self.size)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """With its own strings, not with all that are in the buffer."""
+        """Pickles only the column's own strings, not the whole buffer."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         return Bytes, (self.data[first:last], self.offsets - first, self.gap, self.size)
 
@@ -63,7 +63,7 @@ class Bytes:
 
 
 def joined(columns: Sequence[Bytes]) -> Bytes | None:
-    """The rows of all in one buffer; None where that would copy long strings, or the rows are not alike."""
+    """The rows of all columns in one buffer; None if that would copy long strings, or the row sizes differ."""
     gap, size = columns[0].gap, columns[0].size
     if any(c.size != size for c in columns):
         return None

@@ -1,7 +1,7 @@
-"""The dtypes: TensorFlow's names over NumPy's types.
+"""Dtypes: TensorFlow's names for NumPy's types.
 
-A `DType` stands wherever NumPy takes a dtype (`np.zeros(3, fl.int32)`) and equals NumPy's own (`fl.int32 == np.int32`).
-Strings are `bytes`; an array of them has NumPy's object dtype.
+A `DType` is accepted wherever NumPy takes a dtype (`np.zeros(3, fl.int32)`) and equals NumPy's own (`fl.int32 ==
+np.int32`). Strings are `bytes`; an array of them has NumPy's object dtype.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DType:
 
     @property
     def size(self) -> int:
-        """Bytes of one value."""
+        """The size of one value in bytes."""
         return self.dtype.itemsize
 
     itemsize = size
@@ -159,7 +159,7 @@ def _bfloat16() -> DType:
 
 
 def as_dtype(dtype: Any) -> DType:
-    """Gives the `DType` for anything that names one: a DType, a NumPy dtype or type, a Python type, a name.
+    """The `DType` for anything that names one: a DType, a NumPy dtype or type, a Python type, a name.
 
     >>> fl.as_dtype("int64"), fl.as_dtype(np.uint8), fl.as_dtype(str)
     (fl.int64, fl.uint8, fl.string)
@@ -200,7 +200,7 @@ def as_dtype(dtype: Any) -> DType:
 
 
 def supported(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Gives the dtype under which an array with `dtype` is kept; raises where there is none (dates, records …)."""
+    """The dtype in which an array of `dtype` is stored. Raises if there is none (dates, records …)."""
     if dtype in _BY_DTYPE:
         return dtype
     try:

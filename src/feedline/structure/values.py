@@ -1,4 +1,4 @@
-"""From what users write to what elements hold: TensorFlow's rules for turning Python and NumPy values into tensors.
+"""Conversion of users' values to leaves of elements: TensorFlow's rules for Python and NumPy values.
 
 A leaf of an element is an array, a NumPy scalar, `bytes`, a ragged or sparse tensor, an optional, a dataset's plan, or
 None.
@@ -32,20 +32,20 @@ _INT32 = (-(2**31), 2**31 - 1)
 _PYTHON = {bool, int, float, complex, str, bytes, type(None)}
 _STRING_SPEC = TensorSpec((), types.string)
 
-# Leaf types from above this layer (optionals, datasets): each function gives the leaf, or None for a value it does not
-# know.
+# Converters for leaf types of modules further up (optionals, datasets): each gives the leaf, or None for a value of
+# another type.
 _converters: list[Callable[[Any], Any]] = []
 
 
 def register_leaf(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a function that turns values of the types it knows into leaves, and gives None for others."""
+    """Registers a function that converts values of the types it knows to leaves, and gives None for others."""
     _converters.append(function)
     return function
 
 
 def leaf_of(value: object) -> Any:
-    """One leaf from anything a user may give: an int becomes int32, a float float32, str and bytes become bytes,
-    a list an array; arrays keep their dtype.
+    """The leaf for any value a user may give: an int becomes int32, a float float32, str and bytes become bytes, a list
+    an array; arrays keep their dtype.
     """
     kind = type(value)
     convert = _CONVERT.get(kind)
@@ -73,19 +73,19 @@ def leaf_of(value: object) -> Any:
 
 
 def element_of(value: object) -> Any:
-    """A whole element from a structure of values."""
+    """The element for a structure of values."""
     leaves, tree = flatten(value)
     return tree.unflatten([leaf_of(v) for v in leaves])
 
 
 def spec_of_element(element: object) -> Any:
-    """The spec of an element that is made of leaves."""
+    """The spec of an element whose leaves are converted."""
     leaves, tree = flatten(element)
     return tree.unflatten([type_spec_from_value(v) for v in leaves])
 
 
 def array_of(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array as elements hold it: native byte order, strings as bytes in an object array."""
+    """An array in the form that elements hold: native byte order, strings as bytes in an object array."""
     kind = value.dtype.kind
     if kind in "biufc":
         return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
@@ -143,7 +143,7 @@ def _numpy_scalar(value: Any) -> Any:
 def _zero_d(value: np.ndarray[Any, Any]) -> Any:
     if value.ndim:
         return array_of(value)
-    # A 0-d array and a scalar are the same element; the scalar is what rows of a block are.
+    # A 0-d array and a scalar are the same element; rows of a block are scalars.
     got = array_of(value)[()]
     return got
 
@@ -174,16 +174,14 @@ _CONVERT: dict[type, Callable[[Any], Any]] = {
 
 
 def _sequence(items: list[Any]) -> Any:
-    """An array from a list: of Python values with TensorFlow's dtype for them, of NumPy values with their own."""
+    """An array from a list: Python values get TensorFlow's dtype for them, NumPy values keep their own."""
     if all(kind in _PYTHON or (isinstance(kind, np.dtype) and kind.kind in "US") for kind in leaf_types(items)):
         return dense(items)
     return _stacked(items)
 
 
 def literal_of(value: object) -> Any:
-    """`leaf_of` for data written down in a program: NumPy scalars in a list count as Python numbers, as in
-    TensorFlow.
-    """
+    """`leaf_of` for literal data: NumPy scalars in a list count as Python numbers, as in TensorFlow."""
     if (
         isinstance(value, list)
         and not _holds_arrays(value)
@@ -237,7 +235,7 @@ def _not_rectangular() -> InvalidArgumentError:
 
 
 def _table(value: object) -> Any:
-    """A data frame of numbers as one array, as in TensorFlow. Other data frames, and tables of Arrow, are refused."""
+    """A data frame of numbers as one array, as in TensorFlow. Other data frames and Arrow tables are rejected."""
     kind = type(value).__name__
     if hasattr(value, "column_names"):
         remedy = f"give the columns of a {kind} by name: dict(zip(table.column_names, table.columns))"
@@ -250,11 +248,11 @@ def _table(value: object) -> Any:
 
 
 NOT_CARRIED = ("string", "variant", "resource")
-"""Dtypes of TensorFlow's whose tensors end the process when they are asked for DLPack."""
+"""TensorFlow dtypes whose tensors crash the process on a DLPack export."""
 
 
 def _foreign(value: Any) -> Any:
-    """An array of another library: through DLPack without a copy where it offers that, else through `__array__`."""
+    """An array of another library: through DLPack without a copy if it supports that, else through `__array__`."""
     if hasattr(value, "__dataframe__"):
         return _table(value)
     if hasattr(value, "numpy") and callable(value.numpy) and hasattr(value, "row_splits"):
@@ -263,7 +261,7 @@ def _foreign(value: Any) -> Any:
         return SparseTensor(np.asarray(value.indices), np.asarray(value.values), np.asarray(value.dense_shape))
     if hasattr(value, "detach") and getattr(value, "requires_grad", False):
         value = value.detach()
-    if str(getattr(value, "dtype", "")) == "torch.bfloat16":  # NumPy knows neither it nor a way to it: go by the bits
+    if str(getattr(value, "dtype", "")) == "torch.bfloat16":  # unknown to NumPy: copy the bits
         bits = value.contiguous().view(sys.modules["torch"].int16)
         return _zero_d(np.from_dlpack(bits).view(types.as_dtype("bfloat16").dtype))
     if hasattr(value, "__dlpack__") and getattr(getattr(value, "dtype", None), "name", "") not in NOT_CARRIED:

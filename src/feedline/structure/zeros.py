@@ -1,4 +1,4 @@
-"""Elements of zeros, or of ones: made from a spec alone, where a function must be tried and no element is at hand."""
+"""Elements of zeros or ones, made from a spec alone: to try a function without a real element."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from feedline.structure.spec import RaggedTensorSpec, SparseTensorSpec, TensorSh
 
 
 def zeros_of(spec: object, size: int = 1, fill: int = 0) -> Any:
-    """An element of zeros and empty strings that fits `spec`, with this size in place of unknown dimensions; of ones
-    and strings that say so with a `fill` of 1.
+    """An element of zeros and empty strings that fits `spec`, with `size` for unknown dimensions; with `fill=1`, of
+    ones and the string "1".
     """
     return map_structure(lambda s: _leaf(s, size, fill), spec)
 
@@ -36,7 +36,7 @@ def _leaf(spec: object, size: int, fill: int) -> Any:
 
 
 def _ragged(spec: RaggedTensorSpec, size: int, fill: int) -> Any:
-    """Rows of equal lengths."""
+    """A ragged tensor with rows of equal length."""
     rank = spec.ragged_rank
     sizes = _sizes(spec.shape, size) or [size] * (rank + 1)
     made = zeros(TensorShape([math.prod(sizes[: rank + 1]), *sizes[rank + 1 :]]), spec.dtype.dtype, fill=fill)
@@ -51,7 +51,7 @@ def _sizes(shape: TensorShape, size: int) -> list[int]:
 
 
 def zeros(shape: TensorShape, dtype: np.dtype[Any], size: int = 1, fill: int = 0) -> Any:
-    """Zeros, or empty strings; a scalar for rank 0. With a `fill` of 1 ones, or strings that say so."""
+    """Zeros or empty strings; a scalar for rank 0. With `fill=1`, ones or the string "1"."""
     dims = _sizes(shape, size)
     made = np.full(dims, b"1" * fill, object) if dtype.kind == "O" else np.full(dims, fill, dtype)
     return made if dims else made[()]
