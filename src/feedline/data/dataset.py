@@ -156,7 +156,7 @@ class Dataset(DatasetBase[T_co]):
     window = _window.window
     with_options = _with_options.with_options
 
-    if TYPE_CHECKING:  # Conversions for other libraries; `feedline.integrations`, a package further up, adds them
+    if TYPE_CHECKING:  # Conversions for other libraries; `feedline.integrations`, a higher layer, adds them
         to_arrow = _tables.to_arrow
         to_jax = _jax.to_jax
         to_keras = _keras.to_keras

@@ -4,7 +4,7 @@ same.
 Each rule has a file and a name. Those with TensorFlow's names obey `Options.experimental_optimization`; setting
 `apply_default_optimizations` to False turns off all rules that are not enabled by name, feedline's own included.
 
-    noop_elimination           removes steps that do nothing
+    noop_elimination           steps that do nothing go
     shuffle_and_repeat_fusion  a repeat after a shuffle becomes part of it
     map_fusion                 several maps in a row run as one step; off by default
     filter_fusion              the same for filters; off by default

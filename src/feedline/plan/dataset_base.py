@@ -1,4 +1,4 @@
-"""`DatasetBase`, and hooks through which plans reach the modules further up that make and sample datasets.
+"""`DatasetBase`, and hooks through which plans reach the higher layers that make and sample datasets.
 
 `DatasetBase` is the part of `Dataset` that operators know: an object with a plan. `Dataset` and the engine register
 their functions here when they are imported.

@@ -140,7 +140,7 @@ class Node(Access):
         """The nested plan made from `key`; for nodes that open children."""
         raise TypeError(f"{self.op} opens no nested datasets")
 
-    # How the engine may run it.
+    # How the engine may run the node.
 
     @property
     def parallel(self) -> Parallel | None:
@@ -163,7 +163,7 @@ class Node(Access):
         """How many rows may be prepared before they are requested: AUTOTUNE to have that tuned, None for none."""
         return None
 
-    # What a checkpoint holds of it.
+    # What a checkpoint holds for the node.
 
     @property
     def recomputable(self) -> bool:
@@ -222,7 +222,7 @@ class Node(Access):
             return self.State()
         raise not_reshardable(self, len(states), parts)
 
-    # What a plan looks like from outside.
+    # Properties of the plan.
 
     @property
     def user_code(self) -> bool:

@@ -13,7 +13,7 @@ _describers: list[Callable[[int], str]] = []
 
 
 def register_describer(tell: Callable[[int], str]) -> None:
-    """Registers the function that describes a row's number: that of `io.record_locations`, a module further up."""
+    """Registers the function that describes a row's number: that of `io.record_locations`, a higher layer."""
     _describers.append(tell)
 
 

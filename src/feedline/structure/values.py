@@ -32,8 +32,8 @@ _INT32 = (-(2**31), 2**31 - 1)
 _PYTHON = {bool, int, float, complex, str, bytes, type(None)}
 _STRING_SPEC = TensorSpec((), types.string)
 
-# Converters for leaf types of modules further up (optionals, datasets): each gives the leaf, or None for a value of
-# another type.
+# Converters for leaf types of higher layers (optionals, datasets): each gives the leaf, or None for a value of another
+# type.
 _converters: list[Callable[[Any], Any]] = []
 
 

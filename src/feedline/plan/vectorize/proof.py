@@ -142,7 +142,7 @@ class _Scan:
             return self.code.co_name == "<genexpr>"
         return name in _HARMLESS or name.startswith(_JUMPS)
 
-    # What is read from outside.
+    # Reads from outside.
 
     def _is_outside(self, i: int) -> bool:
         op = self.ops[i]
@@ -161,7 +161,7 @@ class _Scan:
             path.append(op.argval)
         return Outside(self.ops[i].opname == "LOAD_DEREF", self.ops[i].argval, tuple(path))
 
-    # What is called.
+    # Calls.
 
     def _callee(self, call: int) -> int | None:
         """The index of the instruction that pushes this call's callee; None if that is unclear."""
@@ -187,7 +187,7 @@ class _Scan:
         named = self.code.co_consts[names.arg or 0] if names.opname == "KW_NAMES" else ()
         return (op.arg or 0) - len(named)
 
-    # What is changed.
+    # Changes.
 
     def _change(self, i: int) -> bool:
         op = self.ops[i] if i >= 0 else None
