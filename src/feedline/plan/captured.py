@@ -169,8 +169,8 @@ class _Namespace(dict[str, Any]):
 
 
 class _Reach:
-    """A function, the functions it calls by name as far as that can be seen, and the variables that they assign to; so
-    may the methods of the classes and instances that they know by name.
+    """A function, the functions it calls by name as far as that can be seen, and the variables that these, and the
+    methods of the classes and instances they refer to, assign to.
     """
 
     def __init__(self, function: types.FunctionType) -> None:

@@ -105,8 +105,7 @@ class Function:
 
     @property
     def call(self) -> Call:
-        """The function to be called. Forgets what was found about its code if it now calls other functions than before.
-        """
+        """The function to be called. Forgets the analysis of its code if it now calls other functions than before."""
         if not self._captured.holds:
             self._captured.renew()
             self._parse_call = self._vectorized = self._columns_ok = None

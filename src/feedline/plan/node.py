@@ -126,14 +126,11 @@ class Node(Access):
         return state
 
     def step(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
-        """At most `want` more rows and the state after them. At the end, None instead of rows, also in every later
-        call.
-        """
+        """At most `want` more rows and the state after them; None instead of rows at the end, also if called again."""
         raise TypeError(f"{type(self).__name__} cannot run")
 
     def after_error(self, state: Any) -> Any:
-        """The state to continue with after `step` has raised with `state`: without what the node discards on an error.
-        """
+        """The state to continue with after `step` has raised with `state`, without what an error discards."""
         return state
 
     def child(self, key: Block) -> Node:
@@ -278,8 +275,7 @@ class Node(Access):
 
     @property
     def consumes_seeds_early(self) -> bool:
-        """Whether asking for more rows than are needed now draws seeds early, which another iterator would then miss.
-        """
+        """Whether asking for more rows than are needed draws seeds early, which another iterator would then miss."""
         return any(n.consumes_seeds_early for n in self.inputs)
 
     @cached_property
@@ -295,7 +291,7 @@ class Node(Access):
 
     @cached_property
     def shared_at_start(self) -> tuple[Any, ...]:
-        """The shared objects that starting the plan may draw from: seed generators and iteration numbers."""
+        """What starting the plan may draw from that all iterators share: seed generators and iteration numbers."""
         own = tuple(v for v in (getattr(self, "generator", None), getattr(self, "epochs", None)) if v is not None)
         return tuple(dict.fromkeys((*own, *(v for n in self.inputs for v in n.shared_at_start))))
 

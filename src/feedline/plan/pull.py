@@ -61,7 +61,9 @@ class Pending(Protocol):
         """Reads the rows in a background thread, of which there may be `calls`."""
 
     def wait(self, again: bool = True) -> Block | None:
-        """The rows. Raises the child's errors. Rows that could not be read early are read `again`, in this thread."""
+        """The rows. Raises the child's errors. Rows that could not be read ahead of the consumer are read here if
+        `again`.
+        """
 
     def wait_for_any(self, asked: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
         """Returns when one of `asked` is finished; all of them put their notices on the same `news` queue."""
@@ -80,7 +82,7 @@ class Child(Protocol):
     """The nested plan."""
 
     def start(self) -> None:
-        """Starts at the first element and draws seeds. Reads nothing early."""
+        """Starts at the first element and draws seeds; shared seeds not ahead of the consumer (see early.py)."""
 
     @property
     def started(self) -> bool:

@@ -92,7 +92,7 @@ class BufferPool:
     def trim(self) -> None:
         """Frees the unused buffers."""
         with self._lock:
-            if self._trimming:  # called by the garbage collector during a trim
+            if self._trimming:  # the garbage collector has closed an iterator during a trim
                 return
             self._trimming = True
             try:

@@ -1,12 +1,12 @@
 """Vectorized execution of users' functions: one run for many rows, with the results of one call per row.
 
-    proof     what a function's code does: that it has no effects, and what it reads from outside
-    registry  which functions such code may call, and what to call in their place for many rows
-    rows      the value that stands for one value per row while the function runs
+    proof     analyses a function's code: that it has no side effects, and what it reads from outside
+    registry  the functions that such code may call, and their versions for many rows
+    rows      `RowValues`, which stands for one value per row while the function runs
     arrays    NumPy's functions for such values
-    execute   the function, run
-    elementwise  functions that may be called with whole columns as they are
-    parse_calls  functions that only call a parser of feedline's, which is given the whole column
+    execute   runs the function
+    elementwise  functions that can be called with whole columns directly
+    parse_calls  functions that only call a feedline parser, which gets the whole column
 
 A function is analysed once. If its code only computes, and everything it calls is in the registry, it has no side
 effects, and calling it once with `RowValues` in place of an element gives the results for all rows. Anything a

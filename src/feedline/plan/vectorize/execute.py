@@ -42,7 +42,7 @@ class VectorizedFunction:
         self.given_up = False
 
     def __call__(self, block: Block) -> Any:
-        """The results as columns; None also if a column is not an array of one dtype and shape."""
+        """The results as columns; None also if the rows of a column differ in shape or type."""
         if self.given_up or block.n < FEW:
             return None
         try:

@@ -63,11 +63,11 @@ class Outside(NamedTuple):
 class Proof(NamedTuple):
     """What code without side effects reads from outside.
 
-    values   what is read as a value
-    calls    what is called, and with how many arguments that have no name
-    makers   what is called to make dicts that are changed then
-    changes  whether arguments are changed that are dicts
-    datasets whether methods are called that only datasets have
+    values   values that are read
+    calls    functions that are called, and the number of positional arguments
+    makers   functions that are called to make dicts that are then modified
+    changes  whether dicts among the arguments are modified
+    datasets whether methods that only datasets have are called
     """
 
     values: frozenset[Outside]

@@ -1,4 +1,4 @@
-"""The functions that vectorized users' functions may call."""
+"""The registry of functions that vectorized users' functions may call."""
 
 from __future__ import annotations
 
