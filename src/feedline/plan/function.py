@@ -185,7 +185,7 @@ class Function:
 
     def _on_own(self, columns: Sequence[Any] | None, scope: FunctionScope) -> Call:
         """The function to be called with rows of these columns. Once it has been seen to write into its arguments, it
-        gets copies of shared memory. None stands for shared columns.
+        gets copies of read-only ones. None stands for read-only columns.
         """
         call = self.call
         if columns is not None and not any(map(is_shared, columns)):

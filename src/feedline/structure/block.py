@@ -3,8 +3,8 @@
 A column is an `ndarray[n, …]` where all rows have one shape and dtype, `Bytes` for strings kept in one buffer, or
 `Objects` for everything else: rows of differing shape, ragged, sparse, optional, nested datasets, None.
 
-Ownership: an array in a block is writeable only if its memory is not shared. Shared memory (of a source, a cache, a
-window) is marked read-only, and so are the rows taken from it.
+Ownership: an array in a block is writeable only if its memory belongs to the block alone. Memory with other users (a
+source, a cache, a window) is marked read-only, and so are the rows taken from it.
 
 Rows read from a file may carry their location there: the block's `provenance`, which a checkpoint holds instead of the
 rows. Operators that only select or reorder rows keep it; deterministic row-wise operators append themselves to its
@@ -376,15 +376,15 @@ def read_only(array: Array) -> Array:
 
 
 def own(column: Column) -> Column:
-    """The column in memory that is not shared: itself if it is writeable, else a copy."""
+    """The column in memory of its own: itself if it is writeable, else a copy."""
     if isinstance(column, np.ndarray) and not column.flags.writeable:
         return copy_array(column)
     return column
 
 
 def group(column: Column, size: int, path: str = "$", lends: bool = False) -> Column:
-    """A column whose rows are `size` rows of `column` each, stacked: what batching does to one component. With `lends`
-    a column in shared memory is not copied.
+    """A column whose rows are `size` rows of `column` each, stacked: what batching does to one component. With `lends`,
+    a read-only column is not copied.
 
     The column's length must be a multiple of `size`. Raises `Ungroupable` if rows cannot be stacked.
     """

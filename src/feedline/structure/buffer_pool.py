@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 LARGE = 1 << 20
 """Smaller arrays, in bytes, are left to the allocator."""
 MAX_POOLED = 1 << 30
-"""How many bytes are pooled in all, including those in use; larger requests are allocated and freed as usual."""
+"""The most bytes that are pooled, including those in use; beyond that, arrays are allocated and freed as usual."""
 
 
 PAGE = 4096
