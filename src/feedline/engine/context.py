@@ -1,10 +1,10 @@
-"""Who works for an iterator: its threads, the settings they work under, and the bytes they may hold.
+"""The execution context of an iterator: its threads, settings and memory budget.
 
-Threads are daemons and belong to one iterator: they start when there is something to do ahead and end with it. A thread
-that is stuck in a user's function is left behind and frees what it holds when the function returns.
+Threads are daemons and belong to one iterator: they start when there is background work and end with the iterator. A
+thread that is stuck in a user function is left behind and frees its resources when the function returns.
 
-An iterator that is garbage may be collected in any thread, at any moment, in one of its own as well: locks here are
-reentrant, and nothing waits for the thread that it runs in.
+The garbage collector may finalize an iterator in any thread at any moment, one of the iterator's own included: locks
+here are reentrant, and no thread waits for itself.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from feedline.structure.buffer_pool import buffers
 _log = logging.getLogger("feedline")
 
 TRIED = 16
-"""So many blocks are read in the background before it is decided whether that pays."""
+"""Blocks to read in the background before deciding whether that pays."""
 PATIENCE = 0.5
-"""How many seconds closing waits for threads that are in the middle of something."""
+"""Seconds that closing waits for busy threads."""
 
 
 class Closing(BaseException):
@@ -40,11 +40,11 @@ class Closing(BaseException):
 
 
 class NoThreadLeft(Exception):
-    """The system gives this program no more threads: it goes on with those it has."""
+    """The system refuses to start another thread: the pool goes on with those it has."""
 
 
 class Settings(NamedTuple):
-    """What a dataset's options say about how it is run; the defaults where they say nothing."""
+    """How to run a dataset, from its options; defaults where those are not set."""
 
     threads: int | None = None
     ordered: bool = True
@@ -60,12 +60,12 @@ class Settings(NamedTuple):
     name: str = ""
     kernel_threads: int | None = None
     chosen: dict[str, Any] | None = None
-    """Values of an earlier run, by `Report.key`: what is found here is not tuned."""
+    """Tuned values of an earlier run, by `Report.key`: they are used as they are, not tuned again."""
 
 
 class forced:
-    """Within it, new runs use workers wherever they may, however little it pays: "thread" or "process"; "loose" is
-    threads with blocks of odd sizes. Results must not depend on it.
+    """Context manager: new runs use workers wherever they are allowed, even where that does not pay. The mode is
+    "thread", "process" or "loose" (threads, with blocks of odd sizes). Results must not depend on it.
 
     >>> from feedline.engine.context import forced
     >>> with forced("thread"):
@@ -86,12 +86,12 @@ class forced:
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def may_start_processes() -> bool:
-    """False in a worker of a loader such as PyTorch's, which must not have children; that is told once."""
+    """Whether this process may have children: a daemonic one, such as a PyTorch loader worker, may not. Warns once."""
     process = sys.modules.get("multiprocessing.process")
     if process is None or not process.current_process().daemon:
         return True
@@ -108,7 +108,7 @@ def _tell_of_threads(pid: int) -> None:
 
 
 def memory() -> int:
-    """How many bytes of memory there are, or the container's limit where that is less."""
+    """The bytes of physical memory, or the container's limit if that is lower."""
     found = [16 << 30]
     try:
         found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
@@ -120,11 +120,11 @@ def memory() -> int:
 
 
 UNKNOWN_BYTES = 1 << 24
-"""What an element takes of which nobody knows the size, or a quarter of the budget where that is less."""
+"""Bytes assumed for an element of unknown size, at most a quarter of the budget."""
 
 
 class Budget:
-    """The bytes that may wait in an iterator's buffers all together. Each stage may hold one thing beyond it, so that
+    """The bytes that may wait in all buffers of an iterator together. Each stage may exceed it by one item, so that
     elements always move.
     """
 
@@ -132,30 +132,30 @@ class Budget:
         self.limit = limit if limit is not None else memory() // 4
         self.unknown = min(UNKNOWN_BYTES, self.limit // 4)
         self.piece = max(1, self.limit // 16)
-        """The most bytes that are moved together, where more than one element is."""
+        """The most bytes in one block, unless a single element is larger."""
         self.held = 0
         self.most = 0
         self.lock = threading.RLock()
 
     def add(self, n: int) -> None:
-        """So many bytes more (fewer where negative) are waiting."""
+        """Adds `n` waiting bytes; a negative number removes them."""
         with self.lock:
             self.held += n
             self.most = max(self.most, self.held)
 
     @property
     def left(self) -> int:
-        """How many bytes more may wait."""
+        """The bytes still free in the budget."""
         return self.limit - self.held
 
     @property
     def spent(self) -> bool:
-        """True when nothing more should be made ready."""
+        """Whether the budget is used up, so that nothing more should be buffered."""
         return self.held >= self.limit
 
 
 class Reservation:
-    """What one thing that waits takes of a budget. How much that is may be known later, and from another thread."""
+    """The share of a budget that one waiting item takes. Its size may become known later, in another thread."""
 
     __slots__ = ("_budget", "_free", "size")
 
@@ -164,14 +164,14 @@ class Reservation:
         budget.add(size)
 
     def resize(self, size: int) -> None:
-        """It takes so many bytes."""
+        """Sets the item's size in bytes."""
         with self._budget.lock:
             if not self._free:
                 self._budget.add(size - self.size)
                 self.size = size
 
     def free(self) -> None:
-        """It does not wait any more."""
+        """Returns the bytes to the budget."""
         with self._budget.lock:
             if not self._free:
                 self._free = True
@@ -179,8 +179,8 @@ class Reservation:
 
 
 class BackgroundReadPolicy:
-    """Whether reading nested datasets in the background pays: it does if the consumer waits less than it would take to
-    read by itself. Where it does not, it is tried again after a while.
+    """Decides whether reading nested datasets in the background pays: it does if the consumer waits for less time than
+    reading takes. If it does not, it is tried again after a pause.
     """
 
     def __init__(self) -> None:
@@ -190,13 +190,13 @@ class BackgroundReadPolicy:
         self._rest = 0.25
 
     def record(self, read: float, waited: float) -> None:
-        """A block took so many seconds to read, and the consumer waited so many for it."""
+        """Records the read time and the consumer's wait time of one block, in seconds."""
         self._read += read
         self._waited += waited
         self._count += 1
 
     def pays(self) -> bool:
-        """True when blocks should be read in the background."""
+        """Whether blocks should be read in the background."""
         now = time.perf_counter()
         if now < self._until:
             return False
@@ -212,8 +212,8 @@ class BackgroundReadPolicy:
 
 
 class WorkerThread(threading.Thread):
-    """A thread of an iterator's. Where starting it is interrupted, nobody knows whether it runs: then whoever comes
-    first, the thread or the one that wanted it, decides.
+    """A thread that works for an iterator. If starting it is interrupted, it may or may not run: a lock decides between
+    `run` and `cancelled`, and the first to take it wins.
     """
 
     def __init__(self, target: Callable[[], None], name: str) -> None:
@@ -222,30 +222,30 @@ class WorkerThread(threading.Thread):
         self._decided = threading.Lock()
 
     def run(self) -> None:
-        """Does its work, unless it has been called off."""
+        """Runs the target, unless the thread was cancelled."""
         if self._decided.acquire(blocking=False):
             self._do()
 
     def cancelled(self) -> bool:
-        """True when it has not begun, and never will."""
+        """Cancels the target if it has not begun; returns whether that succeeded."""
         return self._decided.acquire(blocking=False)
 
 
 def single_threaded() -> bool:
-    """True in a program with one thread of its own, in which nobody can close an iterator while it is being read."""
+    """Whether the program has one thread of its own, so that no other can close an iterator that is being read."""
     return threading.active_count() == 1 or sum(not isinstance(t, WorkerThread) for t in threading.enumerate()) < 2
 
 
 def closable_by_others() -> bool:
-    """True for a thread of the program's, where others might close what it waits for: it should wait where it can be
-    woken, not in a function of the user's that a worker may as well be in.
+    """Whether another thread of the program could close what this one waits for. If so, this thread should wait on
+    something that can wake it and leave user functions to the workers.
     """
     return not single_threaded() and not isinstance(threading.current_thread(), WorkerThread)
 
 
 class ThreadPool:
-    """Threads that take jobs in the order they were given, as many as are needed and allowed. Where the system has none
-    left, whoever gives a job does it.
+    """A thread pool: jobs are taken in the order of submission, threads are started on demand up to `size`. If the
+    system has no thread left, the submitter runs the job.
     """
 
     def __init__(self, context: ExecutionContext, size: int, name: str) -> None:
@@ -256,20 +256,20 @@ class ThreadPool:
         self._lock = threading.RLock()
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Has the job done by a thread."""
+        """Queues a job for a thread."""
         with self._lock:
             self._spare -= 1
         self._jobs.put(job)
         self._grow()
 
     def replace_one(self) -> None:
-        """One thread is stuck for good: another takes its place, at once where jobs wait for it."""
+        """Replaces a thread that is stuck for good, at once if jobs wait."""
         with self._lock:
             self._threads -= 1
         self._grow()
 
     def _grow(self) -> None:
-        """One thread more, where jobs wait for it and it may be had."""
+        """Starts another thread if jobs wait and the limit allows it."""
         worker, counted = None, False
         try:
             with self._lock:
@@ -300,30 +300,30 @@ class ThreadPool:
             self._spare += 1
 
     def close(self) -> None:
-        """Ends the threads, each when it is done with what it does."""
+        """Ends each thread after its current job."""
         self._jobs.put(None)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
-            del job  # what it holds may go while the thread waits for the next one
+            del job  # releases what it holds while the thread waits for the next one
             with self._lock:
                 self._spare += 1
-        self._jobs.put(None)  # for the next thread, also one that is stuck now
+        self._jobs.put(None)  # for the next thread, one that is stuck now included
 
 
 class ExecutionContext:
-    """All that works for one iterator."""
+    """The threads, settings and memory budget of one iterator."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings if settings is not None else Settings()
         self.budget = Budget(self.settings.memory)
         self.stages: weakref.WeakSet[Any] = weakref.WeakSet()
         self.background_reads = BackgroundReadPolicy()
-        self.work: dict[str, Any] = {}  # of functions that nobody else calls, by step
+        self.work: dict[str, Any] = {}  # times of functions that the consumer's thread calls, by step
         self.lost = False  # in a child process
         self.closing = False
-        self.until = 0.0  # how long closing waits for threads, as `time.monotonic` counts
+        self.until = 0.0  # deadline of closing's wait for threads, as of `time.monotonic`
         self.began = time.perf_counter()
         self._pools: dict[Any, ThreadPool] = {}
         self._threads: list[threading.Thread] = []
@@ -334,16 +334,17 @@ class ExecutionContext:
 
     @property
     def cores(self) -> int:
-        """How many processors may be planned with."""
+        """The number of processors to plan for."""
         return self.settings.cores or cores()
 
     def worker(self, target: Callable[[], None], name: str) -> WorkerThread:
-        """A thread that is to be started. It sees the context variables of the thread that made the iterator."""
+        """A new thread, not started. It sees the context variables of the thread that made the iterator."""
         name = f"feedline-{name} of {self.settings.name}" if self.settings.name else f"feedline-{name}"
         return WorkerThread(functools.partial(self._context.copy().run, target), name)
 
     def start(self, worker: WorkerThread) -> None:
-        """Starts a thread. If that raises, which an interrupt may do at any moment, `cancelled` says whether it runs.
+        """Starts a thread. If this raises, as an interrupt may at any moment, `worker.cancelled()` says whether the
+        thread runs.
         """
         self.check()
         if self.closing:
@@ -357,11 +358,11 @@ class ExecutionContext:
                 raise NoThreadLeft from e
 
     def end_at_exit(self) -> None:
-        """There is something that does not end by itself: it is ended at the latest when the program ends."""
+        """Registers this context to be shut down when the program exits."""
         _live.add(self)
 
     def pool(self, key: object, size: int, name: str) -> ThreadPool:
-        """The threads for one kind of work; there is one pool per key, which may grow."""
+        """The thread pool for one kind of work: one per key, whose size may grow."""
         size = min(size, self.settings.threads or size)
         with self._lock:
             found = self._pools.get(key)
@@ -371,7 +372,7 @@ class ExecutionContext:
             return found
 
     def check(self) -> None:
-        """Refuses to go on in a child process, where none of the threads are."""
+        """Raises in a forked child, which has none of the threads."""
         if self.lost:
             raise FailedPreconditionError(
                 "this iterator belongs to the parent process: its threads do not exist after a fork; "
@@ -379,14 +380,14 @@ class ExecutionContext:
             )
 
     def cancel(self) -> None:
-        """Wakes everything that waits, in nested runs too, to its end. Nothing is begun any more."""
+        """Cancels all stages, those of nested runs included, and wakes their waiters. No work is begun any more."""
         if not self.closing:
             self.closing, self.until = True, time.monotonic() + PATIENCE
         for stage in live_members(self.stages):
             stage.cancel()
 
     def close(self) -> None:
-        """Ends all threads and waits a moment for them."""
+        """Ends all threads and waits for them briefly."""
         with self._lock:
             pools, self._pools = list(self._pools.values()), {}
             threads, self._threads = self._threads, []
@@ -399,16 +400,16 @@ class ExecutionContext:
 
 
 def wait_for(threads: list[threading.Thread], until: float) -> None:
-    """Joins threads, but no longer than until then."""
+    """Joins threads until the deadline `until`."""
     for thread in threads:
-        with suppress(RuntimeError):  # the one that this runs in, or one that was never started
+        with suppress(RuntimeError):  # the current thread, or one that was never started
             thread.join(max(0.0, until - time.monotonic()))
 
 
 def live_members(found: weakref.WeakSet[Any]) -> list[Any]:
-    """What is in a set that other threads add to meanwhile."""
+    """The members of a set to which other threads may be adding."""
     while True:
-        with suppress(RuntimeError):  # it has changed while it was being read
+        with suppress(RuntimeError):  # the set changed during iteration
             return list(found)
 
 
@@ -416,18 +417,18 @@ _live: weakref.WeakSet[ExecutionContext] = weakref.WeakSet()
 
 
 def shutdown_all() -> None:
-    """Ends what works for iterators that are still open: the program ends."""
+    """Shuts down the contexts of all open iterators: at program exit."""
     contexts = live_members(_live)
     for context in contexts:
         context.cancel()
     for context in contexts:
-        context.close()  # before their stages: threads use what is below them
+        context.close()  # before the stages: threads use the states below them
         for stage in live_members(context.stages):
             stage.finish()
 
 
 def _after_fork() -> None:
-    """In a child process none of the threads are, and a lock that one of them held stays locked for ever."""
+    """Marks all contexts as lost: a forked child has no threads, and a lock that one of them held stays locked."""
     for context in live_members(_live):
         context.lost = True
     _live.clear()

@@ -1,8 +1,8 @@
 """States as plain values, and back.
 
 A state is a NamedTuple of values, or a class with `save` and `load`. Values are what JSON has, plus bytes, arrays,
-blocks, exceptions and nested runs. What is live (an open generator) is left out: its node opens it again from the rest.
-Of rows that say where they come from only that is kept.
+blocks, exceptions and nested runs. Live objects (an open generator) are left out: the node reopens them from the rest of
+its state. Rows with provenance are stored as their provenance only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from feedline.structure.spec import DatasetSpec, OptionalSpec
 from feedline.structure.types import as_dtype
 
 SMALL = 1 << 12
-"""What a row is made from may take so many bytes whatever the row takes, since datasets do not say how large they are.
+"""The states to recompute a row from may always take this many bytes, since the size of a dataset in a row is unknown.
 """
 
 
@@ -54,7 +54,7 @@ def generators(plan: Node) -> list[Any]:
 
 
 def counters(plan: Node) -> list[Any]:
-    """What counts the iterations of a plan, each once: seed generators, and the epochs of users' functions."""
+    """The iteration counters of a plan, each once: seed generators, and the epochs of user functions."""
     return [*generators(plan), *_each_once(getattr(n, "epochs", None) for n in plan.walk())]
 
 
@@ -63,7 +63,7 @@ def _each_once(found: Iterable[Any]) -> list[Any]:
 
 
 def counts(run: Run, states: list[Any]) -> list[Any]:
-    """The counts that go with `states`: without what the run has counted since."""
+    """The values that the counters had at `states`, without what the run has counted since."""
     later: dict[int, int] = {}
     for node, now, then in zip(run.nodes, run.states, states, strict=True):
         if now is None or now is then:
@@ -84,16 +84,16 @@ def counts(run: Run, states: list[Any]) -> list[Any]:
 
 
 def count(plan: Node, counts: list[Any]) -> None:
-    """Sets what counts the iterations of a plan."""
+    """Sets the iteration counters of a plan."""
     check_counts(counts)
     for counter, (number, *seeds) in zip(counters(plan), counts, strict=False):
         counter.count = number
-        if seeds:  # drawn from the operating system by the process that saved: later epochs go on with them
+        if seeds:  # the saving process drew them from the operating system: later epochs must use the same
             counter.seed, counter.seed2 = seeds
 
 
 def encode(value: object) -> Any:
-    """`value` as JSON; what JSON has no form for becomes a dict with one key that says what it is."""
+    """`value` as JSON; a type that JSON does not have becomes a dict with one key that names it."""
     if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, np.generic)):
         return value
     if isinstance(value, bytes):
@@ -141,15 +141,15 @@ def encode(value: object) -> Any:
     file = getattr(value, "file", None)
     if isinstance(file, record_locations.File):
         return {"file": [base64.b64encode(file.name).decode(), record_locations.mark_of(file)]}
-    if hasattr(value, "saved_position"):  # live, and may know where it is
+    if hasattr(value, "saved_position"):  # live, but may know its position
         return encode(value.saved_position())
     if hasattr(value, "close"):
-        return None  # live: opened again from what the state says beside it
+        return None  # live: reopened from the rest of the state
     raise FailedPreconditionError(f"a {type(value).__name__} cannot be part of a saved iterator state")
 
 
 def _op_error(kind: type[Exception]) -> str:
-    """The name of TensorFlow's class for an exception; that of a function of the user's may have a class of its own."""
+    """The name of TensorFlow's error class for an exception, which may have a class of the user's own."""
     known: list[type] = [c for c in errors.op_class(kind).__mro__ if getattr(errors, c.__name__, None) is c]
     return known[0].__name__
 
@@ -159,15 +159,15 @@ def _is(value: object, usual: object) -> bool:
 
 
 def encode_step(nodes: list[Node], states: list[Any], site: StepSlots) -> dict[str, Any]:
-    """The state of a step, and what waits directly above it."""
+    """The state of a step, and the states of the buffers directly above it."""
     above = [(nodes[i], states[i]) for i in site.above]
     waiting = [[n.op, encode(s)] for n, s in above if s is not None and s != n.State()]
     return {"op": name_of(nodes[site.slot]), "state": encode(states[site.slot]), "waiting": waiting}
 
 
 def _encode_block(block: Block) -> Any:
-    """Where the rows come from, if they say so and the files are as they were; or what the row is made from again, if
-    that takes less; else the rows.
+    """The provenance of the rows, if they have one and the files are unchanged; or the states to recompute the row
+    from, if that is smaller; else the rows themselves.
     """
     if isinstance(block, RecomputableRow):
         steps = [encode_step(block.nodes, block.states, site) for site in step_slots(block.nodes)]
@@ -218,7 +218,7 @@ def _encode_column(column: object) -> Any:
         column = column.objects()
     if not isinstance(column, Objects):
         return encode(column)
-    # Rows do not tell all of it: those of ragged tensors are plain arrays, and there may be none.
+    # The spec cannot be derived from the rows: those of ragged tensors are plain arrays, and there may be none.
     return {"objects": [[encode(v) for v in column.items], _encode_spec(column.spec)]}
 
 
@@ -242,8 +242,8 @@ def _encode_tree(tree: Tree) -> Any:
 
 
 class StateDecoder:
-    """Makes of plain values what `encode` made them from. If `strict`, files must be what they were. Which they may
-    be `allowed_files` knows.
+    """The inverse of `encode`. If `strict`, files must be unchanged. `allowed_files` decides which files a state may
+    refer to.
     """
 
     def __init__(self, strict: bool = True) -> None:
@@ -252,18 +252,18 @@ class StateDecoder:
         self.allowed_files = AllowedFiles()
 
     def enter(self, run: Run) -> None:
-        """States of this run are made next."""
+        """Makes `run` the one whose states are decoded next."""
         run.restored = True
         rollback.note(run.plan)
         self.lineage_nodes += run.nodes
         self.allowed_files.plans.append(run.plan)
 
     def rows(self, numbers: Array, node: Node) -> Block:
-        """The rows in a state of `node` that come from these places."""
+        """The rows in a state of `node` that were read from these record locations."""
         return record_locations.rows_at(numbers)
 
     def made(self, numbers: Array, lineage: list[Any], node: Node) -> Block:
-        """The rows in a state of `node` that were made, by nodes of the plan, of those that come from these places."""
+        """The rows in a state of `node`, recomputed by its lineage from those at these record locations."""
         rows = record_locations.rows_at(numbers)
         for entry in lineage:
             found = self._lineage_node(*entry)
@@ -277,7 +277,7 @@ class StateDecoder:
         return rows
 
     def _lineage_node(self, name: str, position: int, digest: str) -> RowWise:
-        """The node that has made rows; where it has changed since, the one in its place."""
+        """The node that made rows; if it has changed since, the node now at its position."""
         named = [n for n in self.lineage_nodes if isinstance(n, RowWise) and (n.written or n.op) == name]
         same = [n for n in named if own_digest(n) == digest] or [n for n in named if n.position == position]
         if not same:
@@ -285,7 +285,7 @@ class StateDecoder:
         return same[0]
 
     def fill(self, run: Run, steps: list[dict[str, Any]]) -> None:
-        """Puts the states of a plan's steps into a run of it, and what results of functions look like into those."""
+        """Restores the states of a plan's steps into a run of it, and the result specs into its functions."""
         for site, step in zip(step_slots(run.nodes), steps, strict=True):
             state = run.states[site.slot] = self.state(step["state"], run.nodes[site.slot], run)
             waiting = list(step["waiting"])
@@ -303,7 +303,7 @@ class StateDecoder:
                     function.results = like
 
     def _again(self, steps: Any, node: Node, run: Run) -> Block:
-        """The row of the input of `node` that is made from these states."""
+        """Recomputes a row of the input of `node` from these states."""
         plan = node.inputs[0] if len(node.inputs) == 1 else node
         forms = isinstance(steps, list) and all(isinstance(s, dict) and s.keys() == _AGAIN for s in steps)
         if not forms or [s["op"] for s in steps] != [name_of(n) for n in plan.walk() if not n.checkpoint_transparent]:
@@ -323,7 +323,7 @@ class StateDecoder:
         return row
 
     def state(self, value: object, node: Node, run: Run) -> Any:
-        """The state of `node` that `encode` described."""
+        """The state of `node`, from its encoded form."""
         if isinstance(value, dict) and "state" in value:
             fields = {k: self.value(v, node, run) for k, v in value["state"].items()}
             if not fields.keys() <= set(node.State._fields):
@@ -452,7 +452,7 @@ def _cannot(node: Node) -> str:
 
 
 _STRUCTURES = ("builtins", "collections", "__main__")
-"""Of Python's own modules these have classes that elements are made of."""
+"""The standard modules whose classes may be the structure of an element."""
 
 
 def _class_of(name: str) -> type:
@@ -460,7 +460,7 @@ def _class_of(name: str) -> type:
     found: Any = sys.modules.get(module)
     for part in path.split("."):
         found = getattr(found, part, None)
-    # Nothing but what elements are made of: putting an element together calls the class.
+    # Only classes that can be the structure of an element: building an element calls the class.
     fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
     ours = module in _STRUCTURES or module.partition(".")[0] not in sys.stdlib_module_names
     own = isinstance(found, type) and takes_itself_apart(found)

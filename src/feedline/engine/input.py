@@ -1,7 +1,7 @@
 """One node inside a run, as its consumer sees it: the `Pull` of plan/node.py.
 
-States are kept in the run's list, a node's after those of everything below it: what a node rests on is one slice of
-the list, from `first` up to its own `slot`.
+States are kept in the run's list, each node's after those of all nodes below it: a node and everything below it are
+one slice of the list, from `first` up to its own `slot`.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
 SHORT = 50e-6
 OFTEN = 16
 SELDOM = 8
-"""Of calls that take less than `SHORT` one in `SELDOM` is measured, after the first few."""
+"""After the first `OFTEN` calls, one in `SELDOM` is measured where calls take less than `SHORT` seconds."""
 
 Inputs: TypeAlias = "Input | tuple[Input, ...] | None"
 """What a node pulls from: one input, several, or none."""
 
 LARGE_ROW = 512
-"""So many bytes of a row are worth being made again from what a checkpoint holds instead."""
+"""Rows of at least this many bytes are worth recomputing from a checkpoint instead of storing them in it."""
 
 CHANGING = object()
-"""Stands for a state that something in the background may be changing while the states are copied."""
+"""Placeholder for a state that a background thread may be changing while the states are copied."""
 
 
 class PendingInterrupt(threading.local):
-    """What has interrupted a step of this thread that had rows to hand on first: raised when it is asked again, or by
-    the iterator when it has got those rows.
+    """An interrupt of a step that first had rows to hand on, per thread: raised when the step is called again, or by
+    the iterator once it has got those rows.
     """
 
     interrupt: BaseException | None = None
 
     def raise_pending(self) -> None:
-        """Raises it, if there is anything."""
+        """Raises the pending interrupt, if there is one."""
         if self.interrupt is not None:
             interrupt, self.interrupt = self.interrupt, None
             raise interrupt
@@ -61,7 +61,7 @@ pending_interrupt = PendingInterrupt()
 
 
 class blocks:
-    """Within it, new runs move blocks of at most `rows` rows between all nodes. Results must not depend on it.
+    """Context manager: new runs move blocks of at most `rows` rows between all nodes. Results must not depend on it.
 
     >>> from feedline.engine.run import blocks
     >>> with blocks(1):
@@ -82,7 +82,7 @@ class blocks:
 
 
 class TimedPull:
-    """The pull of a node's input, with the time spent in it."""
+    """Forwards a pull to an input and measures the time spent in it."""
 
     __slots__ = ("inputs", "seconds")
 
@@ -90,7 +90,7 @@ class TimedPull:
         self.inputs, self.seconds = inputs, 0.0
 
     def __call__(self, want: int) -> Block | None:
-        """As the input."""
+        """The next block of the input, timed."""
         began = perf_counter()
         try:
             return self.inputs(want)
@@ -98,24 +98,24 @@ class TimedPull:
             self.seconds += perf_counter() - began
 
     def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
-        """As the input."""
+        """Forwards to the input."""
         return self.inputs.read_into(want, buffer)
 
     def one(self) -> Block | None:
-        """As the input."""
+        """Forwards to the input."""
         return self.inputs.one()
 
     def start(self) -> None:
-        """As the input."""
+        """Forwards to the input."""
         self.inputs.start()
 
     def open(self, plan: Node, key: Block | None = None) -> Child:
-        """As the input."""
+        """Forwards to the input."""
         return self.inputs.open(plan, key)
 
 
 class RecomputableRow(Block):
-    """A row that is large, the nodes that have made it, and the states from which they would make it again."""
+    """A large row, with the nodes that made it and the states from which they can recompute it."""
 
     __slots__ = ("nodes", "states")
 
@@ -133,17 +133,17 @@ class Input:
         self.run, self.node, self.first, self.slot, self.inputs = run, node, first, slot, inputs
         self.states = run.states
         self.step = node.step
-        self.again: bool | None = None  # whether a row may be made again from the states before it
+        self.again: bool | None = None  # whether a row can be recomputed from the states before it
 
     def one(self) -> Block | None:
-        """As a call for one row. A large one that can be made again says from what."""
+        """Pulls one row; a `RecomputableRow` if it is large and can be recomputed."""
         return pull_recomputable(self)
 
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""
         states, slot = self.states, self.slot
         if self.inputs is None:
-            check()  # a safe point: every loop of steps comes by a source, or a thread
+            check()  # a safe point: every loop of steps passes through a source, or a thread
         try:
             block, states[slot] = self.step(states[slot], self.inputs, want)
         except Exception as e:
@@ -155,7 +155,7 @@ class Input:
         return block
 
     def _failed(self, e: Exception) -> Exception | None:
-        """The step has raised: what is raised in its place, if anything is."""
+        """Updates the state after the step has raised; returns the error to raise in its place, if any."""
         states, slot = self.states, self.slot
         if states[slot] is None:
             return damaged(f"step {self.node.position}, {self.node.op}: it was not started")
@@ -165,33 +165,33 @@ class Input:
         return after_restore(self.node, e) if self.run.restored else None
 
     def _interrupted(self, e: Interrupted) -> Block | None:
-        """The step was interrupted and can go on: what it has made comes first."""
+        """Handles an interrupt of a step that can go on: rows it has made are returned before the error is raised."""
         self.states[self.slot] = e.state
         if isinstance(e.error, Exception) and self.run.restored:
             e.error = after_restore(self.node, e.error) or e.error
         has_rows = e.rows is not None and e.rows.n > 0
         if isinstance(e.error, Early) and (has_rows or not working.ahead):
-            return e.rows if has_rows else EMPTY  # it is made again
+            return e.rows if has_rows else EMPTY  # the step tries again when it is called next
         if not has_rows or isinstance(e.error, Closing):
             raise e.error from None
         pending_interrupt.interrupt, self.step = e.error, self._raise_pending
         return e.rows
 
     def _raise_pending(self, state: object, pull: object, want: int) -> tuple[Block | None, Any]:
-        """The step after an interrupt, in its place."""
+        """Stands in for the next call of the step, to raise the pending interrupt."""
         self.step = self.node.step
         pending_interrupt.raise_pending()
         return self.step(state, pull, want)
 
     def _out_of_memory(self, e: MemoryError) -> MemoryError:
-        """The error of the step that asked for memory, and its name."""
+        """The error for a step that ran out of memory, with the step's name."""
         if isinstance(e, ResourceExhaustedError):
             return e
         text = f"{self.node.op} at step {self.node.position}: there is not enough memory: {e}"
         return ResourceExhaustedError(f"{text}; make its elements smaller or fewer")
 
     def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
-        """As `Pull` says; done by those nodes that have a method for it."""
+        """Implements `Pull.read_into` for nodes that have `read_records_into`; None for others."""
         read_records_into = getattr(self.node, "read_records_into", None)
         if read_records_into is None:
             return None
@@ -202,8 +202,8 @@ class Input:
         return numbers
 
     def start(self) -> None:
-        """Starts the node, and what it starts below it, anew. Where something that all iterators share will be taken,
-        nothing is begun ahead of its time: it must not be left when half is done.
+        """Restarts the node and what it starts below it. A thread that works ahead does not start a node that draws
+        from what all iterators share: such a start must not be left half done.
         """
         must_be_startable(self.node)
         before = self.states[self.slot]
@@ -212,61 +212,61 @@ class Input:
         self.states[self.slot] = state if before is None else self.node.again(before, state)
 
     def open(self, plan: Node, key: Block | None = None) -> Run:
-        """A run of a nested plan, not started, with the same treatment as the plan around it had."""
+        """A run of a nested plan, not started, and prepared (optimized) as the plan around it was."""
         consumer = next(n for n in self.run.nodes[self.slot + 1 :] if any(below is self.node for below in n.inputs))
         return self.run.nested(plan, key, consumer)
 
     def set_batch_hint(self, rows: int) -> None:
-        """The consumer makes batches of so many rows: told to those whom that concerns."""
+        """Passes the consumer's batch size on to the stages below, which align blocks to it."""
         if self.node.one_to_one and isinstance(self.inputs, Input):
             self.inputs.set_batch_hint(rows)
 
     def apply_skips(self) -> None:
-        """Passes over what the states of this node and all below it say is to be passed over."""
+        """Skips the rows that the states of this node and all below it still have to skip."""
         for pull in self.below():
             pull.apply_skips()
         state = self.states[self.slot]
         if not getattr(state, "skip", 0):
             return
-        field = "ready" if hasattr(state, "ready") else "waiting"  # rows that come before those, and stay
+        field = "ready" if hasattr(state, "ready") else "waiting"  # rows before the skipped ones, which are kept
         self.states[self.slot] = state._replace(**{field: ()})
         while self.states[self.slot].skip and self(1) is not None:
             pass
         self.states[self.slot] = self.states[self.slot]._replace(**{field: getattr(state, field)})
 
     def below(self) -> tuple[Input, ...]:
-        """The inputs as a tuple, whichever form they have for the node."""
+        """The inputs as a tuple, in whichever form the node takes them."""
         return self.node.pulls(self.inputs)
 
     def capture(self, into: list[Any]) -> None:
-        """Writes the states of this node and all below it to their places in `into`, as they stand for the consumer."""
+        """Copies the states of this node and all below it into their slots of `into`, as the consumer sees them."""
         into[self.first : self.slot + 1] = self.states[self.first : self.slot + 1]
         self.capture_stages(into)
 
     def copy(self) -> list[Any] | None:
-        """The states of this node and all below it, as they stand for the consumer; None where one cannot be copied."""
+        """The states of this node and all below it, as the consumer sees them; None if one cannot be copied."""
         into: list[Any] = [None] * (self.slot + 1)
         self.capture(into)
         states = into[self.first :]
         return None if self.run.has_live(states, self.first, self.slot + 1) else states
 
     def has_drawn_seeds(self, before: list[Any] | None, after: list[Any] | None) -> bool:
-        """True when between two copies of the states something was taken that all iterators share: who goes on from the
-        first one takes something else, if others have taken from it meanwhile.
+        """Whether shared seeds were drawn between two copies of the states: a run that resumes from the first copy may
+        draw others, if another iterator has drawn meanwhile.
         """
         if before is None or not self.node.consumes_shared_seeds:
             return False
         return after is None or self._counts(before) != self._counts(after)
 
     def _counts(self, states: list[Any]) -> list[Any]:
-        """How often nodes have taken what all iterators share, as their states tell."""
+        """How often each node has drawn shared seeds, by its state."""
         nodes = self.run.nodes[self.first : self.slot + 1]
         pairs = [(n, s) for n, s in zip(nodes, states, strict=True) if s is not None]
         return [([count for _, count in n.seeds_drawn(s)], getattr(s, "draws", None)) for n, s in pairs]
 
     def capture_stages(self, into: list[Any]) -> None:
-        """The same where the plain states are there already: what runs ahead of its consumer must be corrected, and
-        mutable states that can be copied are.
+        """The part of `capture` beyond plain states: replaces those of stages that run ahead of their consumer, and
+        snapshots mutable states.
         """
         if self.slot in self.run.snapshot_slots and self.states[self.slot] is not None:
             into[self.slot] = self.node.snapshot(self.states[self.slot])
@@ -275,7 +275,7 @@ class Input:
 
 
 class BufferingInput(Input):
-    """An input that keeps rows back, which count among the bytes that the iterator holds and are told in reports."""
+    """An input that buffers rows: they count against the memory budget and are shown in reports."""
 
     __slots__ = ("__weakref__", "context", "held", "most", "rows")
 
@@ -294,7 +294,7 @@ class BufferingInput(Input):
             self._note()
 
     def start(self) -> None:
-        """Starts anew."""
+        """Restarts the node."""
         super().start()
         self._note()
 
@@ -306,20 +306,20 @@ class BufferingInput(Input):
             self.most = max(self.most, rows)
 
     def stats(self) -> Stage:
-        """For reports."""
+        """The stage's line in a report."""
         why = f"{self.rows:,} elements, at most {self.most:,}"
         return Stage(f"{self.run.path}{self.node.position} {self.node.op}", HOLDS, None, None, 0.0, 0.0, self.held, why)
 
     def cancel(self) -> None:
-        """Nobody waits in it."""
+        """Does nothing: no thread waits here."""
 
     def finish(self) -> bool:
-        """Nothing of it goes on."""
+        """Does nothing: there is no background work."""
         return True
 
 
 class WorkTime:
-    """How long the functions of one step have worked, those of all nested runs together."""
+    """The time spent in the functions of one step, over all nested runs."""
 
     __slots__ = ("name", "seconds")
 
@@ -328,8 +328,8 @@ class WorkTime:
 
 
 class MeasuredInput(Input):
-    """A row-wise step that calls functions of the user's in its consumer's thread. How long they take is measured: now
-    and then where that is little.
+    """A row-wise step that calls user functions in its consumer's thread. Their time is measured, and sampled where
+    calls are short.
     """
 
     __slots__ = ("_pause", "_seen", "_work")
@@ -374,22 +374,22 @@ class MeasuredInput(Input):
 
 
 class CappedInput(Input):
-    """An input that gives at most `blocks.cap` rows at a time, whatever it is asked for: for tests."""
+    """An input that returns at most `blocks.cap` rows at a time, for tests."""
 
     __slots__ = ()
 
     def __call__(self, want: int) -> Block | None:
-        """Runs the node by one block of a size that the test set."""
+        """Runs the node by one block of at most `blocks.cap` rows."""
         return super().__call__(min(want, blocks.cap or want))
 
     def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
-        """The same for rows that go to a record buffer."""
+        """Reads at most `blocks.cap` rows into the buffer."""
         return super().read_into(min(want, blocks.cap or want), buffer)
 
 
 def pull_recomputable(pull: Input) -> Block | None:
-    """The next row of an input; an `RecomputableRow` where it is large, and the input gives it again from the same
-    states.
+    """The next row of an input; a `RecomputableRow` if it is large and the input can recompute it from the states
+    before it.
     """
     if pull.again is None:
         pull.again = pull.run.is_copyable(pull)
@@ -401,12 +401,12 @@ def pull_recomputable(pull: Input) -> Block | None:
     if not datasets and row.nbytes < LARGE_ROW:
         return row
     if pull.has_drawn_seeds(before, pull.copy()):
-        return row  # nobody could take the same again
+        return row  # the same seeds cannot be drawn again
     return RecomputableRow(row, pull.run.nodes[pull.first : pull.slot + 1], before)
 
 
 def must_be_startable(plan: Node) -> None:
-    """Raises `Early` where starting a plan may take from what all iterators of a dataset share, ahead of its time."""
+    """Raises `Early` in a thread that works ahead, if starting a plan may draw from what all iterators share."""
     if working.ahead and any(shared.moves for shared in plan.shared_at_start):
         raise Early
 

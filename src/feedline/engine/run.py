@@ -1,14 +1,14 @@
 """One execution of a plan: the list of its nodes' states, and the calls between them.
 
-    Run    a plan with its states; pulls blocks out of it Input  one node inside a run, as its consumer sees it
-    (engine/input.py); `PrefetchStage` and `ParallelMapStage` are those that work in
-           the background
-    Cursor what stands between a run and a loop: asks for blocks, hands out rows
+    Run     a plan with its states; blocks are pulled from it
+    Input   one node inside a run, as its consumer sees it (engine/input.py); `PrefetchStage` and `ParallelMapStage`
+            are the inputs that work in the background
+    Cursor  between a run and a loop: pulls blocks, hands out rows
 
-States are values. Those of light plans are never changed, so a copy of the list taken before a block, and the number of
-rows handed out since, is a checkpoint. Mutable states are reused in place; there the checkpoint is the states as they
-are and the rest of the block. What works in the background corrects the list so that it says what a run without threads
-would say at the same element: a checkpoint does not know how the run was made.
+States are values. Immutable states are never changed in place, so a copy of the list taken before a block, and the
+number of rows handed out since, is a checkpoint. Mutable states are updated in place; there the checkpoint is the
+current states and the rest of the block. Background stages correct the list to what a run without threads would have
+at the same element: a checkpoint does not depend on how the plan was run.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ __all__ = [
 BLOCK_ROWS = 8192
 BLOCK_BYTES = 1 << 20
 LARGE_STRING = 1 << 15
-"""Of strings that are larger four times as many bytes are asked for: several threads may be reading them."""
+"""Blocks of strings larger than this may have four times as many bytes: several threads may be reading them."""
 SAMPLE_FAILURES = 8
 WORTH_READING_AHEAD = 500e-6
-"""Seconds per block of a nested run from which on it is read in the background."""
+"""Nested runs whose blocks take at least this many seconds are read in the background."""
 
 
 def as_is(plan: Node) -> Node:
@@ -63,7 +63,7 @@ def as_is(plan: Node) -> Node:
 
 
 class Run:
-    """A running plan. Calling it gives the next block. Without an execution context everything happens in the caller's
+    """A running plan. Calling it returns the next block. Without an execution context everything runs in the caller's
     thread.
     """
 
@@ -126,7 +126,7 @@ class Run:
         return BufferingInput if plain is Input and type(node).holds is not Node.holds else plain
 
     def calls(self, wanted: int | None, most: int) -> int:
-        """How many nested runs may be read at once in the background."""
+        """The number of nested runs that may be read in the background at once."""
         if self.context is None or (wanted is None and not forced.mode):
             return 0
         return min(most, 2 * self.context.cores if wanted is None or wanted == AUTOTUNE else wanted)
@@ -136,8 +136,8 @@ class Run:
         return wanted if wanted is not None else self.context is None or self.context.settings.ordered
 
     def ask(self, want: int, news: SimpleQueue[None] | None = None, size: float | None = None) -> BackgroundRead | None:
-        """The next block, to be read in the background, if the last one took long enough for that to pay, or somebody
-        waits for news of it, and there is room for it, which may take so many bytes.
+        """Prepares a background read of the next block, of about `size` bytes. None if the budget has no room for it,
+        or if blocks are read too quickly for it to pay and no `news` queue waits for it.
         """
         if self.context is None:
             return None
@@ -151,7 +151,7 @@ class Run:
         return BackgroundRead(self, self.context, want, self.snapshot(), Reservation(budget, taken), news)
 
     def nested(self, plan: Node, key: Block | None, within: Node | None = None) -> Run:
-        """A run of a plan that a node of this one has opened."""
+        """A run of a nested plan that a node of this run opens."""
         if self.context is not None and self.context.closing:
             raise Closing
         made = Run(self.prepare(plan), self.prepare, key, self.context, f"{self.path}{(within or self.plan).position}/")
@@ -159,11 +159,11 @@ class Run:
         return made
 
     def duplicate(self, plan: Node | None = None) -> Run:
-        """Another run of the same plan, or of one like it, not started."""
+        """Another run of this plan, or of `plan`, not started."""
         return Run(plan or self.plan, self.prepare, self.key, self.context, self.path)
 
     def input_at(self, slot: int) -> Input:
-        """The node with this slot, as its consumer sees it."""
+        """The input with this slot."""
         found = [self.root]
         while found[-1].slot != slot:
             last = found.pop()
@@ -171,15 +171,15 @@ class Run:
         return found[-1]
 
     def first_below(self, slot: int) -> int:
-        """The first slot of what the node with this slot rests on."""
+        """The first slot of the nodes below the one with this slot."""
         return self.input_at(slot).first
 
     def apply_skips(self) -> None:
-        """Passes over the rows that states say are to be passed over, the lowest first."""
+        """Skips the rows that the states still have to skip, inputs first."""
         self.root.apply_skips()
 
     def is_copyable(self, pull: Input) -> bool:
-        """True when a copy of the states below, and of an input's own, is cheap and stays what it is."""
+        """Whether the states of an input and all below it can be copied cheaply into a snapshot that stays valid."""
         stages = (s for s in self.stages if pull.first <= s.slot <= pull.slot)
         nodes = pull.node.walk()
         return not any((n.mutable_state or self.seeded(n)) and not n.snapshotable for n in nodes) and all(
@@ -188,17 +188,17 @@ class Run:
 
     @staticmethod
     def has_seeds(plan: Node) -> bool:
-        """True when a plan takes seeds that all iterators of a dataset share."""
+        """Whether a plan draws seeds that all iterators of a dataset share."""
         return any(map(Run.seeded, plan.walk()))
 
     @staticmethod
     def seeded(node: Node) -> bool:
-        """True when a node takes seeds that all iterators of a dataset share."""
+        """Whether a node draws seeds that all iterators of a dataset share."""
         return bool(getattr(getattr(node, "generator", None), "reshuffle", False))
 
     def may_read_ahead(self, pull: Input) -> bool:
-        """True when asking an input for more than is needed now changes nothing that anyone can see: it has no function
-        of the user's in it that does not run ahead anyway.
+        """Whether pulling more than is needed now has no visible effect: all user functions below run in a background
+        stage anyway.
         """
         if isinstance(pull, (PrefetchStage, ParallelMapStage)):
             return True
@@ -207,33 +207,33 @@ class Run:
         return all(self.may_read_ahead(p) for p in pull.below())
 
     def start(self) -> None:
-        """Begins at the first element: takes seeds, in TensorFlow's order."""
+        """Starts at the first element; seeds are drawn in TensorFlow's order."""
         self.root.start()
 
     @property
     def started(self) -> bool:
-        """Whether it has begun, and not been closed."""
+        """Whether the run has been started and not closed."""
         return self.states[-1] is not None
 
     def __call__(self, want: int) -> Block | None:
-        """The next block of at most `want` rows, for a node that has opened this run. The time it takes is noted."""
+        """The next block of at most `want` rows, for the node that opened this run. Records the time it took."""
         began = perf_counter()
         try:
             block = self.pull(want)
         finally:
             self.seconds = perf_counter() - began
         if block is not None and block.provenance is not None and block.provenance.lineage:
-            return Block(block.columns, block.n, block.tree)  # nobody outside knows those who made them
+            return Block(block.columns, block.n, block.tree)  # its lineage cannot be resolved outside the nested plan
         return block
 
     def copy(self) -> list[Any] | None:
-        """`captured`, if nothing in it is live."""
+        """`captured`, or None if a state in it is live."""
         states = self.captured()
         return None if self.has_live(states, 0, len(states)) else states
 
     def has_live(self, states: list[Any], first: int, end: int) -> bool:
-        """True when a mutable state among these, which are those of the slots from `first` to `end`, is no copy, or one
-        changes just now.
+        """Whether any of `states`, those of the slots from `first` to `end`, is a live mutable state or is changing
+        right now.
         """
         if any(state is CHANGING for state in states):
             return True
@@ -242,18 +242,18 @@ class Run:
 
     @cached_property
     def counts(self) -> bool:
-        """True when something in it counts how often it is iterated."""
+        """Whether a node counts iterations."""
         return any(getattr(n, name, None) is not None for n in self.nodes for name in ("generator", "epochs"))
 
     def snapshot(self) -> RunSnapshot | None:
-        """Where the run stands, as a value; None where states cannot be copied, or something counts with others."""
+        """The run's position as a value; None if states cannot be copied, or a node counts iterations."""
         if self.mutable_state or self.counts:
             return None
         states = self.copy() if self.stages or self.snapshot_slots else self.states.copy()
         return None if states is None else RunSnapshot(self.plan, self.key, states)
 
     def captured(self) -> list[Any]:
-        """The states as they stand for the consumer, as a copy. Mutable states in it are the live ones, unless they can
+        """A copy of the states as of the rows that the consumer has got. Mutable states in it are live, unless they can
         be copied.
         """
         states = self.states.copy()
@@ -263,7 +263,7 @@ class Run:
 
     @contextmanager
     def held(self) -> Iterator[list[Any]]:
-        """The states, while nothing changes them."""
+        """Context manager: the states, with the background work that would change them paused."""
         try:
             states = self._paused_states(False)
             yield self._paused_states(True) if any(state is CHANGING for state in states) else states
@@ -272,8 +272,8 @@ class Run:
                 stage.resume()
 
     def _paused_states(self, everything: bool) -> list[Any]:
-        """The states, as `captured` gives them. A thread whose states are known goes on, unless everything is to stand
-        still, and so does what is below it, which is not asked for.
+        """Pauses stages and returns `captured`. A prefetch thread whose states are known keeps running, and so do the
+        stages below it, unless `everything` is to be paused.
         """
         going: list[PrefetchStage] = []
         for stage in self.stages[::-1]:
@@ -286,32 +286,33 @@ class Run:
         return self.captured()
 
     def warm(self) -> None:
-        """Begins to work ahead before anything is asked for."""
+        """Starts prefetching before the first pull."""
         for stage in self.stages[::-1]:
             if isinstance(stage, PrefetchStage):
                 stage.start_thread()
                 return
 
     def notify_error(self) -> None:
-        """An error has come to the consumer, who may go on or not: told to states that hold what others need."""
+        """Notifies states that hold shared resources of an error that has reached the consumer, which may not go on.
+        """
         for state in self.states:
             tell = getattr(state, "notify_error", None)
             if tell is not None:
                 tell()
 
     def cancel(self) -> None:
-        """Wakes everything that waits in this run, to its end."""
+        """Cancels the stages of this run and wakes their waiters."""
         for stage in self.stages:
             stage.cancel()
 
     def close(self) -> None:
-        """Frees what the states hold: open files, generators, nested runs; ends what works in the background."""
+        """Ends background work and frees what the states hold: open files, generators, nested runs."""
         self.cancel()
         self.free(0, len(self.states))
 
     def free(self, first: int, end: int) -> None:
-        """Ends stages, those above before those they use, and closes states. What a thread is stuck in stays, and is
-        freed by that thread.
+        """Ends the stages from `first` to `end`, top down, and closes their states. States that a stuck thread uses
+        are left for that thread to free.
         """
         kept: set[int] = set()
         for stage in reversed(self.stages):
@@ -324,7 +325,7 @@ class Run:
 
 
 class RunSnapshot(NamedTuple):
-    """Where a nested run stood."""
+    """The position of a nested run."""
 
     plan: Node
     key: Block | None
@@ -334,9 +335,9 @@ class RunSnapshot(NamedTuple):
 class Cursor:
     """Hands out the rows of a run one by one.
 
-    A plan is asked for more and more rows, up to a limit in rows and bytes, where that changes nothing that anyone can
-    see. Where a function of the user's would run earlier for it, a plan is asked for what the consumer wants now, so
-    that effects come no earlier than they would element by element.
+    Block growth: a side-effect free plan is asked for more and more rows, up to a limit in rows and bytes. A plan with
+    user functions is asked only for what the consumer wants now, so that effects come no earlier than they would
+    element by element.
     """
 
     def __init__(self, run: Run) -> None:
@@ -349,14 +350,14 @@ class Cursor:
         self.largest = blocks.cap or (BLOCK_ROWS if run.may_read_ahead(run.root) else 1)
 
     def refill(self) -> bool:
-        """Gets the next block that has rows; False at the end."""
+        """Pulls the next block that has rows; returns False at the end."""
         run = self.run
         while not self.ended:
             if run.context is not None and run.context.closing:
                 raise Closing
             if not run.mutable_state:
                 plain = not run.stages and not run.snapshot_slots
-                # A block of one row is handed out whole, and what comes after it starts from the states of then.
+                # A block of one row is handed out whole: a checkpoint after it needs only the states after it.
                 self.before = run.states.copy() if plain else run.copy() if self.want > 1 else None
                 self.block = None
             began = perf_counter() if self.largest > 1 else 0.0
@@ -373,7 +374,7 @@ class Cursor:
         return False
 
     def _adapt(self, block: Block, seconds: float) -> None:
-        """More rows at a time as long as they come soon, fewer where they do not."""
+        """Asks for more rows at a time while blocks come quickly, for fewer if they are slow."""
         if seconds > 2 * SOON:
             self.want = max(blocks.cap or 1, self.want // 4)
         elif self.want < self.largest and seconds < SOON / 2:
@@ -390,11 +391,11 @@ class Cursor:
             self.largest = self.want
 
     def handed_out(self) -> int:
-        """How many rows of the current block are with the consumer already."""
+        """The number of rows of the current block that the consumer has got."""
         return 0 if self.block is None else self.block.n - length_hint(self.rows)
 
     def rest(self) -> Block | None:
-        """The rows of the current block that are not handed out yet."""
+        """The rows of the current block that have not been handed out."""
         done = self.handed_out()
         return None if self.block is None or done == self.block.n else self.block.slice(done, self.block.n)
 
@@ -424,11 +425,11 @@ class Cursor:
 
 
 def sample(plan: Node, count: int) -> list[Block]:
-    """The first `count` elements of a plan, one block each. Elements that fail are passed over, up to a few."""
+    """The first `count` elements of a plan, one block each. Up to a few elements that fail are skipped."""
     run = Run(plan)
     found: list[Block] = []
     failed: list[Exception] = []
-    locked = interrupts.lock()  # a step that wants to know a spec may have rows at hand
+    locked = interrupts.lock()  # a step that asks for a spec may be holding rows
     try:
         with working.in_turn():
             with uncounted:
