@@ -1,4 +1,4 @@
-"""Blocks of nested runs that are read in the background."""
+"""Background reads: blocks of nested runs that a thread reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BackgroundRead:
-    """A block of a nested run that is read in the background, or by whoever wants it first."""
+    """A block of a nested run that is read by a thread, or by its consumer if that comes first."""
 
     __slots__ = (
         "_abandoned_child", "_begun", "_block", "_closed", "_context", "_done", "_error", "_notify", "_reservation",
@@ -42,14 +42,14 @@ class BackgroundRead:
         self._done = threading.Lock()
         self._closed = threading.Lock()
         self._done.acquire()
-        self.finished = False  # whether the block is there
-        self.taken = False  # whether somebody has got it, or the error in its stead
+        self.finished = False  # whether the block, or an error, is ready
+        self.taken = False  # whether the consumer has got the block or the error
         self._block: Block | None = None
         self._error: BaseException | None = None
         self._abandoned_child: Child | None = None
 
     def begin(self, calls: int) -> None:
-        """Has it read by a thread, of which there may be so many."""
+        """Submits the read to a pool of at most `calls` threads."""
         self._context.pool((self._run.level, "read"), calls, "read").submit(self._run_ahead)
 
     def _run_ahead(self) -> None:
@@ -60,7 +60,7 @@ class BackgroundRead:
             working.ahead = outer
 
     def run_once(self) -> None:
-        """Reads the block, unless somebody has begun to already."""
+        """Reads the block, unless another thread has begun to."""
         if not self._begun.acquire(blocking=False):
             return
         try:
@@ -70,14 +70,14 @@ class BackgroundRead:
             self._error = e
         self.finished = True
         self._done.release()
-        if self._notify is not None and self._notify.empty():  # one word is enough, however many are finished
+        if self._notify is not None and self._notify.empty():  # one notification is enough for all that are finished
             self._notify.put(None)
         if self._abandoned_child is not None:
             self._close(self._abandoned_child)
 
     def wait(self, again: bool = True) -> Block | None:
-        """The block. Where nobody has begun to read it, or it could not be read ahead of its time, the caller does; the
-        latter only if it is to be tried `again`.
+        """Waits for the block. The caller reads it if no thread has begun to; and, with `again`, if the thread was not
+        allowed to read it ahead of time.
         """
         began = perf_counter()
         self.run_once()
@@ -97,7 +97,7 @@ class BackgroundRead:
         return self._block
 
     def wait_for_any(self, asked: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
-        """Returns when one of these is finished, all of which tell the same news."""
+        """Waits until one of these reads, which all notify the queue `news`, is finished."""
         while not any(one is not None and one.finished for one in asked):
             with suppress(Empty), paused():
                 news.get(timeout=PATIENCE)
@@ -105,8 +105,8 @@ class BackgroundRead:
                 raise Closing
 
     def drop(self, child: Child) -> None:
-        """Closes the child. Where it is being read from, the reader does that when it is done; only the end of an
-        iterator waits for it, a moment.
+        """Closes the child. If a thread is reading from it, that thread closes it when done; only closing the iterator
+        waits briefly for it.
         """
         self._reservation.free()
         if not self._begun.acquire(blocking=False):
@@ -117,5 +117,5 @@ class BackgroundRead:
         self._close(child)
 
     def _close(self, child: Child) -> None:
-        if self._closed.acquire(blocking=False):  # both may come to it
+        if self._closed.acquire(blocking=False):  # the reader and `drop` may both get here
             child.close()

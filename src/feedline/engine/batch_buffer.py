@@ -1,9 +1,8 @@
-"""Memory of batches that the results of calls are written into by the workers that made them.
+"""Batch buffers: the memory of batches, into which workers write their results.
 
-A batch of large rows (images, say) is put together by copying each row once. Where workers make the rows, they are made
-in the batch at once, if their function asks NumPy for the memory of its results, and does so the same way each time.
-Otherwise the workers copy them: several at a time, each row while it is still in the cache, and its own memory is free
-for the next one.
+Putting together a batch of large rows (images, say) copies each row once. Workers avoid that copy if their function
+gets the memory of its results from NumPy, in the same allocation pattern each time: then rows are made in the batch.
+Otherwise the workers copy them: in parallel, each row while it is in the cache, and its memory is free for the next.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ from feedline.structure.block import Array, Block, concat_columns
 from feedline.structure.buffer_pool import buffers
 
 LARGE_ROW = 1 << 16
-"""Columns with so many bytes a row are worth it."""
+"""Columns with at least this many bytes per row are written to the batch directly."""
 
 QUICK_ROW = 1 << 18
-"""Rows of so many bytes are copied in about the time that a thread takes to wake up."""
+"""Copying a row of this many bytes takes about as long as waking up a thread."""
 
 Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Array | None]
-"""What gives the memory of a batch, as `np.empty` does; None where there is none."""
+"""An allocator of batch memory, called like `np.empty`; returns None if there is none left."""
 
 Layout = list[tuple[tuple[int, ...], np.dtype[Any]] | None]
 
 
 class BatchSlot(NamedTuple):
-    """Rows of a batch, from `start` on: for each column the batch's memory, None where rows are not written there, and
-    which of the arrays that a call makes becomes its row (see `kernels.memory.SlotAllocator`).
+    """The rows of a batch from `start` on. For each column: the batch's memory, or None if rows are not written to it,
+    and which of the arrays that a call allocates becomes its row (see `kernels.memory.SlotAllocator`).
     """
 
     arrays: tuple[Array | None, ...]
@@ -41,7 +40,7 @@ class BatchSlot(NamedTuple):
     alloc_pattern: Array
 
     def joined(self, parts: list[Block]) -> Block:
-        """One block of parts that lie here one after another."""
+        """Joins parts that lie in this slot one after another."""
         rows = sum(part.n for part in parts)
         here = slice(self.start, self.start + rows)
         columns = [
@@ -51,13 +50,13 @@ class BatchSlot(NamedTuple):
         return Block(columns, rows, parts[0].tree)
 
     def continues(self, other: BatchSlot | None, rows: int) -> bool:
-        """True when `other` is where the row after the first `rows` of this slot belongs."""
+        """Whether `other` begins right after the first `rows` rows of this slot."""
         return other is not None and other.arrays is self.arrays and other.start == self.start + rows
 
 
 def _copy(row: Array, target: Array) -> None:
-    """Copies a row. NumPy hands the interpreter over for every copy of more than a few numbers, and where many threads
-    want it, getting it back takes longer than copying a small picture; of a single thing it copies it does not.
+    """Copies a row. NumPy releases the GIL to copy more than a few items, and with many threads getting it back takes
+    longer than copying a small image; so a small row is copied as one `void` item, which keeps the GIL.
     """
     if row.nbytes <= QUICK_ROW and row.flags.c_contiguous and target.flags.c_contiguous:
         one = np.dtype((np.void, row.nbytes))
@@ -67,8 +66,8 @@ def _copy(row: Array, target: Array) -> None:
 
 
 class BatchAllocator:
-    """The batch whose rows are being handed out to workers. Rows are numbered from the first one of an iteration, and
-    every `rows` of them are a batch.
+    """Allocates the batch whose rows are being assigned to workers. Rows are numbered from the first one of an
+    iteration; every `rows` of them are a batch.
     """
 
     __slots__ = ("_alloc_pattern", "_arrays", "_batch", "_layout", "_memory", "rows")
@@ -81,17 +80,17 @@ class BatchAllocator:
         self.forget()
 
     def forget(self) -> None:
-        """No batch has been begun."""
+        """Drops the current batch."""
         self._batch: int | None = None
         self._arrays: tuple[Array | None, ...] = ()
 
     def use(self, memory: Allocate | None = buffers.empty) -> None:
-        """From now on batches lie in that memory; with None they are put together as usual."""
+        """Sets the allocator for batches from now on; with None they are put together as usual."""
         self.forget()
         self._memory = memory
 
     def learn(self, made: Block) -> None:
-        """Looks at the first results."""
+        """Takes the layout of rows from the first results."""
         if self._layout is None and made.n:
             self._layout = [
                 (c.shape[1:], c.dtype)
@@ -102,16 +101,16 @@ class BatchAllocator:
             self._alloc_pattern = np.full(len(made.columns), -1, np.int64)
 
     def room(self, number: int) -> int:
-        """How many rows from `number` on belong to one batch."""
+        """The number of rows from `number` to the end of its batch."""
         return self.rows - number % self.rows
 
     @property
     def worth_it(self) -> bool:
-        """True when results have large columns, and there is memory for them."""
+        """Whether results have large columns and there is memory for them."""
         return self._memory is not None and self._layout is not None and any(self._layout)
 
     def batch_slot(self, number: int) -> BatchSlot:
-        """Where row `number` belongs. Numbers must come in order."""
+        """The batch slot of row `number`. Numbers must be requested in order."""
         batch, start = divmod(number, self.rows)
         if batch != self._batch:
             memory = self._memory
@@ -132,7 +131,7 @@ class SlotWriter:
         self._slot = batch_slot
         self._fits = [array is not None for array in batch_slot.arrays]
         self._rows = SlotAllocator(batch_slot.arrays, batch_slot.alloc_pattern)
-        self._there: list[tuple[int, Array]] = []  # columns whose row the result at hand uses, and where it belongs
+        self._there: list[tuple[int, Array]] = []  # columns whose row the current result uses, and that row
 
     def __enter__(self) -> None:
         self._rows.__enter__()
@@ -141,11 +140,11 @@ class SlotWriter:
         self._rows.__exit__(*error)
 
     def begin(self, i: int) -> None:
-        """An array that becomes row i may be made there."""
+        """Lets the next allocation for row i be made in the batch."""
         self._rows.begin(self._slot.start + i)
 
     def take(self, i: int, leaves: list[Any]) -> None:
-        """Copies a result's arrays, those that belong to the batch to their row of it, but for those that are there."""
+        """Copies a result's arrays, those of the batch into their row, unless they were made there."""
         arrays, at, rows = self._slot.arrays, self._slot.start + i, self._rows
         rows.end()
         self._there.clear()
@@ -166,12 +165,12 @@ class SlotWriter:
             elif rows.unused(j):
                 leaves[j] = row
                 _copy(leaf, row)
-            else:  # another array lies there: one that this is a view of, for instance
+            else:  # the row is in use by another array, such as one that this is a view of
                 leaves[j] = leaf.copy()
                 self._there.append((j, row))
 
     def commit(self, leaves: list[Any]) -> None:
-        """Rows are the batch's where nobody has kept an array that lies there."""
+        """Completes a row: moves an array out of the batch if the function has kept a reference to that memory."""
         for j, row in self._there:
             if not self._rows.unused(j):
                 self._fits[j] = False
@@ -181,18 +180,18 @@ class SlotWriter:
                 leaves[j] = row
 
     def column(self, j: int, rows: int) -> Array | None:
-        """The rows of a batch, if all of them have been written to it."""
+        """Column j of the slot's rows, if all of them were written to the batch."""
         array, start = self._slot.arrays[j], self._slot.start
         return array[start : start + rows] if array is not None and self._fits[j] else None
 
     @property
     def fits(self) -> bool:
-        """True when everything that belongs to the batch is there."""
+        """Whether all rows of the batch's columns were written to it."""
         return all(fits for fits, array in zip(self._fits, self._slot.arrays, strict=True) if array is not None)
 
 
 def apply_into_slot(node: RowWise, block: Block, number: int, draws: Any, batch_slot: BatchSlot) -> tuple[Block, bool]:
-    """As `node.applied`, with the rows in their slot if they fit in there, and whether they do."""
+    """As `node.applied`, with the rows written to their slot if they fit; also returns whether they do."""
     writer = SlotWriter(batch_slot)
     with drawing(number, draws, node.epochs):
         made, in_slot = node.apply_into(block, writer)

@@ -1,18 +1,18 @@
-"""Checkpoints: where a run stands, as a plain dict, and back.
+"""Checkpoints: the position of a run as a plain dict, and back.
 
-A state is kept under the steps of the plan, not under those of one execution: what only says how a plan is run
-(prefetch, options, parallel calls) is no step, so that a state fits the plan with other choices of that kind too. Each
-step is kept with its arguments and functions, so that a plan that would give other elements is refused, and told what
-differs.
+States are stored by the steps of the plan as written, not by the nodes of one execution: nodes that only say how a plan
+is run (prefetch, options, parallel calls) are no steps, so that a checkpoint also fits the plan with other choices of
+that kind. Each step is stored with its arguments and functions, so that a plan that would give other elements is
+refused with a message that says what differs.
 
-    version    of this form
-    python     whose code the functions are compared by
-    steps      one per step, inputs first: op, arguments, functions, state, and what waits directly above it
-    counts     of what counts the iterations of the dataset
-    skip       elements after that place which have been handed out
-    rest       elements which have been made and not been handed out
+    version    of this format
+    python     the version whose bytecode the functions are compared by
+    steps      one per step, inputs first: op, arguments, functions, state, and buffers directly above it
+    counts     of the dataset's iteration counters
+    skip       number of elements after the saved states that have been handed out
+    rest       elements that have been made and not handed out
     ended      whether the end was reached
-    checksum   of all that
+    checksum   of all the above
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _KEYS = {"version", "python", "steps", "counts", "skip", "rest", "ended", "check
 
 
 def dumps(cursor: Cursor) -> bytes:
-    """Where a cursor stands, as JSON."""
+    """The position of a cursor as JSON."""
     return _text(saved(cursor)).encode()
 
 
 def saved(cursor: Cursor) -> dict[str, Any]:
-    """Where a cursor stands, as plain values."""
+    """The position of a cursor as plain values."""
     run = cursor.run
     done = cursor.handed_out()
     before = None if run.mutable_state or cursor.block is None or done == cursor.block.n else cursor.before
@@ -79,7 +79,7 @@ def _saved(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) -> 
 
 
 def _results(node: Node, name: str) -> Any:
-    """What the results of a function look like, where it has given any."""
+    """The encoded signature of a function's results, if it has been called."""
     return encode(getattr(getattr(node, name), "results", None))
 
 
@@ -88,7 +88,7 @@ def _text(plain: object) -> str:
 
 
 def checksum(plain: dict[str, Any]) -> str:
-    """Tells whether anything in a state was changed."""
+    """A checksum over all other entries, to detect a damaged state."""
     whole = {k: v for k, v in plain.items() if k != "checksum"}
     return hashlib.blake2b(_text(whole).encode(), digest_size=8).hexdigest()
 
@@ -97,12 +97,12 @@ def checksum(plain: dict[str, Any]) -> str:
 
 
 def loads(state: object, run: Run, strict: bool = True) -> Cursor:
-    """A cursor at the place that was saved, over a run like `run`, which has not been started."""
+    """A cursor at the saved position, over a run like `run`, which must not have been started."""
     return loaded(checked(state), run, strict)
 
 
 def checked(state: object) -> dict[str, Any]:
-    """A state as `saved` gave it, if it is whole and of a version that can be read."""
+    """The state as a dict, as `saved` returned it; raises if it is damaged or of another version."""
     plain: Any = state
     if isinstance(state, (bytes, bytearray, memoryview, str)):
         try:
@@ -129,7 +129,7 @@ def checked(state: object) -> dict[str, Any]:
 
 
 def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: StateDecoder | None = None) -> Cursor:
-    """A cursor at the place that a state describes, which is known to be whole."""
+    """A cursor at the position of a state that `checked` has accepted."""
     changes = compared(plain, run.plan, strict)
     run = with_buffers(run, [plain])
     decoder = decoder or StateDecoder(strict)
@@ -149,7 +149,7 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: StateD
 
 
 def _filled(plain: dict[str, Any], run: Run, decoder: StateDecoder) -> Block | None:
-    """Puts the states into a run; gives the elements that have been made but not handed out."""
+    """Restores the states into a run; returns the elements that have been made but not handed out."""
     decoder.enter(run)
     decoder.fill(run, plain["steps"])
     rest: Block | None = decoder.value(plain["rest"], run.plan, run)
@@ -169,14 +169,14 @@ def _pass_over(cursor: Cursor, left: int) -> None:
 
 
 def as_saved(run: Run, changes: dict[int, dict[str, int]]) -> Run:
-    """A run in the caller's thread of the plan as it was when a state was saved: with other arguments in some steps."""
+    """A run, in the caller's thread, of the plan with the arguments it had when the state was saved."""
     old = rebuilt(run.plan, lambda node, i: node.replace(**changes[i]) if i in changes else node)
     return Run(old, run.prepare)
 
 
 def with_skips_applied(plain: dict[str, Any], run: Run, decoder: StateDecoder) -> tuple[Run, Block | None]:
-    """The run at the very place that was saved, without any element to be passed over; and elements that have been made
-    but not handed out.
+    """The run at the exact saved position, with nothing left to skip; and the elements that have been made but not
+    handed out.
     """
     rest = _filled(plain, run, decoder)
     run.apply_skips()
@@ -190,7 +190,7 @@ def with_skips_applied(plain: dict[str, Any], run: Run, decoder: StateDecoder) -
 
 
 def nothing_ready(plain: dict[str, Any], changes: dict[int, dict[str, int]]) -> None:
-    """Raises where elements wait that were made with arguments which are others now."""
+    """Raises if the state holds elements that were made with arguments that have changed since."""
     first = min(changes)
     above = [step["state"] for step in plain["steps"][first + 1 :]] + [s["waiting"] for s in plain["steps"][first:]]
     if plain["rest"] is not None or _has_rows(above):
@@ -214,8 +214,8 @@ def _has_rows(value: object) -> bool:
 
 
 def compared(plain: dict[str, Any], plan: Node, strict: bool) -> dict[int, dict[str, int]]:
-    """Raises where a state does not fit a plan. Gives the arguments that it had when it was saved and that are others
-    now, by step, where that is allowed.
+    """Raises if a state does not fit a plan. Returns, by step, the saved values of arguments that have changed and may
+    change.
     """
     nodes = [n for n in plan.walk() if not n.checkpoint_transparent]
     was, now = [step["op"] for step in plain["steps"]], [name_of(n) for n in nodes]

@@ -1,9 +1,9 @@
-"""Several checkpoints at once: what N iterators have left, shared out among M.
+"""Elastic checkpoints: resharding the states of N iterators into M.
 
-Each of the N had a shard of the same elements. Every one of the M loads all N states and takes its own part of what is
-left: of the elements that no shard has come to, of those that wait in shuffles and batches, of files that are half
-read. The steps below the shard go on from the state of the one that has come least far; the shard leaves out what
-others have had. Steps above it say by `Node.reshard` how their states are shared out.
+Each of the N had a shard of the same elements. Each of the M loads all N states and takes its share of what is left: of
+the elements that no shard has reached, of those that wait in shuffles and batches, of files that are half read. The
+steps below the shard resume from the state that has advanced least; the shard skips elements that others have had.
+Steps above it redistribute their states with `Node.reshard`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from feedline.plan.rewrite import with_inputs
 
 
 def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
-    """A cursor over a run like `run`, which has not been started, at its share of what these states have left."""
+    """A cursor over a run like `run`, which must not have been started, at its share of what these states have left."""
     plains = [checkpoint.checked(state) for state in states]
     if not plains:
         raise FailedPreconditionError("there is no state in the list; give the states of all shards")
@@ -68,7 +68,7 @@ def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: Ex
             run.states[slot] = node.reshard(others, [old.states[slot] for old in olds], part, parts)
     lowest.states[first:shard_slot] = [None] * (shard_slot - first)
     below = {id(counter) for counter in counters(run.nodes[shard_slot])}
-    for i, counter in enumerate(counters(run.plan)):  # all must go on alike where they read the same
+    for i, counter in enumerate(counters(run.plan)):  # below the shard all iterators must have the same counts
         _set_count(counter, counted[least if id(counter) in below else part % len(olds)][i])
     cursor = Cursor(run)
     rows = round_robin_share(rests, part, parts)
@@ -79,7 +79,7 @@ def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: Ex
 
 
 def _shard(plan: Node) -> tuple[int, Node]:
-    """The step that gives a part of its input, and its number."""
+    """The plan's one shard step, and its number."""
     found = [(i, n) for i, n in enumerate(n for n in plan.walk() if not n.checkpoint_transparent) if is_shard(n)]
     if len(found) != 1:
         what = "has no shard" if not found else f"has {len(found)} of them"
@@ -99,7 +99,7 @@ def _shard(plan: Node) -> tuple[int, Node]:
 
 
 def _arguments(plain: dict[str, Any], number: int, shard: Node) -> list[int]:
-    """What a state says of the part it is of, the arguments in the order of their names."""
+    """The shard arguments in a state, in the order of their names."""
     steps = plain["steps"]
     step = steps[number]["arguments"] if number < len(steps) else {}
     if not shard.shard_args <= step.keys():
@@ -111,7 +111,7 @@ def _arguments(plain: dict[str, Any], number: int, shard: Node) -> list[int]:
 
 
 def _part(shard: Node, saved: list[list[int]]) -> tuple[int, int]:
-    """Which part of how many the iterator is; checks that the states are all parts of one whole."""
+    """The iterator's shard index and the number of shards; checks that `saved` has every old shard once."""
     n = len(saved)
     by, index = shard.shard_of([getattr(shard, name) for name in sorted(shard.shard_args)])
     parts = [shard.shard_of(arguments) for arguments in saved]
@@ -127,7 +127,7 @@ def _for_shard(plan: Node, part: int, parts: int) -> Node:
 
 
 def _check_order(shard: Node, run: Run) -> None:
-    """Shards share one sequence only if it is the same for all."""
+    """Checks that the order below the shard is deterministic: all shards must see the same sequence."""
     for n in shard.inputs[0].walk() if shard.inputs else ():
         given = getattr(n, "num_parallel_calls", None), getattr(n, "deterministic", None)
         if given[0] is not None and not run.ordered(given[1]):
@@ -139,7 +139,7 @@ def _check_order(shard: Node, run: Run) -> None:
 
 
 def _check_seeds(shard: Node, plains: list[dict[str, Any]]) -> None:
-    """Shards share one sequence only if all had the same seeds below."""
+    """Checks that all states had the same seeds below the shard, so that they share one sequence."""
     seeds = sum(getattr(n, "generator", None) is not None for n in shard.walk())
     for counts in zip(*(plain["counts"][:seeds] for plain in plains), strict=True):
         if len({tuple(c[1:]) for c in counts}) > 1:
@@ -150,7 +150,7 @@ def _check_seeds(shard: Node, plains: list[dict[str, Any]]) -> None:
 
 
 def _prime(old: Run, shard_slot: int) -> None:
-    """Starts what stands above the shard and has put that off: then the states say where the shard stands."""
+    """Starts steps above the shard that have deferred it, so that the states say where the shard stands."""
     for slot in reversed(range(shard_slot + 1, len(old.nodes))):
         node, state = old.nodes[slot], old.states[slot]
         if state is not None and any(n is old.nodes[shard_slot] for n in node.walk()):

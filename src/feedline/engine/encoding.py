@@ -1,8 +1,8 @@
 """States as plain values, and back.
 
 A state is a NamedTuple of values, or a class with `save` and `load`. Values are what JSON has, plus bytes, arrays,
-blocks, exceptions and nested runs. Live objects (an open generator) are left out: the node reopens them from the rest of
-its state. Rows with provenance are stored as their provenance only.
+blocks, exceptions and nested runs. Live objects (an open generator) are left out: the node reopens them from the rest
+of its state. Rows with provenance are stored as their provenance only.
 """
 
 from __future__ import annotations

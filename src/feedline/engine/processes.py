@@ -1,5 +1,7 @@
-"""Workers that are other processes: loky starts them, cloudpickle carries functions, shared memory carries arrays (see
-serialization.py). Names of shared files that nobody received, because a worker died, go when the iterator is closed.
+"""Worker processes: loky starts them, cloudpickle carries functions, shared memory carries arrays.
+
+See serialization.py. Shared files that were never received, because a worker died, are removed when the iterator is
+closed.
 """
 
 from __future__ import annotations
@@ -40,27 +42,27 @@ from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.node import RowFailed, RowWise
 
 IDLE_SECONDS = 0.2
-"""How long worker processes wait for the next iterator before they end."""
+"""Seconds that worker processes wait for the next iterator before they end."""
 
 _log = logging.getLogger("feedline")
 
 
 class WorkerDied(Exception):
-    """The process that made a call has ended; `process_pool` is the pool it was in."""
+    """The process that ran a task has died; `process_pool` is its pool."""
 
     def __init__(self, why: str, process_pool: ProcessPool) -> None:
         super().__init__(why)
         self.process_pool = process_pool
 
 
-# In the process of the iterator.
+# In the iterator's process.
 
 
 class ProcessPool:
-    """Worker processes. Kept for a moment when an iterator is done with them, for the next one.
+    """A pool of worker processes. It is kept for a moment after an iterator is done with it, for the next one.
 
-    Until they end they are held here: an iterator that is garbage hands them on while it is collected, and what is
-    collected with it, the pipes of an executor among it, would be closed by then.
+    `held` references all pools until they end: an iterator passes its pool on while it is being collected, and without
+    this reference the executor's pipes would be collected and closed with it.
     """
 
     held: ClassVar[set[ProcessPool]] = set()
@@ -71,7 +73,7 @@ class ProcessPool:
         self.held.add(self)
 
     def submit(self, *arguments: Any) -> Any:
-        """Has `run_task` done by a process."""
+        """Submits `run_task` to a process."""
         with _forks.lock:
             future = self.executor.submit(run_task, *arguments)
         if not self.begun:
@@ -81,7 +83,7 @@ class ProcessPool:
         return future
 
     def end(self, at_once: bool = False) -> None:
-        """Ends the processes: as soon as they are done, or at once."""
+        """Ends the processes: when they are done, or at once."""
         if self.pid != os.getpid():
             return
         self.held.discard(self)
@@ -89,19 +91,19 @@ class ProcessPool:
             for pid in list(self.executor._processes or ()):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(OSError):  # it has broken down by itself
+        with contextlib.suppress(OSError):  # the executor is broken already
             self.executor.shutdown(wait=False)
 
     @property
     def broken(self) -> bool:
-        """True when it can take no more calls."""
+        """Whether the pool can take no more tasks."""
         flags = self.executor._flags
         return bool(flags.broken or flags.shutdown)
 
 
 def _end_before_loky() -> None:
-    """When the program ends, loky waits for all calls to be made, which may take any time: iterators end before that.
-    What was registered last is called first, and loky registers whenever it starts the first process of a pool.
+    """Has iterators shut down at exit before loky waits for all tasks, which may take any time. Exit hooks are called
+    last registered first, and loky registers its own when a pool starts its first process.
     """
     register = getattr(threading, "_register_atexit", None)
     if register is not None:
@@ -110,8 +112,8 @@ def _end_before_loky() -> None:
 
 @functools.cache
 def _end_before_queues(pid: int) -> None:
-    """A child of multiprocessing's, when it ends, closes its queues and then waits for processes it has started. They
-    would never hear that they should end, so they are ended before that.
+    """In a multiprocessing child, ends worker processes before it exits: the child closes its queues and then waits for
+    its own children, which the request to end would no longer reach.
     """
     from multiprocessing.util import Finalize
 
@@ -124,7 +126,7 @@ def _end_now() -> None:
 
 
 class _IdlePools:
-    """The pool that waits for the next iterator."""
+    """Keeps one idle pool for the next iterator."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -132,7 +134,7 @@ class _IdlePools:
         self.timer: threading.Timer | None = None
 
     def take(self, size: int) -> ProcessPool:
-        """A pool of that size: the one that waits, or a new one."""
+        """A pool of that size: the idle one, or a new one."""
         with self.lock:
             found, self.process_pool = self.process_pool, None
             if self.timer is not None:
@@ -143,7 +145,7 @@ class _IdlePools:
         return found if found is not None else ProcessPool(size)
 
     def leave(self, process_pool: ProcessPool) -> None:
-        """Keeps a pool for a moment."""
+        """Keeps a pool for `IDLE_SECONDS`."""
         with self.lock:
             others, self.process_pool = self.process_pool, process_pool
             if self.timer is not None:
@@ -155,7 +157,7 @@ class _IdlePools:
             others.end()
 
     def end(self, at_once: bool = False) -> None:
-        """Nobody has come for them."""
+        """Ends the idle pool."""
         with self.lock:
             found, self.process_pool = self.process_pool, None
             if self.timer is not None:
@@ -165,23 +167,23 @@ class _IdlePools:
 
 
 class _Forks:
-    """Keeps the program from forking while worker processes are being started: the child would inherit locks of
-    multiprocessing's that nobody releases there, and could not start any.
+    """Keeps the program from forking while worker processes are being started: the child would inherit locked locks of
+    multiprocessing and could never start a process.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
 
     def before(self) -> None:
-        """A fork waits."""
+        """Takes the lock before a fork."""
         self.lock.acquire()
 
     def in_parent(self) -> None:
-        """It is over."""
+        """Releases the lock after a fork."""
         self.lock.release()
 
     def in_child(self) -> None:
-        """Nothing of the parent's is used here, and nothing of it is waited for when the child ends."""
+        """Drops the parent's pools in the child, which must neither use them nor wait for them at exit."""
         self.lock = threading.RLock()
         _IdlePools.__init__(_idle)
         ProcessPool.held.clear()
@@ -199,7 +201,7 @@ def _exit_code(why: str) -> str:
 
 
 class ProcessWorkers:
-    """Workers that are other processes."""
+    """The worker processes of one parallel map stage."""
 
     after_timeout = "its process was ended"
 
@@ -221,11 +223,11 @@ class ProcessWorkers:
 
     @property
     def memory(self) -> Allocate | None:
-        """What gives memory that the processes can write to."""
+        """The allocator of memory that the processes can write to, if there is one."""
         return None if self.shared_pool is None else self.shared_pool.acquire
 
     def submit(self, task: Task) -> None:
-        """Has the call made."""
+        """Sends a task to a process."""
         if self.stopped:
             return
         if self.process_pool is None:
@@ -269,7 +271,7 @@ class ProcessWorkers:
             self.shared_pool = None
             self.submit(task)
             return
-        except BaseException as e:  # whatever it is, somebody waits for it
+        except BaseException as e:  # the consumer waits for the outcome, whatever it is
             died = type(e).__name__ in ("TerminatedWorkerError", "BrokenProcessPool", "ShutdownExecutorError")
             task.failed = WorkerDied(str(e), process_pool) if died else e
         task.finish(*spent)
@@ -291,7 +293,7 @@ class ProcessWorkers:
         return wall, cpu
 
     def revive(self, died: WorkerDied) -> None:
-        """A worker has died: the others go too, and new ones are hired when the next call is made."""
+        """Ends the pool after one of its workers has died; the next task starts a new one."""
         if self.process_pool is died.process_pool:
             self._stop_workers(str(died))
 
@@ -303,26 +305,26 @@ class ProcessWorkers:
             process_pool.end(at_once=True)
 
     def death(self, died: WorkerDied) -> AbortedError:
-        """The error for a call that its worker did not survive."""
+        """The error for a call in which the worker died."""
         return AbortedError(
             "the worker process died in this call; the others go on in new processes. It may have been killed for "
             f"using too much memory, or crashed in native code: {_exit_code(str(died))}"
         )
 
     def age(self, task: Task) -> float:
-        """How many seconds ago a call was begun; 0 for one that waits, perhaps for processes that are starting."""
+        """Seconds since a task was begun; 0 if it still waits, perhaps for processes to start."""
         return 0.0 if self.start_times is None else self.start_times.age(task)
 
     def abandoned(self) -> None:
-        """A call will not return: its process is ended, and with it, since nobody knows which it is, all."""
+        """Ends all processes after a call that will not return, since it is not known which one makes it."""
         self._stop_workers("a call took too long")
 
     def forget(self) -> None:
-        """What comes from now on is of no interest."""
+        """Ignores all results from now on."""
         self.stopped = True
 
     def close(self) -> None:
-        """Lets the processes go, and removes what they left."""
+        """Returns the pool and removes the shared files."""
         self.forget()
         process_pool, self.process_pool = self.process_pool, None
         if self.context.lost:
@@ -341,8 +343,7 @@ class ProcessWorkers:
 
 
 class StartTimes:
-    """When tasks were begun: a file in shared memory, with a number for each call on its way, that workers write.
-    """
+    """The start times of tasks: a file in shared memory with one number per running task, written by the workers."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -351,7 +352,7 @@ class StartTimes:
             file.write(bytes(CLOCK_SLOTS * NUMBER.size))
 
     def slot(self, task: Task) -> tuple[str, int]:
-        """Where the worker that begins the call must write the time."""
+        """The path and index at which the worker must write the task's start time."""
         self.given += 1
         task.slot = self.given % CLOCK_SLOTS
         with open(self.path, "r+b", buffering=0) as file:
@@ -360,7 +361,7 @@ class StartTimes:
         return self.path, task.slot
 
     def age(self, task: Task) -> float:
-        """How many seconds ago a call was begun; 0 for one that was not."""
+        """Seconds since a task was begun; 0 if it was not."""
         with open(self.path, "rb", buffering=0) as file:
             file.seek(task.slot * NUMBER.size)
             (began,) = NUMBER.unpack(file.read(NUMBER.size))

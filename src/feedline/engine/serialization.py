@@ -1,7 +1,7 @@
-"""Blocks, functions and results on their way between processes.
+"""Serialization of blocks, functions and results between processes.
 
-A block travels as its pickle without the arrays, and one file in shared memory that holds those. The receiver maps the
-file and removes its name at once, so nothing is left when both sides are done with it.
+A block is sent as a pickle without its arrays, which are written to one file in shared memory. The receiver maps the
+file and unlinks it at once, so nothing is left when both sides are done with it.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.structure.block import Block
 
 SMALL = 1 << 15
-"""Fewer bytes of arrays than that travel in the message itself."""
+"""Arrays with fewer bytes than this are sent in the message itself."""
 ALIGNED = 64
 KEPT_NODES = 4
-"""So many steps a worker process has ready; they may hold a lot of memory."""
+"""Nodes that a worker process keeps loaded; they may hold a lot of memory."""
 CLOCK_SLOTS = 1024
 NUMBER = struct.Struct("d")
 _process, _files = uuid.uuid4().hex, itertools.count()
 
-# Blocks on their way.
+# Sending blocks.
 
 
 def shared_folder() -> str:
-    """Where files are memory."""
+    """The folder for shared-memory files."""
     return "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
 
 
 def dumps(value: tuple[Any, ...], buffer_callback: Any = None) -> bytes:
-    """A pickle. Classes of elements that the other side cannot import, since they are defined in the program itself,
-    travel along.
+    """A pickle. Element classes that the other side cannot import, since the program itself defines them, are pickled
+    by value.
     """
     kinds = {k for v in value if isinstance(v, Block) for k in v.tree.kinds()}
     strange = [k for k in kinds if not _importable(k.__module__)]
@@ -63,7 +63,7 @@ def dumps(value: tuple[Any, ...], buffer_callback: Any = None) -> bytes:
 
 
 def _pickle_by_value(things: Iterable[Any]) -> None:
-    """Has the modules of classes and functions sent by value where the other side cannot import them."""
+    """Registers modules of classes and functions to be pickled by value if the other side cannot import them."""
     import cloudpickle
 
     for thing in things:
@@ -74,7 +74,7 @@ def _pickle_by_value(things: Iterable[Any]) -> None:
 
 @functools.cache
 def _importable(module: str) -> bool:
-    """True where another process finds the module by its name. What is loaded here was not always found that way."""
+    """Whether another process can import the module by its name, which being loaded here does not prove."""
     if module == "__main__":
         return False
     package = module.partition(".")[0]
@@ -83,7 +83,7 @@ def _importable(module: str) -> bool:
 
 
 def pack(value: tuple[Any, ...], prefix: str) -> tuple[bytes, Any]:
-    """Values as a pickle and their arrays: (name of the file, where each lies in it), or the arrays' bytes."""
+    """Values as a pickle, and their arrays: (path of the file, offset and size of each), or the arrays' bytes."""
     buffers: list[pickle.PickleBuffer] = []
     head = dumps(value, buffer_callback=buffers.append)
     raw = [b.raw() for b in buffers]
@@ -100,7 +100,7 @@ def pack(value: tuple[Any, ...], prefix: str) -> tuple[bytes, Any]:
         os.ftruncate(handle, at)
         for (start, _), r in zip(places, raw, strict=True):
             _write(handle, r, start)
-    except OSError:  # the memory that may be shared is used up: the message takes all
+    except OSError:  # shared memory is used up: the message takes all
         os.unlink(path)
         return head, [bytes(r) for r in raw]
     except BaseException:
@@ -112,8 +112,8 @@ def pack(value: tuple[Any, ...], prefix: str) -> tuple[bytes, Any]:
 
 
 def without_lineage(block: Block) -> Block:
-    """A block as it travels: where its rows lie goes along, the steps that made them stay behind, with their functions.
-    Each is a None on the way.
+    """A block as it is sent: with the record locations of its rows, but with None in place of each lineage node, whose
+    functions stay behind.
     """
     provenance = block.provenance
     if provenance is None and block.batch_provenance is None:
@@ -123,7 +123,9 @@ def without_lineage(block: Block) -> Block:
 
 
 def with_lineage(rows: Block, block: Block, node: Node) -> Block:
-    """What a worker made of `block`, with the steps that made it: those below, and perhaps the node itself."""
+    """The rows that a worker made of `block`, with their lineage: that of `block`, and the node itself if it adds
+    to it.
+    """
     if rows.provenance is None or block.provenance is None:
         return rows
     lineage = (*block.provenance.lineage, *[node] * (len(rows.provenance.lineage) - len(block.provenance.lineage)))
@@ -131,14 +133,15 @@ def with_lineage(rows: Block, block: Block, node: Node) -> Block:
 
 
 def _write(handle: int, data: memoryview, at: int) -> None:
-    """Not through a map of the file, where running out of memory would be a signal that ends the process."""
+    """Writes with `pwrite`: in a mapping of the file, running out of memory would be a SIGBUS, which ends the process.
+    """
     while data.nbytes:
         n = os.pwrite(handle, data, at)
         data, at = data[n:], at + n
 
 
 def unpack(head: bytes, arrays: Any) -> tuple[Any, ...]:
-    """The values that `pack` was given. Their arrays lie in the mapped file, whose name goes."""
+    """The values that `pack` was given. Their arrays lie in the mapped file, which is unlinked."""
     if isinstance(arrays, list):
         values: tuple[Any, ...] = pickle.loads(head, buffers=[bytearray(b) for b in arrays])
         return values
@@ -155,7 +158,7 @@ def unpack(head: bytes, arrays: Any) -> tuple[Any, ...]:
 
 @functools.cache
 def _namespace() -> str:
-    """Tells containers apart that share memory but not the numbers of processes."""
+    """Distinguishes containers that share memory but not process ids."""
     try:
         return f"{os.stat('/proc/self/ns/pid').st_ino:x}"
     except OSError:
@@ -163,7 +166,7 @@ def _namespace() -> str:
 
 
 def own_prefix() -> str:
-    """What names of files begin with, unique to whom it is made for."""
+    """A unique prefix for one owner's shared-memory files."""
     return f"{shared_folder()}/feedline-{os.getpid()}-{_namespace()}-{uuid.uuid4().hex[:12]}"
 
 
@@ -173,7 +176,7 @@ def private(path: str, flags: int) -> int:
 
 
 def remove_stale_files() -> None:
-    """Removes what processes that were killed have left in shared memory."""
+    """Removes shared-memory files of processes that were killed."""
     for path in glob(f"{shared_folder()}/feedline-*-{_namespace()}-*"):
         pid = os.path.basename(path).split("-")[1]
         if pid.isdigit() and not _alive(int(pid)):
@@ -196,7 +199,7 @@ def _alive(pid: int) -> bool:
 
 @node
 class RemoteInput(Node):
-    """Stands for the input of a node that runs in another process."""
+    """Placeholder for the input of a node that runs in another process."""
 
     op = "elsewhere"
 
@@ -213,9 +216,8 @@ def run_task(
     clock: tuple[str, int] | None,
     shared_slot: SharedSlot | None,
 ) -> tuple[bytes, Any]:
-    """Makes one call. Gives (rows, how many of its rows are done, the error of the next one if it failed, path and link
-    in that, whether large columns are in the batch slot, whether random numbers were drawn, wall, cpu)
-    as `pack` does.
+    """Runs one task. Returns, packed: (rows, number of input rows done, error of the next one if it failed, its path
+    and link, whether large columns are in the batch slot, whether random numbers were drawn, wall, cpu).
     """
     made = _nodes.get(path)
     if made is None:
@@ -225,7 +227,7 @@ def run_task(
             made = _nodes[path] = pickle.load(file)()
     mapped.serve(path)
     block = mapped.block(*unpack(*message))
-    if clock is not None:  # loading the function, and what it imports, is no part of the call
+    if clock is not None:  # the time to load the function and its imports does not count
         _write_time(*clock)
     batch_slot = None if shared_slot is None else mapped.batch_slot(shared_slot)
     wall, cpu = time.perf_counter(), time.thread_time()
@@ -249,7 +251,7 @@ def run_task(
 
 
 def _end_of_a_fork(made: RowWise) -> None:
-    """Ends a child that the function has forked and that has come back from it: its parent gives the results."""
+    """Ends a child that the function forked and that returned from it: the parent gives the results."""
     step = f"{made.op} at step {made.position}"
     told = f"feedline: {step}: the function has called os.fork(), and the child has returned from it, or raised; it "
     os.write(2, f"{told}ends here. A child that is forked in a worker process must end with os._exit()\n".encode())
@@ -263,14 +265,14 @@ def _write_time(path: str, slot: int) -> None:
 
 
 def exit_with_parent(parent: int) -> None:
-    """Ends a worker whose parent was killed: nobody else would. How much memory a function keeps is its own business:
-    loky would end workers that have taken more since they began, and counts memory that they share.
+    """Has a worker end when its parent is killed. Also turns off loky's memory-leak check, which would end workers
+    whose function keeps memory, and which counts shared memory too.
     """
     from loky import process_executor
 
     process_executor._MAX_MEMORY_LEAK_SIZE = float("inf")
-    # Ctrl-C reaches all processes of a terminal; what it means is for the parent to say. (Ignored signals would be
-    # ignored by programs that a function starts, too.)
+    # Ctrl-C reaches all processes of a terminal; the parent decides what to do. (SIG_IGN would be inherited by programs
+    # that a function starts.)
     signal.signal(signal.SIGINT, lambda *_: None)
 
     def look() -> None:
@@ -282,7 +284,7 @@ def exit_with_parent(parent: int) -> None:
 
 
 def picklable_error(error: BaseException) -> BaseException:
-    """The error as it is, if it survives the journey; else one that says the same."""
+    """The error itself if it can be pickled and unpickled, else a `RuntimeError` with its text."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -291,14 +293,14 @@ def picklable_error(error: BaseException) -> BaseException:
 
 
 class SerializedNode:
-    """A node on its way to a worker, with what its functions have found out about their results."""
+    """A node to be sent to a worker, with what its functions know of their results."""
 
     def __init__(self, made: RowWise) -> None:
         self.node = made.replace(input=RemoteInput())
         self.functions = [f.for_worker() for f in functions_of(made)]
 
     def __call__(self) -> RowWise:
-        """The node, in the worker."""
+        """The node, restored in the worker."""
         for function, made in zip(functions_of(self.node), self.functions, strict=True):
             Function.__init__(function, *made)
         return self.node
@@ -316,7 +318,7 @@ def functions_of(made: Node) -> list[Function]:
 
 
 def serialize_node(made: RowWise) -> bytes:
-    """The node as bytes; an error that names what cannot travel."""
+    """The node as bytes; raises an error that names what cannot be pickled."""
     import cloudpickle
 
     _pickle_by_value(f.given for f in functions_of(made))
@@ -332,7 +334,7 @@ def serialize_node(made: RowWise) -> bytes:
 
 
 def _unpicklable_variable(call: Callable[..., Any]) -> str:
-    """Which of a function's variables cannot be pickled."""
+    """Says which of a function's variables cannot be pickled; empty if none is found."""
     import inspect
 
     import cloudpickle

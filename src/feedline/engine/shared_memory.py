@@ -1,7 +1,7 @@
-"""Memory that a process and its workers share: they read the strings of elements there, and write the rows of batches.
+"""Shared memory between a process and its workers, which read strings from it and write rows of batches to it.
 
-The memory has no name in any folder, so nothing is left whoever dies: a worker opens it through the process that has
-made it. It is used again, as that of a buffer pool is, and workers keep it mapped meanwhile.
+The memory is anonymous (memfd), so nothing is left whichever process dies: a worker opens it through /proc of its
+owner. It comes from a buffer pool, is reused, and stays mapped in the workers meanwhile.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from feedline.structure.buffer_pool import BufferPool, address
 Array = np.ndarray[Any, Any]
 
 MOST = 128
-"""So many pieces of memory a worker has mapped at a time."""
+"""The most mappings that a worker keeps at a time."""
 
 WORTH_IT = 1 << 15
-"""Fewer bytes of strings travel with everything else."""
+"""Columns with fewer bytes of strings than this are sent in the message."""
 
 _numbers = itertools.count()
 
@@ -39,7 +39,7 @@ class SharedMapping(mmap.mmap):
     number: int
 
     def __new__(cls, size: int) -> SharedMapping:
-        """So many bytes, all zero, none of which is taken before it is written to."""
+        """`size` zero bytes; pages are allocated when they are first written to."""
         fd = os.memfd_create("feedline")
         try:
             os.ftruncate(fd, size)
@@ -56,8 +56,8 @@ class SharedMapping(mmap.mmap):
 
 
 class SharedMemoryPool(BufferPool):
-    """A buffer pool of such memory. A fork has it begin anew: what a child sees of the batches that there are must
-    stay.
+    """A buffer pool of shared memory. It starts afresh at a fork: batches that the child can see must not be
+    overwritten.
     """
 
     def __init__(self) -> None:
@@ -68,15 +68,15 @@ class SharedMemoryPool(BufferPool):
         return np.frombuffer(SharedMapping(size), np.uint8)
 
     def acquire(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
-        """None also where the system has no more of it."""
+        """As `BufferPool.acquire`; also None if the system has no memory left."""
         try:
             return super().acquire(shape, dtype)
         except OSError:
             return None
 
     def share(self, block: Block) -> tuple[Block, list[Array]]:
-        """The block for a worker, which finds large columns of strings in shared memory; and the memory, which must be
-        kept until the worker is done.
+        """The block with large columns of strings moved to shared memory; and that memory, which must be kept until the
+        worker is done.
         """
         memory: list[Array] = []
         columns = list(block.columns)
@@ -94,7 +94,7 @@ class SharedMemoryPool(BufferPool):
         offsets = np.zeros(len(strings) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), out=offsets[1:])
         total = int(offsets[-1])
-        memory = self.acquire((1 << (total - 1).bit_length(),), np.dtype(np.uint8))  # of few sizes, to be used again
+        memory = self.acquire((1 << (total - 1).bit_length(),), np.dtype(np.uint8))  # few sizes, so that it is reused
         if memory is None:
             return None
         view = memory.data
@@ -106,7 +106,7 @@ class SharedMemoryPool(BufferPool):
     @staticmethod
     @functools.cache
     def possible() -> bool:
-        """True where the system has such memory."""
+        """Whether the system supports this kind of memory."""
         try:
             SharedMapping(1)
         except (AttributeError, OSError):
@@ -127,7 +127,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Descriptor(NamedTuple):
-    """Where a worker finds the column of a batch."""
+    """Where an array lies in shared memory."""
 
     fd: int
     number: int
@@ -137,7 +137,7 @@ class Descriptor(NamedTuple):
 
 
 class SharedStrings(NamedTuple):
-    """A column of strings in memory of the process `pid`, on its way to a worker."""
+    """A column of strings in the shared memory of process `pid`, as sent to a worker."""
 
     pid: int
     descriptor: Descriptor
@@ -146,7 +146,7 @@ class SharedStrings(NamedTuple):
 
 
 class SharedSlot(NamedTuple):
-    """A place in memory of the process `pid`, on its way to a worker."""
+    """A batch slot in the shared memory of process `pid`, as sent to a worker."""
 
     pid: int
     descriptors: tuple[Descriptor | None, ...]
@@ -154,7 +154,7 @@ class SharedSlot(NamedTuple):
 
 
 def share_slot(batch_slot: BatchSlot) -> SharedSlot:
-    """What a worker must know of a batch slot, all arrays of which are in shared memory."""
+    """The form in which a batch slot is sent to a worker. All its arrays must be in shared memory."""
     return SharedSlot(
         os.getpid(), tuple(None if a is None else _descriptor(a) for a in batch_slot.arrays), batch_slot.start
     )
@@ -170,11 +170,11 @@ def _descriptor(array: Array) -> Descriptor:
 
 
 class SharedMemoryUnavailable(Exception):
-    """A worker may not open the memory of the process it works for."""
+    """A worker is not allowed to open the memory of its parent process."""
 
 
 class _MappedFiles:
-    """The memory that is mapped here."""
+    """The shared memory that is mapped in this worker."""
 
     def __init__(self) -> None:
         self._mapped: OrderedDict[tuple[int, int], mmap.mmap] = OrderedDict()
@@ -182,13 +182,13 @@ class _MappedFiles:
         self._alloc_pattern: Array = np.empty(0, np.int64)
 
     def serve(self, path: str) -> None:
-        """Works for the step that is known as `path`: memory of others is not needed any more."""
+        """Switches to the step serialized at `path`: mappings of other steps are dropped."""
         if path != self._path:
             self._path, self._alloc_pattern = path, np.empty(0, np.int64)
             self._mapped.clear()
 
     def batch_slot(self, shared_slot: SharedSlot) -> BatchSlot | None:
-        """The batch slot; None where the memory cannot be had."""
+        """The batch slot, mapped; None if the memory cannot be opened."""
         if len(self._alloc_pattern) != len(shared_slot.descriptors):
             self._alloc_pattern = np.full(len(shared_slot.descriptors), -1, np.int64)
         try:
@@ -201,7 +201,7 @@ class _MappedFiles:
         return BatchSlot(arrays, shared_slot.start, self._alloc_pattern)
 
     def block(self, block: Block) -> Block:
-        """The block whose strings are in shared memory."""
+        """The block with its shared strings mapped."""
         try:
             columns = [
                 Bytes(self._array(c.pid, c.descriptor), c.offsets, 0, c.size) if isinstance(c, SharedStrings) else c
@@ -230,13 +230,13 @@ mapped = _MappedFiles()
 
 
 def drop_slot_columns(rows: Block, batch_slot: BatchSlot) -> Block:
-    """A block without the columns that lie in a batch slot."""
+    """The block without the columns that lie in a batch slot."""
     columns = [c if a is None else np.empty(0) for c, a in zip(rows.columns, batch_slot.arrays, strict=True)]
     return Block(columns, rows.n, rows.tree)
 
 
 def restore_slot_columns(rows: Block, batch_slot: BatchSlot) -> Block:
-    """The opposite of `drop_slot_columns`."""
+    """The inverse of `drop_slot_columns`."""
     here = slice(batch_slot.start, batch_slot.start + rows.n)
     columns = [c if a is None else a[here] for c, a in zip(rows.columns, batch_slot.arrays, strict=True)]
     return Block(columns, rows.n, rows.tree)
