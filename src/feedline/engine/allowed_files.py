@@ -1,7 +1,7 @@
-"""Which files a plan reads: a checkpoint that names others is refused.
+"""The files that a plan reads: a checkpoint that names others is refused.
 
-The names come from the plan's own sources: names in memory, numbers, lines of files. Where only a function of the
-user's could tell, of which feedline cannot know what it does, a state is believed.
+The names come from the plan's own sources: names in memory, numbers, lines of files. Where a name depends on a user
+function, whose results feedline cannot know, the state is trusted.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ _Rows = dict[Any, tuple[Block, int]]
 
 
 class AllowedFiles:
-    """What the plans of one iterator read. Sources are searched once."""
+    """The files that the plans of one iterator may read. Each source is searched once."""
 
     def __init__(self) -> None:
         self.plans: list[Node] = []
         self._kept: dict[int, tuple[Node, _Rows | None]] = {}
-        # Nodes are kept beside what is known of them, so that no other node gets their id.
+        # Each entry references its node, so that no other node gets the same id.
         self._ways: dict[tuple[int, bytes], tuple[Node, list[Any]]] = {}
 
     def check_state(self, node: Node, state: object) -> None:
-        """The files that a state says are being read must be named by the input."""
+        """Raises unless the node's input names the files that a state has open."""
         if isinstance(node, OpensFiles):
             for name in node.named_in(state):
                 self.check_name(node, name)
 
     def check_name(self, node: Node, name: bytes) -> None:
-        """A file must be named by the input."""
+        """Raises unless the node's input names the file."""
         rows = self._rows(node.inputs[0]) if node.inputs else None
         if rows is not None and name not in rows:
             raise _refused(name)
 
     def check_row(self, node: Node, row: Block) -> None:
-        """A plan is made of a row of the input, where the plan may read files or the row may name some."""
+        """Raises unless the row, from which `node` makes a nested plan, is an element of its input."""
         if not isinstance(node, OpensPlans):
             return
         element = row.rows()[0]
@@ -64,13 +64,13 @@ class AllowedFiles:
             )
 
     def check_file(self, recipe: object, name: bytes) -> None:
-        """Some plan must read this file, in this way."""
+        """Raises unless a plan reads this file in this way."""
         ways = (way for plan in self.plans for way in self._opened(plan, name, DEPTH))
         if not any(way is None or way == recipe for way in ways):
             raise _refused(name)
 
     def check_folder(self, values: Any) -> None:
-        """A dataset that waits in a buffer must be one of those that the plan reads."""
+        """Raises unless the folder of a buffered dataset is one that a plan reads."""
         if not isinstance(values[0], str):
             return  # it reads no folder
         givers = [n for plan in self.plans for n in plan.walk() if isinstance(n, OpensFolders)]
@@ -78,7 +78,7 @@ class AllowedFiles:
             raise FailedPreconditionError("the state belongs to another dataset: it names a folder that is not read")
 
     def _opened(self, plan: Node, name: bytes, depth: int) -> Iterator[Any]:
-        """The ways in which a plan reads a file; None among them where that cannot be told."""
+        """The ways in which a plan reads a file, with None for an unknown one."""
         for node in plan.walk():
             if isinstance(node, OpensFiles) and node.inputs:
                 known = self._ways.get((id(node), name))
@@ -100,7 +100,7 @@ class AllowedFiles:
             yield from self._opened(node.child(block.slice(i, i + 1)), name, depth - 1)
 
     def _rows(self, plan: Node) -> _Rows | None:
-        """All rows of a plan by their keys; more than those where it leaves some out; None where they are not known."""
+        """All rows of a plan by key, including rows that it may leave out; None if they are unknown."""
         kept = self._kept.get(id(plan))
         if kept is None:
             found: _Rows | None = {}
@@ -125,7 +125,7 @@ class _Unknown(Exception):
 
 
 def _blocks(plan: Node) -> Iterator[Block]:
-    """The rows of a plan, without those effects that running it has; all of those that it may choose from."""
+    """All rows that a plan may choose from, read without the effects of running it."""
     if plan.inputs and (plan.keeps_rows or plan.checkpoint_transparent):
         for below in plan.inputs:
             yield from _blocks(below)
@@ -164,7 +164,7 @@ def _run(plan: Node) -> Iterator[Block]:
 
 
 def _key(element: object) -> Any:
-    """An element as something that can be looked up; None for what cannot."""
+    """An element as a hashable key; None if it has none."""
     if isinstance(element, bytes):
         return element
     found: list[Any] = []
@@ -181,7 +181,7 @@ def _key(element: object) -> Any:
 
 
 def _within(key: object, name: bytes) -> bool:
-    """True where a row says something that stands in a name."""
+    """Whether a string of a row is part of a file name."""
     parts = key if isinstance(key, tuple) else (key,)
     return any(isinstance(part, bytes) and part in name for part in parts)
 

@@ -1,8 +1,8 @@
-"""How many calls at once pay, found out while they run.
+"""Tuning of the number of parallel calls, while they run.
 
-The yardstick is the time one call takes per row when nothing else runs: `alone`. If the calls of n workers take w
-seconds per row each, they get n * alone / w times as much done. Functions that wait get n times as much; functions that
-work outside the interpreter as much as there are processors; functions that hold the interpreter get nothing.
+The baseline is `alone`: the time one call takes per row when nothing else runs. If the calls of n workers take w
+seconds per row each, the speedup is n * alone / w: n for functions that wait, up to the number of processors for
+functions that release the GIL, and none for functions that hold it.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from feedline.engine.context import forced
 from feedline.plan.arguments import AUTOTUNE
 
 CHUNK_SECONDS = 16e-3
-"""What one call of a worker should take: long against handing it over, short against a training step."""
+"""The time one task of a worker should take: long compared with its overhead, short compared with a training step."""
 ALONE_SECONDS = 2e-3
-"""The same for the consumer, which makes the first calls by itself and should not be kept long."""
+"""The same for the consumer, which makes the first calls itself and should not be delayed for long."""
 PROCESS_SECONDS = 20e-3
-"""The same for another process, which takes more handing over."""
+"""The same for a worker process, which has more overhead."""
 FIRST_CALLS = 4
-"""So many calls of one row each tell how long a call takes, where workers make the first ones."""
+"""Calls of one row each that measure how long a call takes, if workers make the first ones."""
 CHUNK_ROWS = 4096
 CHUNK_BYTES = 1 << 20
 RESULT_BYTES = 1 << 23
 TOO_CHEAP = 100e-6
-"""A chunk that takes less than that is not worth handing over."""
+"""A chunk that takes less than this is not worth a worker."""
 TRIAL_SECONDS = 0.05
 TRIAL_CALLS = 16
 GAIN = 1.15
 CROWDED = 0.5
-"""Threads that get less done than this share of what as many processors could are in each other's way."""
+"""Threads whose speedup is below this share of the number of processors are contending with each other."""
 CROWD = ': they wait for the interpreter (the GIL), most likely; workers="process" may get more done'
 BAD_TRIALS = 4
-"""So many trials in a row without a gain end what was asked for, or had been found to pay: other programs may disturb
-one.
+"""Consecutive trials without a gain before giving up a number of calls that was asked for or has paid: a single trial
+may be disturbed by other programs.
 """
 LONGEST_REST = 30.0
 WAITING_FIRST = 16
-"""Functions that wait begin with so many calls: they cost little, and each brings as much as the first."""
+"""The initial number of calls of functions that wait: more calls cost little, and each helps as much as the first."""
 MOST_WAITING = 64
 
 
 class Mean:
-    """A mean that forgets: what is new counts more."""
+    """A moving average: recent measurements count more."""
 
     __slots__ = ("count", "value")
 
@@ -53,14 +53,14 @@ class Mean:
         self.count = 0
 
     def add(self, value: float) -> None:
-        """One more measurement."""
+        """Adds a measurement."""
         self.count += 1
         self.value += (value - self.value) / min(self.count, 16)
 
 
 class Costs:
-    """What rows take: seconds per row of the consumer's calls (`alone`) and of the workers' (`shared`), the share of
-    processor time in those seconds, and bytes.
+    """The cost of rows: seconds per row of the consumer's calls (`alone`) and of the workers' (`shared`), the share of
+    processor time in them, and bytes.
     """
 
     __slots__ = ("alone", "quickest", "result_bytes", "row_bytes", "share", "shared")
@@ -68,21 +68,21 @@ class Costs:
     def __init__(self) -> None:
         self.alone, self.shared, self.share = Mean(), Mean(), Mean()
         self.row_bytes, self.result_bytes = Mean(), Mean()
-        self.quickest = inf  # seconds per row of a worker's call, where the consumer has made none
+        self.quickest = inf  # least seconds per row of a worker's call, if the consumer has made none
 
     @property
     def by_itself(self) -> float:
-        """Seconds per row where nothing else runs."""
+        """Seconds per row when nothing else runs."""
         return self.alone.value if self.alone.count or self.quickest == inf else self.quickest
 
     @property
     def waits(self) -> bool:
-        """Whether the function waits for most of the time."""
+        """Whether the function waits most of the time."""
         return self.share.count > 0 and self.share.value < 0.5
 
 
 class Rest:
-    """How long what has brought nothing is not tried again: longer from time to time."""
+    """The pause before something that did not pay is tried again, with exponential back-off."""
 
     __slots__ = ("_seconds", "_until")
 
@@ -95,7 +95,7 @@ class Rest:
         return perf_counter() >= self._until
 
     def pause(self, seconds: float) -> None:
-        """Begins a rest of so many seconds."""
+        """Begins a rest of `seconds`."""
         self._until = perf_counter() + seconds
 
     def begin(self) -> None:
@@ -105,7 +105,7 @@ class Rest:
 
 
 class Tuner:
-    """Chooses the number of calls for one step: 0 means that the consumer makes them by itself."""
+    """Chooses the number of parallel calls of one step: 0 means that the consumer makes them itself."""
 
     def __init__(self, calls: int, settings: Any, cores: int, key: str, piece: int = RESULT_BYTES) -> None:
         self.asked = calls
@@ -131,31 +131,31 @@ class Tuner:
         self._settings = settings
 
     def moved(self, calls: int) -> None:
-        """Threads brought nothing: other processes make the calls."""
+        """Moves the calls to processes, since threads did not help."""
         self.in_processes(calls)
         self._moved = True
         self.why = "moved to processes: threads wait for the interpreter (options.autotune.allow_processes)"
 
     def in_processes(self, calls: int) -> None:
-        """So many calls, come what may, by other processes."""
+        """Has worker processes make `calls` calls at once, without tuning."""
         self.aim = PROCESS_SECONDS
         if self.fixed is None:
             self.fixed = calls
 
     @property
     def limit(self) -> int:
-        """The most calls that may ever pay."""
+        """The most parallel calls that can pay."""
         if self.asked != AUTOTUNE:
             return self.asked
         return MOST_WAITING if self.costs.waits else max(1, self._cores)
 
     def chunk(self) -> int:
-        """How many rows one call should take."""
+        """The number of rows one task should have."""
         if self._small:
             return 1 if forced.mode == "thread" else 3
         costs = self.costs
         if self.calls and not costs.alone.count and (costs.quickest == inf or costs.shared.count < FIRST_CALLS):
-            return 1  # nobody knows yet how long a call takes
+            return 1  # the time of a call is not known yet
         per_row = costs.shared.value if self.calls and costs.shared.count else costs.by_itself
         aim = self.aim if self.calls else min(self.aim, ALONE_SECONDS)
         rows = CHUNK_ROWS if per_row <= 0 else int(aim / per_row)
@@ -167,11 +167,11 @@ class Tuner:
 
     @property
     def call_bytes(self) -> float:
-        """What a call takes and gives, about."""
+        """The bytes of a task's input and results, about."""
         return max(1.0, self.chunk() * (self.costs.row_bytes.value + self.costs.result_bytes.value))
 
     def made_alone(self, rows: int, wall: float, cpu: float | None) -> bool:
-        """The consumer has made a call by itself. True when it is time for workers."""
+        """Records a call that the consumer made itself. Returns whether it is time for workers."""
         self.costs.alone.add(wall / rows)
         if cpu is not None and wall > 0:
             self.costs.share.add(min(1.0, cpu / wall))
@@ -189,11 +189,11 @@ class Tuner:
 
     @property
     def rested(self) -> bool:
-        """True when it is time to try again what has brought nothing."""
+        """Whether it is time to try workers again after they did not pay."""
         return self._rest.over
 
     def go(self) -> int:
-        """Workers begin; gives their number."""
+        """Starts with workers; returns their number."""
         if self.fixed is not None:
             self.calls = self.fixed
             if not self._moved:
@@ -210,20 +210,20 @@ class Tuner:
         return self.calls
 
     def made_by_worker(self, rows: int, wall: float, cpu: float) -> None:
-        """A worker has made a call."""
+        """Records a call that a worker made."""
         self.costs.shared.add(wall / rows)
-        if not self.costs.alone.count:  # the consumer has made none: the quickest tells how long one takes, about
+        if not self.costs.alone.count:  # the consumer has made none: the quickest call stands for `alone`
             self.costs.quickest = min(self.costs.quickest, wall / rows)
             self.costs.share.add(min(1.0, cpu / wall) if wall > 0 else 1.0)
 
     @property
     def speedup(self) -> float:
-        """How many times more workers get done than the consumer alone did."""
+        """The throughput of the workers relative to the consumer alone."""
         shared = self.costs.shared.value
         return self.calls * self.costs.by_itself / shared if shared > 0 and self.calls else 1.0
 
     def decide(self) -> int:
-        """The number of calls from now on, looked at again from time to time."""
+        """The number of parallel calls from now on; reconsidered after each trial."""
         if (
             not self.calls
             or self.fixed is not None
@@ -276,7 +276,7 @@ class Tuner:
         return most >= 4 and not self.costs.waits and self._best[0] < CROWDED * most
 
     def _give_up(self, gain: float) -> None:
-        """More calls at once do not help. Tried again later, each time after a longer rest."""
+        """Goes back to the consumer alone, since workers do not help. They are tried again after ever longer rests."""
         self.holds_gil = not self.costs.share.count or self.costs.share.value > 0.7
         self.history.append(f"{self.calls} calls: {gain:.1f} x one call")
         self.why = f"{self.calls} calls at once got only {gain:.1f} x as much done as one"
@@ -292,7 +292,7 @@ class Tuner:
 
 
 def seconds_of(value: float) -> str:
-    """A duration in words."""
+    """A duration as text."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= scale:
             return f"{value / scale:.3g} {unit}"

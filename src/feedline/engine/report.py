@@ -1,4 +1,4 @@
-"""What an iterator has found out about itself: who works, who waits, and what was chosen, in words and as a file."""
+"""Reports of an iterator: where its time goes and what AUTOTUNE chose, as text and as a file."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from feedline.train.files import on_disk, write
 
 VERSION = 1
 HOLDS = "holds"
-"""How a step is said to run that keeps rows back and does nothing in the background."""
+"""`Stage.how` of a step that only buffers rows, without background work."""
 BUSY = 0.8
-"""A thread that works for less than this share of the time is not what holds up the consumer."""
+"""A thread that works for less than this share of the time is not the bottleneck."""
 ONLY_WAITS = 0.9
-"""A consumer that waits for more than this share of the time does nothing that a thread could work beside."""
+"""A consumer that waits for more than this share of the time does no work that a thread could overlap with."""
 
 
 class Stage(NamedTuple):
-    """One step that may work in the background."""
+    """One step that may work in the background, or buffers rows."""
 
     key: str
     how: str
@@ -32,13 +32,13 @@ class Stage(NamedTuple):
     held: int
     why: str
     name: str = ""
-    """Of the function that it calls."""
+    """The name of the function that it calls."""
     tuned: bool = False
-    """Whether the number of calls is found out while it runs."""
+    """Whether the number of calls is tuned while it runs."""
 
 
 class Report:
-    """Where the time of an iterator goes and what AUTOTUNE chose, as `Iterator.report` gives it.
+    """Where the time of an iterator goes and what AUTOTUNE chose, as `Iterator.report` returns it.
 
     >>> it = iter(fl.Dataset.range(3).map(str, num_parallel_calls=fl.AUTOTUNE).prefetch(1))
     >>> report = it.report()
@@ -53,7 +53,7 @@ class Report:
         self.advice = advice
 
     def freeze(self, path: str | os.PathLike[str]) -> None:
-        """Writes what was chosen to a file. `options.autotune.frozen` takes it from there for later runs.
+        """Writes the tuned values to a file, to be used by later runs with `options.autotune.frozen`.
 
         >>> import tempfile
         >>> path = f"{tempfile.mkdtemp()}/tuned.json"
@@ -94,7 +94,7 @@ class Report:
 
 
 def made(context: Any, waited: float) -> Report:
-    """The report of an iterator whose consumer has waited so many seconds for it."""
+    """The report of an iterator for which the consumer has waited `waited` seconds."""
     stages = sorted((stage.stats() for stage in live_members(context.stages)), key=_order)
     seconds = perf_counter() - context.began
     budget = context.budget
@@ -105,11 +105,11 @@ def made(context: Any, waited: float) -> Report:
 
 def _order(stage: Stage) -> Any:
     *outer, last = stage.key.split(" ")[0].split("/")
-    return [-int(n) for n in (*outer, last)], stage.how == HOLDS  # what a prefetch reads ahead of comes after it
+    return [-int(n) for n in (*outer, last)], stage.how == HOLDS  # a prefetch stage before the buffer that it reads
 
 
 class StepTime(NamedTuple):
-    """How long one step has worked, each of its calls, and what could be done about it."""
+    """The time one step has worked, per parallel call, and what could be done about it."""
 
     seconds: float
     step: str
@@ -136,14 +136,14 @@ def _named(key: str, name: str) -> str:
 
 
 def _place(key: str) -> tuple[str, int]:
-    """The dataset in which a step is, and its number there."""
+    """The (nested) dataset of a step, and the step's number in it."""
     level, _, last = key.split(" ")[0].rpartition("/")
     return level, int(last)
 
 
 def _own(stages: list[Stage], work: dict[str, Any]) -> float:
-    """How long the first of these steps worked, each of its calls; the time in which it waited for those below it in
-    the same dataset, or did their work, does not count.
+    """The time the first of these steps worked, per parallel call, less the time in which it waited for steps below it
+    in the same dataset or did their work.
     """
     first = stages[0]
     own: float = first.worked / max(1, first.calls or 1)
@@ -185,7 +185,7 @@ def _remedy(busy: Stage, seconds: float) -> str:
 
 
 def read_choices(path: str) -> dict[str, Any]:
-    """What `Report.freeze` wrote."""
+    """Reads the values that `Report.freeze` wrote."""
     try:
         with open(path) as file:
             saved = json.load(file)
@@ -212,7 +212,7 @@ def _bytes(n: int) -> str:
 
 
 def why_alone(seconds: float, blocks: int) -> str:
-    """Why no thread makes the blocks of a prefetch, which have taken so long so far."""
+    """The reason why a prefetch has no thread, given the seconds that its blocks took in total."""
     from feedline.engine.autotune import seconds_of
 
     if not blocks:

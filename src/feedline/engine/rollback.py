@@ -1,4 +1,4 @@
-"""What iterators of a dataset share, as it was before one of them is given a state: put back if that is refused."""
+"""Rollback of a failed restore: what iterators of a dataset share is put back if a state is refused."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _undo_log: ContextVar[list[_Entry] | None] = ContextVar("journal", default=None)
 
 @contextmanager
 def kept(plan: Node) -> Iterator[None]:
-    """If what is inside raises, counts of iterations, what results of functions look like, and what is cached in memory
-    are what they were.
+    """Context manager: if the body raises, restores iteration counts, the result signatures of functions, and memory
+    caches.
     """
     entries: list[_Entry] = []
     token = _undo_log.set(entries)
@@ -34,7 +34,7 @@ def kept(plan: Node) -> Iterator[None]:
 
 
 def note(plan: Node) -> None:
-    """Another plan whose parts may be changed."""
+    """Records the values of another plan that may be changed."""
     entries = _undo_log.get()
     if entries is None:
         return

@@ -1,8 +1,7 @@
-"""What a state must look like before anything is made of it, and how much it may ask for.
+"""Validation of checkpoint states before they are used.
 
-A checkpoint is a file as any other: it may be damaged, or made by somebody who means harm. Its checksum has no key. So
-every value is looked at before it is used: its type, whether it contradicts others, and whether it stands for more than
-there can be.
+A checkpoint is untrusted input: it may be damaged or malicious, and its checksum has no key. So every value is checked
+before use: its type, its consistency with other values, and whether it stands for more than is possible.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from feedline.plan.pull import Child
 from feedline.structure.block import Block
 
 MOST_SKIPPED = 1 << 20
-"""No block has more rows, so no more rows of one have been handed out."""
+"""No block has more rows, so no more rows of a block can have been handed out."""
 MOST_EMPTY = 1 << 24
-"""Rows without any bytes in them cost nothing in a state, and so much memory in an iterator."""
+"""The most rows without any bytes: they cost nothing in a state, but memory in an iterator."""
 INT = 1 << 63
 
 _STEP = {"op", "state", "arguments", "functions", "waiting"}
@@ -34,13 +33,13 @@ _PLAIN = (int, bool, float, str, bytes, tuple, list, dict, Block, np.ndarray, ty
 
 
 def damaged(what: str) -> DataLossError:
-    """The state is not one that feedline made."""
+    """The error for a state that feedline cannot have made."""
     return DataLossError(f"the iterator state is damaged: {what}")
 
 
 @contextmanager
 def damage_on_error() -> Iterator[None]:
-    """Whatever a wrong value leads to, inside, is an error of ours."""
+    """Context manager: turns any error that a wrong value leads to into a `DataLossError`."""
     try:
         yield
     except OpError:
@@ -50,8 +49,8 @@ def damage_on_error() -> Iterator[None]:
 
 
 def after_restore(node: Node, error: Exception) -> DataLossError | None:
-    """What a step that goes on from a state has raised: where it is no error of ours, nor of a user's function, values
-    of the state contradict each other, which only shows now.
+    """The error to raise for a restored step: a plain Python error outside user functions means that values of its
+    state are inconsistent. None for other errors.
     """
     if isinstance(error, OpError) or not isinstance(error, _BROKEN):
         return None
@@ -59,7 +58,7 @@ def after_restore(node: Node, error: Exception) -> DataLossError | None:
 
 
 def is_int(value: object, low: int = 0, high: int = INT) -> bool:
-    """True for an integer from `low` to below `high`."""
+    """Whether `value` is an integer from `low` to below `high`."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(low <= value < high)
 
 
@@ -88,7 +87,7 @@ def _is_step(step: object) -> bool:
 
 
 def check_counts(counts: object) -> None:
-    """Raises unless these are counts of iterations, some of them with two seeds."""
+    """Raises unless these are iteration counts, each alone or with two seeds."""
     entries: list[Any] = counts if isinstance(counts, list) else [None]
     for entry in entries:
         fits = isinstance(entry, list) and len(entry) in (1, 3) and all(is_int(n, 0, 1 << 64) for n in entry)
@@ -97,8 +96,8 @@ def check_counts(counts: object) -> None:
 
 
 def check_fields(state: Any, where: str) -> None:
-    """Raises unless the fields of a state, a named tuple, have the types that they are declared with. Numbers count
-    something: none is negative unless that is where it begins.
+    """Raises unless the fields of a state, a named tuple, have their declared types. Integers are counts: none may be
+    negative unless its default is.
     """
     kind: Any = type(state)
     hints, usual = _hints(kind), kind._field_defaults
@@ -112,7 +111,7 @@ def check_fields(state: Any, where: str) -> None:
 
 
 def check_saved(saved: object, form: object, where: str) -> None:
-    """The same for what a class of states has saved, a dict, and the typed dict that says what is in it."""
+    """The same for a dict that a state class has saved, checked against the typed dict `form`."""
     if form is None:
         return
     hints = _hints(form)
@@ -158,12 +157,12 @@ def _fits(value: Any, hint: Any) -> bool:
     if kind is Child:
         return isinstance(value, Child)
     if not isinstance(kind, type) or not issubclass(kind, (*_PLAIN, Exception)):
-        return True  # something live, which is in a state as whatever it says of itself
+        return True  # a live object, which a state holds in a form of its own
     return isinstance(value, kind)
 
 
 def check_block(block: Any) -> None:
-    """Raises unless every column of a block has as many rows as it says."""
+    """Raises unless every column of a block has `block.n` rows."""
     if not is_int(block.n) or any(len(column) != block.n for column in block.columns):
         raise damaged(f"rows that do not fit each other: {_short(block.n)} of them")
     if block.n > MOST_EMPTY and not block.nbytes:

@@ -1,4 +1,4 @@
-"""The steps of a plan, as a checkpoint knows them, and the nodes that they are in a run."""
+"""The steps of a plan, by which a checkpoint stores states, and their slots in a run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from feedline.plan.rewrite import with_inputs
 
 
 class StepSlots(NamedTuple):
-    """A step: where its state is in the list of a run, and where those of the checkpoint-transparent nodes directly
-    above are.
-    """
+    """The slots of a step in a run: its own, and those of the checkpoint-transparent nodes directly above it."""
 
     slot: int
     above: tuple[int, ...]
 
 
 def step_slots(nodes: list[Node]) -> list[StepSlots]:
-    """The steps of a plan, given its nodes, inputs first."""
+    """The steps of a plan, from its nodes, inputs first."""
     found: list[StepSlots] = []
     for slot, node in enumerate(nodes):
         if node.checkpoint_transparent:
@@ -35,7 +33,7 @@ def step_slots(nodes: list[Node]) -> list[StepSlots]:
 
 
 def rebuilt(plan: Node, change: Callable[[Node, int], Node]) -> Node:
-    """The plan with each step replaced by what `change` makes of it and its number."""
+    """The plan with each step replaced by `change(node, number)`."""
     number = -1
 
     def visit(node: Node) -> Node:
@@ -55,7 +53,9 @@ def name_of(node: Node) -> str:
 
 
 def with_buffers(run: Run, plains: list[dict[str, Any]]) -> Run:
-    """The run; where rows wait at places at which it has no room for them, one that has."""
+    """The run, or one of the same plan with buffers added where the states have waiting rows and the plan has no
+    buffer for them.
+    """
     extra, room = [], with_buffer(run.plan).op
     for number, step in enumerate(step_slots(run.nodes)):
         have = Counter(run.nodes[slot].op for slot in step.above)

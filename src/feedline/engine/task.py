@@ -1,4 +1,4 @@
-"""A chunk of rows that a worker makes, and the workers that are threads."""
+"""Tasks: chunks of rows for a worker, and the worker threads that run them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from feedline.plan.node import RowFailed, RowWise
 from feedline.structure.block import Block
 
 MAX_TASK_SECONDS = 40e-3
-"""A worker that has been at a chunk for so many seconds hands over what it has made: rows take longer than was planned
-for, and those that are left may be shared out anew.
+"""After this time a worker returns what it has made of a chunk: rows take longer than planned, and the rest may be
+split among workers again.
 """
 
 
 class Task:
-    """One chunk of rows on its way through a worker. `before` are the states its rows were pulled from, `offset` says
-    which row of that pull is its first, `batch_slot` where the results are to be written, if that is not left open.
+    """One chunk of rows for a worker. `before` are the states from which its rows were pulled, `offset` is the index of
+    its first row in that pull, `batch_slot` the slot to write results to, if there is one.
     """
 
     __slots__ = (
@@ -50,22 +50,22 @@ class Task:
     def __init__(self, block: Block, number: int, draws: Any, before: list[Any] | None, offset: int) -> None:
         self.block, self.number, self.draws, self.before, self.offset = block, number, draws, before, offset
         self.rows: Block | None = None
-        self.used = block.n  # how many of the rows it was made for, where it was cut short
+        self.used = block.n  # number of input rows done, if the task was cut short
         self.failed: BaseException | None = None
         self.started = self.wall = self.cpu = 0.0
-        self.reservation: Reservation | None = None  # of the budget
+        self.reservation: Reservation | None = None  # of the memory budget
         self.batch_slot: BatchSlot | None = None
         self.shared: Any = None  # memory that another process reads
-        self.slot = 0  # where another process writes that it has begun
+        self.slot = 0  # where the worker process writes the start time
         self.submitted = False  # to the workers
-        self.again = False  # made a second time, after its worker died
-        self.finished = False  # whether the outcome is there
-        self.done = threading.Lock()  # held until then; an interrupt may leave it held by one who waited
+        self.again = False  # run a second time, after its worker died
+        self.finished = False  # whether the outcome is ready
+        self.done = threading.Lock()  # held until then; an interrupted waiter may leave it held
         self.done.acquire()
         self.on_done: Callable[[], None] | None = None
 
     def run(self, node: RowWise) -> None:
-        """Makes the call, in the thread that it is run in."""
+        """Runs the task in the current thread."""
         self.started = perf_counter()
         cpu = thread_time()
         try:
@@ -75,12 +75,12 @@ class Task:
             else:
                 self.rows, in_slot = apply_into_slot(node, self.block, self.number, self.draws, self.batch_slot)
                 self.batch_slot = self.batch_slot if in_slot else None
-        except BaseException as e:  # it belongs to the consumer, whatever it is
+        except BaseException as e:  # raised in the consumer, whatever it is
             self.failed = e
         self.finish(perf_counter() - self.started, thread_time() - cpu)
 
     def finish(self, wall: float, cpu: float) -> None:
-        """The outcome is there."""
+        """Records the times of a task whose outcome is ready, and notifies the consumer."""
         self.wall, self.cpu = wall, cpu
         if self.reservation is not None and self.rows is not None:
             self.reservation.resize(self.block.nbytes + self.rows.nbytes)
@@ -89,13 +89,13 @@ class Task:
             self.on_done()
 
     def release(self) -> None:
-        """Lets go whoever waits."""
+        """Wakes the waiter."""
         self.finished = True
-        with suppress(RuntimeError):  # somebody else has done so, to end the waiting
+        with suppress(RuntimeError):  # already released, to end the wait
             self.done.release()
 
     def abandoned(self, error: Exception) -> Task:
-        """A call in the place of this one that has failed; this one's outcome will be of no interest."""
+        """A failed task in place of this one, whose outcome will be ignored."""
         late = Task(self.block, self.number, self.draws, self.before, self.offset)
         late.reservation, self.reservation = self.reservation, None
         late.failed = RowFailed(0, None, error)
@@ -106,16 +106,16 @@ class Task:
 
     @property
     def size(self) -> int:
-        """How many bytes it takes, about."""
+        """The bytes that the task takes, about."""
         return 0 if self.reservation is None else self.reservation.size
 
     def release_budget(self) -> None:
-        """It does not wait any more."""
+        """Returns its bytes to the budget."""
         if self.reservation is not None:
             self.reservation.free()
 
     def split_rows(self) -> list[Task]:
-        """Calls for its rows one by one, each to be handed over when it is the first."""
+        """One task per row, each to be submitted when it is the first in line."""
         rows = []
         for i in range(self.block.n):
             single = Task(self.block.slice(i, i + 1), self.number + i, self.draws, self.before, self.offset + i)
@@ -125,7 +125,7 @@ class Task:
 
 
 class ThreadWorkers:
-    """Workers that are threads of this process."""
+    """The worker threads of one parallel map stage."""
 
     after_timeout = "its thread goes on in the background until it returns"
 
@@ -134,24 +134,24 @@ class ThreadWorkers:
         self.stopped = False
 
     def submit(self, task: Task) -> None:
-        """Has the call made."""
+        """Submits a task to the thread pool."""
         self.pool.submit(lambda: self._run(task))
 
     def _run(self, task: Task) -> None:
-        if not self.stopped and not task.started:  # else it was handed over twice, after an interrupt
+        if not self.stopped and not task.started:  # else it was submitted twice, after an interrupt
             task.run(self.node)
 
     def age(self, task: Task) -> float:
-        """How many seconds ago a call was begun; 0 for one that waits."""
+        """Seconds since a task was begun; 0 if it still waits."""
         return perf_counter() - task.started if task.started else 0.0
 
     def abandoned(self) -> None:
-        """A call will not return: its thread does not count any more."""
+        """Replaces the thread of a call that will not return."""
         self.pool.replace_one()
 
     def forget(self) -> None:
-        """Calls that have not begun are not made."""
+        """Drops tasks that have not begun."""
         self.stopped = True
 
     def close(self) -> None:
-        """The threads belong to the execution context."""
+        """Does nothing: the threads belong to the execution context."""
