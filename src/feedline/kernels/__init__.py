@@ -1,6 +1,6 @@
-"""The inner loops: C++ where it could be built, else the same in NumPy (`reference`, which also says what each does).
+"""The inner loops: in C++ if it could be built, else in NumPy (`reference`, which also documents each kernel).
 
-`NATIVE` tells which ones are in use. The environment variable `FEEDLINE_KERNELS=reference` chooses NumPy's.
+`NATIVE` says which ones are in use. The environment variable `FEEDLINE_KERNELS=reference` selects NumPy's.
 """
 
 from __future__ import annotations
@@ -68,9 +68,10 @@ else:
         weighted_sums,
     )
 
-# glibc's allocator hands large arrays back to the system as soon as they are freed, and the next image or batch pays
-# for its pages again: up to 40 % of the work. Having seen a large one freed, it keeps what is smaller, up to twice it.
-# Nothing is touched here, so this costs neither memory nor time; other allocators do not mind.
+# glibc's allocator returns large arrays to the system as soon as they are freed, and the next image or batch pays for
+# its pages again: up to 40 % of the work. Freeing a large array once raises its thresholds: it then keeps smaller ones,
+# up to twice that size in all. No page is touched here, so this costs neither memory nor time, and does no harm with
+# other allocators.
 np.empty((32 << 20) - (1 << 16), np.uint8)
 
 if not NATIVE and os.environ.get("FEEDLINE_KERNELS") != "reference":

@@ -1,8 +1,8 @@
-"""An `Example` or `SequenceExample` on the wire: which features are where, and the values of one.
+"""Parsing of `Example` and `SequenceExample` on the wire: where each feature lies, and its values.
 
-This reads as TensorFlow's own fast parser does, which differs from protobuf in what it makes of odd input: of a key
-that is there twice the last entry counts, of a list in pieces only the first piece is read, a length that is too long
-is cut to what there is, and unknown fields are an error inside an entry and skipped outside.
+This reads as TensorFlow's own fast parser does, which differs from protobuf on odd input: of duplicate keys the last
+entry counts, of a list in pieces only the first piece is read, a length that is too long is cut to the bytes there are,
+and unknown fields are an error inside an entry and skipped outside.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PACKED, _PLAIN_INT, _PLAIN_FLOAT = 0x0A, 0x08, 0x0D
 
 
 def entries(data: bytes) -> list[tuple[bytes, Span]]:
-    """The features of an Example in the order of the wire: key, and where the Feature message lies."""
+    """The features of an Example in wire order: key, and span of the Feature message."""
     found: list[tuple[bytes, Span]] = []
     at, end = 0, len(data)
     while at < end:
@@ -39,9 +39,7 @@ def entries(data: bytes) -> list[tuple[bytes, Span]]:
 
 
 def sequence_entries(data: bytes) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
-    """Where the features of the context and the feature lists of a SequenceExample are; of a key that is there twice,
-    the last.
-    """
+    """The spans of the context features and of the feature lists of a SequenceExample; of duplicate keys, the last."""
     context: list[tuple[bytes, Span]] = []
     lists: list[tuple[bytes, Span]] = []
     at, end = 0, len(data)
@@ -56,8 +54,8 @@ def sequence_entries(data: bytes) -> tuple[dict[bytes, Span], dict[bytes, Span]]
 
 
 def read_entries(data: bytes, at: int, end: int, found: list[tuple[bytes, Span]], ordered: bool = False) -> int:
-    """Adds the entries of a map of features; gives the place after it. Where they must be `ordered`, as in the maps of
-    a SequenceExample, a key comes before its value.
+    """Adds the entries of a feature map to `found`; returns the position after the map. If `ordered`, as in the maps of
+    a SequenceExample, each key must come before its value.
     """
     while at < end:
         if data[at] != _ENTRY:
@@ -84,7 +82,7 @@ def read_entries(data: bytes, at: int, end: int, found: list[tuple[bytes, Span]]
 
 
 def skip(data: bytes, at: int, end: int) -> int:
-    """The place after a field that is not known."""
+    """The position after an unknown field."""
     tag, at = read_varint(data, at, end)
     kind = tag & 7
     if kind == VARINT:
@@ -100,7 +98,7 @@ def skip(data: bytes, at: int, end: int) -> int:
 
 
 def spans(data: bytes, at: int, end: int) -> list[Span]:
-    """Where the Feature messages of a FeatureList lie."""
+    """The spans of the Feature messages of a FeatureList."""
     found = []
     while at < end:
         if data[at] != _ENTRY:
@@ -114,7 +112,7 @@ def spans(data: bytes, at: int, end: int) -> list[Span]:
 
 
 def kind_of(data: bytes, span: Span) -> int | None:
-    """The number of the list in a Feature (1 strings, 2 floats, 3 integers); None where it holds no list."""
+    """The field number of the list in a Feature (1 strings, 2 floats, 3 integers); None if it holds no list."""
     at, end = span
     if at == end:
         return None
@@ -125,7 +123,7 @@ def kind_of(data: bytes, span: Span) -> int | None:
 
 
 def holds_more(data: bytes, span: Span) -> bool:
-    """True when there is something after the list in a Feature, or after the first piece of its packed numbers."""
+    """Whether anything follows the list in a Feature, or the first piece of its packed numbers."""
     length, at = read_varint(data, span[0] + 1, span[1])
     end = min(at + length, span[1])
     if end == span[1] and at < end and data[at] == _PACKED and data[span[0]] >> 3 != 1:
@@ -135,8 +133,8 @@ def holds_more(data: bytes, span: Span) -> bool:
 
 
 def values(data: bytes, span: Span, strict: bool = False) -> Any:
-    """The values of a Feature that holds a list: an array, or a list of `bytes`. Bytes after the last float are passed
-    over, unless this is `strict`, as with the features of a SequenceExample.
+    """The values of a Feature that holds a list: an array, or a list of `bytes`. Stray bytes after the last float are
+    ignored, or an error if `strict`, as for the features of a SequenceExample.
     """
     number = data[span[0]] >> 3
     length, at = read_varint(data, span[0] + 1, span[1])

@@ -1,9 +1,9 @@
 """Ctrl-C, and other signals, at safe points only.
 
-A signal's handler may raise wherever the interpreter happens to be, and what is half done then is lost. While the main
-thread is held here, handlers wait: for the next safe point (`check`), until a function of the user's or a wait begins
-(`pause`), or until it is released. Other threads are never interrupted; for them all this does nothing. A second signal
-that comes more than a second after one that still waits does not wait.
+A signal handler may raise anywhere in the interpreter, and half-done work would be lost. Between `hold` and `release`
+the main thread's handlers are deferred: to the next safe point (`check`), to the start of a user function or a wait
+(`pause`), or to the release. Other threads are never interrupted; for them all this does nothing. A second signal more
+than a second after one that is still deferred is delivered at once.
 
     before = hold()
     try:
@@ -34,17 +34,17 @@ SIGNALS = tuple(
 
 
 class _Reference:
-    """The same without C++: a handler of Python's own, in place of that for Ctrl-C while the main thread is held."""
+    """The implementation without C++: replaces the Ctrl-C handler with one in Python while signals are held."""
 
     def __init__(self) -> None:
         self.held, self.waiting, self.locked, self.since = False, False, False, 0.0
         self.behind: Any = None
 
     def guard(self, signals: list[int]) -> None:
-        """Nothing is needed beforehand."""
+        """Does nothing: no preparation is needed."""
 
     def hold(self) -> bool:
-        """Handlers wait from now on; whether they did before, or this is another thread."""
+        """Defers handlers from now on. Returns True if they were deferred already, or in another thread."""
         if self.held or threading.current_thread() is not threading.main_thread():
             return True
         found = signal.getsignal(signal.SIGINT)
@@ -63,7 +63,7 @@ class _Reference:
             self.waiting, self.since = True, time.monotonic()
 
     def release(self, before: bool) -> None:
-        """The opposite of `hold`, given what that said; what has waited happens now."""
+        """Ends `hold`, given its result; a deferred handler runs now."""
         if before:
             return
         self.held = False
@@ -72,30 +72,30 @@ class _Reference:
         self._tell()
 
     def pause(self) -> bool:
-        """Handlers do not wait until `resume` is given what this says."""
+        """Stops deferring handlers until `resume`, which takes the result."""
         if not self.held or self.locked or threading.current_thread() is not threading.main_thread():
             return False
         self.release(False)
         return True
 
     def lock(self) -> bool:
-        """From now on `pause` does nothing, where handlers wait; whether this has changed anything."""
+        """Disables `pause` while handlers are deferred. Returns whether this has changed anything."""
         if not self.held or self.locked or threading.current_thread() is not threading.main_thread():
             return False
         self.locked = True
         return True
 
     def unlock(self, before: bool) -> None:
-        """The opposite of `lock`, given what that said."""
+        """Ends `lock`, given its result."""
         self.locked = self.locked and not before
 
     def resume(self, before: bool) -> None:
-        """The opposite of `pause`."""
+        """Ends `pause`, given its result."""
         if before:
             self.hold()
 
     def call_into(self, into: list[Any], function: Callable[[], Any]) -> None:
-        """Calls a function with handlers not waiting. What it gives is in the list before one can come up."""
+        """Calls a function without deferring handlers. Its result is in the list before a handler can raise."""
         before = self.pause()
         try:
             into.append(function())
@@ -103,7 +103,7 @@ class _Reference:
             self.resume(before)
 
     def check(self) -> None:
-        """A safe point: what has waited happens now."""
+        """A safe point: a deferred handler runs now."""
         if self.waiting and not self.locked and threading.current_thread() is threading.main_thread():
             self._tell()
 
@@ -113,7 +113,7 @@ class _Reference:
             self.behind(signal.SIGINT, None)
 
     def forked(self) -> None:
-        """In a child process nobody holds it."""
+        """Releases everything in a forked child."""
         self.waiting = self.locked = False
         if self.held:
             self.release(False)
@@ -145,8 +145,8 @@ __all__ = [
 
 
 def guard() -> None:
-    """Sees to it that the signals which this program handles can wait: to be called now and then, since a program may
-    set handlers at any time.
+    """Makes the signals that this program handles deferrable. To be called from time to time, since a program may set
+    handlers at any time.
     """
     if threading.current_thread() is threading.main_thread():
         _guard([s for s in SIGNALS if callable(signal.getsignal(s))])
@@ -154,7 +154,7 @@ def guard() -> None:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Within it, signals do not wait: for what may take long."""
+    """Context manager: signals are not deferred, for work that may take long."""
     before = pause()
     try:
         yield
@@ -163,7 +163,7 @@ def paused() -> Iterator[None]:
 
 
 def wait_for_word(queue: SimpleQueue[None]) -> None:
-    """Takes a word from a queue; an interrupt ends the waiting."""
+    """Takes an item from a queue; an interrupt ends the wait."""
     with paused():
         queue.get()
 

@@ -1,8 +1,7 @@
-"""The bases of the messages of `train`: in C++ they keep a message as its own bytes as long as nobody looks into it.
+"""Base classes of the messages of `train`: in C++ they keep a message as its bytes until it is looked into.
 
-`serialized` is these bytes, or None, which it always is without a compiler. A constructor that cannot encode what it is
-given calls `_build` with the same arguments. Setting `serialized` to None is for whoever has put the contents somewhere
-else.
+`serialized` is these bytes, or None, which it always is without a compiler. A constructor that cannot encode its
+arguments passes them to `_build`. A subclass that has parsed the contents sets `serialized` to None.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from feedline.kernels import NATIVE
 if TYPE_CHECKING or not NATIVE:
 
     class LazyMessage:
-        """A message that is never kept as bytes."""
+        """The base class without C++: a message that is never kept as bytes."""
 
         __slots__ = ("serialized",)
         serialized: bytes | None

@@ -1,4 +1,4 @@
-"""Where new arrays lie in memory."""
+"""Placement of new NumPy arrays: aligned, or in a batch."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Array = np.ndarray[Any, Any]
 if TYPE_CHECKING or not NATIVE:
 
     class aligned:
-        """Within it, in this thread, arrays that NumPy makes begin at a multiple of 64 bytes. Frameworks take those as
-        they are where they would copy others. Without a compiler they begin anywhere.
+        """Context manager: arrays that NumPy allocates in this thread begin at a multiple of 64 bytes. Frameworks use
+        those as they are and would copy others. Without a compiler it does nothing.
 
         >>> from feedline.kernels.memory import aligned
         >>> with aligned():
@@ -31,11 +31,11 @@ if TYPE_CHECKING or not NATIVE:
         def __exit__(self, *_: object) -> None: ...
 
     class SlotAllocator:
-        """Rows of a batch that a function makes, each where it belongs: `arrays` are the columns of the batch, None for
-        those whose rows are made elsewhere. Within it, in this thread, an array that NumPy makes lies in the row, if
-        the function has returned that one before: `alloc_pattern` says for each column which of the arrays of its size
-        that is, -1 where it is not known, and learns. After it, the batch is kept only by arrays that lie in it.
-        Without a compiler all arrays are made elsewhere.
+        """Context manager: lets a function allocate its results in the rows of a batch. `arrays` are the columns of the
+        batch, None for those whose rows are made elsewhere. Of the arrays that NumPy allocates in this thread, the one
+        that the function is known to return is placed in the row: `alloc_pattern` holds, per column, its index among
+        the allocations of that size, -1 if unknown, and is updated. Afterwards only arrays that lie in the batch keep
+        it alive. Without a compiler all arrays are made elsewhere.
 
         >>> from feedline.kernels.memory import SlotAllocator
         >>> batch, alloc_pattern = np.zeros((2, 1000)), np.array([0])
@@ -60,19 +60,19 @@ if TYPE_CHECKING or not NATIVE:
         def __exit__(self, *_: object) -> None: ...
 
         def begin(self, at: int) -> None:
-            """Row `at` is made from now on."""
+            """Begins row `at`."""
 
         def end(self) -> None:
-            """The row has been made."""
+            """Ends the row."""
 
         def made(self, column: int, array: Array) -> bool:
-            """True where an array that was returned begins where its row of a column does: it is the row if it is built
-            like one.
+            """Whether a returned array begins where its row of a column does: with the shape and dtype of a row it is
+            the row.
             """
             return False
 
         def unused(self, column: int) -> bool:
-            """True where nobody holds an array in the row of a column."""
+            """Whether no array lies in the row of a column."""
             return True
 else:
     from feedline.kernels._native import SlotAllocator, aligned

@@ -1,7 +1,7 @@
-"""The kernels in plain NumPy: what each one means, the oracle of its tests, and what runs where there is no compiler.
+"""The kernels in plain NumPy: their specification, the oracle of their tests, and the fallback without a compiler.
 
-The C++ of the same names is in `src/kernels`. Both check every argument before they touch memory, and both take arrays
-of exactly the dtype they name, C-contiguous: a kernel never makes a silent copy.
+The C++ kernels of the same names are in `src/kernels`. Both check every argument before they touch memory, and both
+take C-contiguous arrays of exactly the dtype they name: a kernel never makes a silent copy.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def philox_blocks(counters: UInt32, keys: UInt32) -> UInt32:
     if counters.shape[1] != 4 or keys.shape != (len(counters), 2):
         raise ValueError("counters must be [n, 4] and keys [n, 2]")
     low, half = np.uint64(LOW), np.uint64(32)
-    # 64-bit lanes hold the whole product of two 32-bit words; what is above bit 31 is cut off where it matters.
+    # 64-bit lanes hold the whole product of two 32-bit words; bits above 31 are cut off where they matter.
     c0, c1, c2, c3 = counters.T.astype(np.uint64)
     k0, k1 = keys.T.astype(np.uint64)
     for _ in range(10):
@@ -81,9 +81,10 @@ def ring_draw(
     """Draw one value per word from a shuffle buffer, filling it from `incoming` before each draw.
 
     The ring holds the values at positions start..end, position p in slot p % len(ring). Draws come from start..stop
-    only: what lies from stop to end belongs to later epochs. `growing` says that the epoch drawn from is still being
-    filled, so that what comes in widens the choice. `ring` is changed in place. Returns the values, the three positions
-    and how many incoming values were put into the ring; fewer values than words mean that start reached stop.
+    only: values from stop to end belong to later epochs. `growing` says that the epoch drawn from is still being
+    filled, so that incoming values can be drawn too. `ring` is changed in place. Returns the values, the three
+    positions, and the number of incoming values put into the ring; fewer values than words mean that start reached
+    stop.
 
     >>> ring = np.zeros(3, np.int64)
     >>> words = np.array([1632911145, 3351202991, 521718116, 340051048, 2363257233, 1129447164], np.uint32)
@@ -137,12 +138,12 @@ def fisher_yates(n: int, seed: int, seed2: int) -> Int64:
 
 
 def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int) -> Int64:
-    """Where each index lands under a pseudo-random permutation of 0..max_index chosen by the key (k0, k1, k2).
+    """The image of each index under a pseudo-random permutation of 0..max_index chosen by the key (k0, k1, k2).
 
     It is the Simon cipher on the smallest block of an even number of bits (at least 16) that holds max_index, applied
-    again while the value is beyond max_index. TensorFlow counts the bits as ceil(log2(max_index)), one too few where
-    that is an even power of two from 2**16 on, and so loses an element there; this does not below 2**60. Indices of
-    2**63 and more are given, and come out, as the negative numbers with the same bits.
+    again while the value is beyond max_index. TensorFlow counts the bits as ceil(log2(max_index)), one too few if
+    max_index is an even power of two from 2**16 on, and so loses an element there; this does not below 2**60. Indices
+    of 2**63 and more are passed and returned as the negative numbers with the same bits.
 
     >>> fl.kernels.permute(np.arange(5), 498247692, 1, 2, 9, 4)
     array([5, 0, 1, 4, 3])
@@ -183,7 +184,7 @@ def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int
             right = right ^ mix(left) ^ np.uint64(keys[i + 1])
         return (left << np.uint64(half)) | right
 
-    # In a small block the walk back can be thousands of steps long, and a table makes each a look-up.
+    # In a small block the walk back can be thousands of steps long; with a table each step is a look-up.
     table = encrypt(np.arange(1 << 16, dtype=np.uint64)) if half == 8 else None
     value = index.view(np.uint64).copy()
     walking = np.arange(len(value))
@@ -198,8 +199,8 @@ def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int
 def gather_rows(
     source: NDArray[Any], index: Int64, into: NDArray[Any] | None = None, threads: int = 1
 ) -> NDArray[Any]:
-    """The rows of a C-contiguous array at the given numbers, as a fresh array, or `into` one with as many bytes, which
-    is given back. Numbers do not count from the end. So many threads copy large rows.
+    """The rows of a C-contiguous array at the given indices, as a new array, or copied `into` one with as many bytes,
+    which is returned. Negative indices are not allowed. Up to `threads` threads copy large rows.
 
     >>> fl.kernels.gather_rows(np.array([[1, 2], [3, 4], [5, 6]]), np.array([2, 0]))
     array([[5, 6],
@@ -225,7 +226,7 @@ def gather_rows(
 
 
 def crc32c(data: Buffer, crc: int = 0) -> int:
-    """The CRC-32C (Castagnoli) of a buffer; `crc` is the sum of what came before it.
+    """The CRC-32C (Castagnoli) of a buffer; `crc` is that of the bytes before it.
 
     >>> hex(fl.kernels.crc32c(b"123456789"))
     '0xe3069283'
@@ -262,13 +263,13 @@ def bytes_rows(data: Buffer, offsets: Int64, gap: int = 0) -> NDArray[Any]:
 
 
 def tfrecord_frames(data: Buffer, start: int, want: int) -> tuple[Int64, int, int]:
-    """Where the records of a TFRecord file lie, at most `want` of them from `start` on, with both checksums compared.
+    """The offsets of at most `want` records of a TFRecord file, from `start` on. Both checksums are verified.
 
-    Returns offsets for `bytes_rows` with a gap of 16, why it stopped, and the length that the next record claims to
-    have, where that was read. Record i begins at offsets[i] and offsets[-1] - 12 is the place after the last.
+    Returns offsets for `bytes_rows` with a gap of 16, the reason for stopping, and the claimed length of the next
+    record, if it was read. Record i begins at offsets[i]; offsets[-1] - 12 is the position after the last.
 
-    It stopped because: 0 all that were wanted are there; 1 the data end in a header; 2 the checksum of a length is
-    wrong; 3 the data end before the record does; 4 the checksum of a record's data is wrong.
+    Reasons: 0 all wanted records were found; 1 the data end in a header; 2 the checksum of a length is wrong; 3 the
+    data end before the record does; 4 the checksum of a record's data is wrong.
 
     >>> data = fl.kernels.tfrecord_framed([b"one", b"three"])
     >>> fl.kernels.tfrecord_frames(data, 0, 10)
@@ -305,7 +306,7 @@ def tfrecord_frames(data: Buffer, start: int, want: int) -> tuple[Int64, int, in
 
 
 def tfrecord_framed(records: list[bytes]) -> bytes:
-    """Records as a TFRecord file holds them: length, its checksum, data, their checksum, little-endian.
+    """Records in TFRecord framing: length, its checksum, data, their checksum, little-endian.
 
     >>> len(fl.kernels.tfrecord_framed([b"one", b"three"]))
     40
@@ -336,14 +337,15 @@ def parse_examples(
 
     The examples are in a list, in an object array, or in one buffer: data, offsets and gap as in `bytes_rows`.
 
-    `kinds` are the numbers of the lists in a Feature: 1 strings, 2 float32, 3 int64. A key of size n has n values in
-    every example, or is missing and has those of its default: an array, a list of strings, or None for none. A key of
-    size -1 has any number of values. Of entries with one key the last that holds a list counts; with the size -2, which
-    is any number too, the last one.
+    `kinds` are the field numbers of the lists in a Feature: 1 strings, 2 float32, 3 int64. A key of size n has n values
+    in every example, or is missing and gets those of its default: an array, a list of strings, or None for no default.
+    A key of size -1 has any number of values. Of duplicate keys the last entry that holds a list counts; with the size
+    -2, also any number of values, the last entry.
 
-    Returns how many examples are good before the first that is not, and one pair per key: the values of those examples
-    one after another, and for sizes below 0 how many each example has, else None. Bad is what is damaged, has another
-    type or size than asked for, or lacks a key that has no default. At most `threads` threads read, if there is much.
+    Returns the number of good examples before the first bad one, and one pair per key: the values of those examples
+    concatenated, and for sizes below 0 the number of values per example, else None. An example is bad if it is damaged,
+    has a feature of another type or size, or lacks a key without a default. Large inputs are read by up to `threads`
+    threads.
 
     >>> data = b"\\x0a\\x0c\\x0a\\x0a\\x0a\\x01a\\x12\\x05\\x1a\\x03\\x0a\\x01\\x07"
     >>> kinds, sizes = np.array([3], np.uint8), np.array([-1])
@@ -365,7 +367,7 @@ def parse_examples(
 def _checked(
     keys: list[bytes], kinds: NDArray[np.uint8], sizes: Int64, defaults: list[Any], threads: int, least: int
 ) -> dict[bytes, tuple[int, int, Any]]:
-    """Kind, size and default of each key; sizes from `least` up are known."""
+    """Kind, size and default of each key; sizes must be at least `least`."""
     _plain(kinds, np.uint8, 1, "kinds")
     _plain(sizes, np.int64, 1, "sizes")
     _not_negative(threads, "threads")
@@ -386,7 +388,7 @@ def _checked(
 
 
 def _column(rows: list[Any], kind: int, size: int) -> tuple[NDArray[Any], Int64 | None]:
-    """All values, and how many each row has where that differs."""
+    """All values, and for sizes below 0 the number of values per row."""
     flat: NDArray[Any] = np.empty(sum(map(len, rows)), [None, object, np.float32, np.int64][kind])
     flat[:] = [value for values in rows for value in values]
     return flat, np.array([len(v) for v in rows], np.int64) if size < 0 else None
@@ -407,7 +409,7 @@ def _examples(strings: object) -> list[Any]:
 
 
 def _example(data: bytes, wanted: dict[bytes, tuple[int, int, Any]]) -> dict[bytes, Any]:
-    """The values under the wanted keys of an Example; a `WireError` where it is bad."""
+    """The values under the wanted keys of an Example; raises `WireError` if it is bad."""
     found: dict[bytes, Any] = {}
     for key, span in reversed(entries(data)):
         if key not in wanted or key in found:
@@ -440,7 +442,7 @@ _CRC_TABLE = [_crc_of_byte(byte) for byte in range(256)]
 
 
 def _plain(array: NDArray[Any], dtype: type, ndim: int, name: str) -> None:
-    """Refuse what the C++ kernel would refuse."""
+    """Raises for arrays that the C++ kernel would refuse."""
     if array.dtype != dtype or array.ndim != ndim or not array.flags.c_contiguous:
         raise TypeError(f"{name} must be a C-contiguous {np.dtype(dtype)} array of {ndim} dimension(s)")
 

@@ -32,9 +32,9 @@ _FLOAT = re.compile(
 
 
 def line_offsets(data: Buffer, start: int, want: int) -> Int64:
-    """Where lines begin, at most `want` of them from `start` on, and the place after the last.
+    """The offsets of at most `want` lines, from `start` on, and the position after the last.
 
-    Line i, with the `\\n` at its end, is data[offsets[i] : offsets[i + 1]]. What is after the last `\\n` is no line.
+    Line i, with the `\\n` at its end, is data[offsets[i] : offsets[i + 1]]. Bytes after the last `\\n` are not a line.
 
     >>> fl.kernels.line_offsets(b"one\\nthree\\n\\nrest", 0, 10)
     array([ 0,  4, 10, 11])
@@ -57,17 +57,17 @@ def csv_strings(
     wanted: UInt8,
     rest: bool,
 ) -> tuple[list[NDArray[Any]], int, int, bytes]:
-    """The fields of strings that are a CSV record each, as columns, up to the first record that cannot be read.
+    """The fields of strings that hold one CSV record each, as columns, up to the first record that cannot be read.
 
-    There is a column for each field that is wanted: field i if `wanted[i]` is not 0, and those it says nothing of if
-    `rest`. `kinds` are 1 float32, 2 float64, 3 int32, 4 int64, 5 string. A field that is empty or equals `na_value` has
-    its column's default, unless that is None. Numbers are those that C's strtof, strtod and strtoll read, with spaces
-    around them. Nothing after the last wanted field is looked at.
+    There is a column for each wanted field: field i if `wanted[i]` is not 0, and fields beyond `wanted` if `rest`.
+    `kinds` are 1 float32, 2 float64, 3 int32, 4 int64, 5 string. A field that is empty or equals `na_value` gets its
+    column's default, unless that is None. Numbers are those that C's strtof, strtod and strtoll read, with spaces
+    around them. Bytes after the last wanted field are not read.
 
-    Returns the columns, why it stopped, the number of the column at fault or of the fields that were found, and the
-    text that is no number. It stopped because: 0 all records are read; 2 a field that is not in quotes has a quote or
-    line end in it; 3 a quote inside quotes is not doubled; 4 quotes are not closed where the field ends; 5 the number
-    of fields is wrong; 6 a field without default is missing; 7 a field is no number of its column's type.
+    Returns the columns, the reason for stopping, the index of the column at fault or the number of fields found, and
+    the text that is not a number. Reasons: 0 all records were read; 2 an unquoted field contains a quote or line end;
+    3 a quote inside quotes is not doubled; 4 quotes are not closed where the field ends; 5 the number of fields is
+    wrong; 6 a field without a default is missing; 7 a field is not a number of its column's type.
 
     >>> kinds, wanted = np.array([3, 5], np.uint8), np.empty(0, np.uint8)
     >>> fl.kernels.csv_strings([b'1,"a, b"', b",c"], ord(","), True, b"", kinds, [7, b""], wanted, True)
@@ -101,12 +101,12 @@ def csv_records(
     """The records of a CSV file from `start` on, at most `want`, as columns, up to the first that cannot be read.
 
     As `csv_strings`, but records end at `\\n`, `\\r` or `\\r\\n` outside quotes, and quoted fields at a quote before a
-    delimiter, a line end or the end of the file. Unless the data are `final` a record that reaches their end may go on
-    after them, and is not read.
+    delimiter, a line end or the end of the file. Unless the data are `final`, a record that reaches their end may
+    continue after them, and is not read.
 
-    Returns the columns, the place after each record, why it stopped, number and text as `csv_strings`, and the place
-    after the last record looked at. It stopped because: 0 all records that are wanted or there are read; 1 the next one
-    may go on after the data; 2 to 7 as for strings.
+    Returns the columns, the position after each record, the reason for stopping, number and text as `csv_strings`, and
+    the position after the last record examined. Reasons: 0 all records that are wanted or present were read; 1 the next
+    one may continue after the data; 2 to 7 as for strings.
 
     >>> kinds, wanted = np.array([3], np.uint8), np.array([0, 1], np.uint8)
     >>> fl.kernels.csv_records(b"a,1\\n'b',x\\n", 0, 10, True, ord(","), True, b"", kinds, [0], wanted, False)
@@ -162,7 +162,7 @@ class _Table:
         return bool(self.wanted[number]) if number < len(self.wanted) else self.rest
 
     def add(self, fields: list[bytes], problem: int) -> bool:
-        """Makes a row of a record's fields; False where they cannot be one."""
+        """Adds a record's fields as a row; returns False if they cannot be one."""
         fields = [field for i, field in enumerate(fields) if self.takes(i)]
         if not problem and len(fields) != len(self.kinds):
             problem, self.at = MISCOUNTED, len(fields)
@@ -198,7 +198,7 @@ class _Record(NamedTuple):
 
 
 def _string_fields(record: bytes, table: _Table) -> tuple[list[bytes], int]:
-    """The fields of a string as far as they matter, and what is wrong. Line ends before a field are skipped."""
+    """The fields of a string up to the last wanted one, and the problem code. Line ends before a field are skipped."""
     fields: list[bytes] = []
     taken = at = 0
     while at < len(record):
@@ -225,7 +225,7 @@ def _string_fields(record: bytes, table: _Table) -> tuple[list[bytes], int]:
 
 
 def _quoted_in_string(record: bytes, at: int, delimiter: int) -> tuple[bytes, int, int]:
-    """The field in quotes whose inside begins at `at`: it ends at a quote before a delimiter or at the very end."""
+    """The quoted field whose contents begin at `at`: it ends at a quote before a delimiter or at the very end."""
     field = bytearray()
     last = len(record) - 1
     while at < last and not (record[at] == _QUOTE and record[at + 1] == delimiter):
@@ -243,7 +243,7 @@ def _quoted_in_string(record: bytes, at: int, delimiter: int) -> tuple[bytes, in
 
 
 def _record(data: bytes, at: int, final: bool, table: _Table) -> _Record | None:
-    """The record of a file at `at`; None where it may go on after the data."""
+    """The record of a file at `at`; None if it may continue after the data."""
     fields: list[bytes] = []
     problem = DONE
     while True:
@@ -253,7 +253,7 @@ def _record(data: bytes, at: int, final: bool, table: _Table) -> _Record | None:
             field, at, wrong = _quoted_in_file(data, at, table.delimiter)
         else:
             match = table.plain.match(data, at)
-            end = match.end() if match else at  # it always matches, nothing at least
+            end = match.end() if match else at  # the pattern always matches, if only an empty string
             field, at = data[at:end], end
             wrong = STRAY if table.quotes and b'"' in field else DONE
         problem = problem or wrong
@@ -271,7 +271,7 @@ def _record(data: bytes, at: int, final: bool, table: _Table) -> _Record | None:
 
 
 def _quoted_in_file(data: bytes, at: int, delimiter: int) -> tuple[bytes, int, int]:
-    """The field in quotes at `at`, the place after it, and what is wrong with it."""
+    """The quoted field at `at`, the position after it, and its problem code."""
     start, wrong = at + 1, DONE
     at = start
     while True:
@@ -286,7 +286,7 @@ def _quoted_in_file(data: bytes, at: int, delimiter: int) -> tuple[bytes, int, i
 
 
 def _value(field: bytes, kind: int) -> Any:
-    """A field as a value of its column; None where it is none."""
+    """A field as a value of its column; None if it is not valid."""
     if kind == 5:
         return field
     if kind in (3, 4):
@@ -322,15 +322,15 @@ def _double(field: bytes) -> float | None:
 
 
 def _float(double: float, field: bytes) -> Any:
-    """Rounded to float32 as if straight from the text. Rounding twice goes wrong only where the double lies exactly
-    between two floats and the text does not: there the text decides.
+    """Rounds to float32 as if directly from the text. Double rounding is wrong only if the double lies exactly between
+    two floats and the text does not: then the text decides.
     """
     with np.errstate(over="ignore", under="ignore"):
         value = np.float32(double)
         if not math.isfinite(double) or float(value) == double:
             return value
         other = np.nextafter(value, np.float32(math.inf if double > float(value) else -math.inf))
-    # Above the largest float comes 2**128, as far as rounding goes.
+    # For rounding, the next float above the largest is 2**128.
     near, far = (math.copysign(2.0**128, x) if np.isinf(x) else float(x) for x in (value, other))
     if 2 * double != near + far:
         return value

@@ -1,4 +1,4 @@
-"""The kernels that write examples and read sequence examples in plain Python; `reference` says what that is for."""
+"""The kernels that write examples and read sequence examples, in plain Python (see `reference`)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def framed_examples(
     splits: list[Int64 | None],
     rows: int,
 ) -> bytes:
-    """Columns as `Example` messages, one per row, in TFRecord frames. The keys are written in the order they have.
+    """Columns as `Example` messages, one per row, in TFRecord frames. Keys are written in the given order.
 
-    `kinds` are the numbers of the lists in a Feature: 1 strings, 2 float32, 3 int64. The values of a column are a list
-    of strings or an array, all rows one after another. A row has so many of them as `sizes` says, or those between two
-    of the `splits`.
+    `kinds` are the field numbers of the lists in a Feature: 1 strings, 2 float32, 3 int64. The values of a column are a
+    list of strings or an array, all rows concatenated. Each row has as many values as its column's size, or those
+    between two of its `splits`.
 
     >>> kinds, sizes = np.array([3], np.uint8), np.array([1])
     >>> data = fl.kernels.framed_examples([b"a"], kinds, [np.array([7, 8])], sizes, [None], 2)
@@ -87,16 +87,15 @@ def parse_sequences(
 ) -> tuple[int, list[tuple[NDArray[Any], Int64 | None]], list[tuple[NDArray[Any], Int64, Int64 | None]]]:
     """The features and feature lists of serialized `SequenceExample` messages, as columns, up to the first bad one.
 
-    `strings` and the features of the context are as those of `parse_examples`, but of entries with one key the last
-    counts, and one that holds no list is bad where the key has a size; so are a value before its key, and bytes after
-    the last float. A list has any number of steps, with nothing after the values of each. With a size n each step has
-    n values, otherwise, for -1 and -2, any number. A message without a list that is `needed` is bad.
+    `strings` and the context features are as in `parse_examples`, with these differences: of duplicate keys the last
+    entry counts; an entry without a list is bad if the key has a size; and so are a value before its key, and bytes
+    after the last float. A list has any number of steps, with nothing after the values of each. With a size n each step
+    has n values; with -1 or -2, any number. A message without a list that is `needed` is bad.
 
-    Returns how many messages are good before the first that is not, a pair for each key of the context as
-    `parse_examples` does, and three arrays for each list: with a size the values of each message, if `filled` with
-    zeros or empty strings up to the most steps, how many steps each has, and None; otherwise all values, how many steps
-    each message has, and how many values each step has, or for -2 where each value is: the numbers of its message, its
-    step, and its place in that.
+    Returns the number of good messages before the first bad one, a pair for each context key as in `parse_examples`,
+    and three arrays for each list. With a size: the values of each message (if `filled`, padded with zeros or empty
+    strings to the most steps), the number of steps per message, and None. Without: all values, the number of steps per
+    message, and the number of values per step, or for -2 the position of each value: message, step, index in the step.
 
     >>> step = b"\\x0a\\x05\\x1a\\x03\\x0a\\x01\\x07"
     >>> data = b"\\x12\\x15\\x0a\\x13\\x0a\\x01a\\x12\\x0e" + step + step
@@ -129,7 +128,7 @@ def parse_sequences(
 
 
 def _feature(data: bytes, span: Span | None, kind: int, size: int, default: object) -> Any:
-    """The values of a feature of the context; a `WireError` where they are not as asked for."""
+    """The values of a context feature; raises `WireError` if their type or number is wrong."""
     if span is None:
         if size >= 0 and default is None:
             raise wire.WireError("a key that is needed is missing")

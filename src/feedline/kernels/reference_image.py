@@ -1,4 +1,4 @@
-"""The kernels for pictures in plain NumPy; `reference` says what that is for."""
+"""The kernels for images, in plain NumPy (see `reference`)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def resize_bilinear(images: NDArray[Any], height: int, width: int) -> Float32:
     """An image [h, w, channels] of uint8 or float32, or several [n, h, w, channels], scaled to height x width, as
     float32.
 
-    A value lies in the middle of its pixel. An output pixel is mixed from the four input pixels around its place:
-    first across, then down, in single precision, which gives TensorFlow's numbers bit by bit.
+    Values lie at pixel centres. An output pixel is interpolated from the four input pixels around its position: first
+    across, then down, in single precision, which gives TensorFlow's numbers bit for bit.
 
     >>> fl.kernels.resize_bilinear(np.array([[[0], [8]]], np.uint8), 1, 4).ravel()
     array([0., 2., 6., 8.], dtype=float32)
@@ -40,8 +40,8 @@ def resize_bilinear(images: NDArray[Any], height: int, width: int) -> Float32:
 
 
 def weighted_sums(data: Float32, starts: NDArray[np.int64], counts: NDArray[np.int64], weights: Float32) -> Float32:
-    """Sums of neighbouring rows: row o of the result is the sum of `counts[o]` rows of `data` [n, rows, values] from
-    `starts[o]` on, each times its weight in `weights` [out, taps], added in their order in single precision.
+    """Weighted sums of neighbouring rows: row o of the result is the sum of `counts[o]` rows of `data` [n, rows,
+    values] from `starts[o]` on, each times its weight in `weights` [out, taps], added in order in single precision.
 
     >>> rows = np.array([[[1], [2], [4]]], np.float32)
     >>> half = np.full((2, 2), 0.5, np.float32)
@@ -64,7 +64,7 @@ def weighted_sums(data: Float32, starts: NDArray[np.int64], counts: NDArray[np.i
 
 
 def lanczos(places: Float32, radius: float) -> Float32:
-    """The Lanczos kernel of a radius at the absolute values `places`, in single precision.
+    """The Lanczos kernel of the given radius at the distances `places`, in single precision.
 
     >>> fl.kernels.lanczos(np.array([[0, 0.5, 3.5]], np.float32), 3)
     array([[1.       , 0.6079271, 0.       ]], dtype=float32)
@@ -78,7 +78,7 @@ def lanczos(places: Float32, radius: float) -> Float32:
 
 
 def _taps(size: int, out: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Float32]:
-    """Between which two input positions each output position lies, and how far it is from the first to the second."""
+    """The two input positions around each output position, and its fractional distance from the first."""
     half = np.float32(0.5)
     at = (np.arange(out, dtype=np.float32) + half) * (np.float32(size) / np.float32(out)) - half
     floor = np.floor(at)
@@ -87,11 +87,11 @@ def _taps(size: int, out: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Fl
 
 
 def png_rows(data: Buffer, rows: int, size: int, step: int) -> NDArray[np.uint8]:
-    """The rows of `size` bytes of a PNG picture, from unpacked data in which each begins with the number of its filter.
+    """The rows of `size` bytes of a PNG image, from decompressed data in which each row begins with its filter number.
 
-    A filter says what was subtracted from each byte: 0 nothing, 1 the one to the left, 2 the one above, 3 the mean of
-    these, 4 the one of left, above and above left that is nearest to left + above - above left. `step` is how many
-    bytes to the left the same part of the next pixel is.
+    A filter says what was subtracted from each byte: 0 nothing, 1 the byte to the left, 2 the one above, 3 the mean of
+    these, 4 the one of left, above and above left that is nearest to left + above - above left. "Left" is `step` bytes
+    back, at the same channel of the previous pixel.
 
     >>> fl.kernels.png_rows(b"\\1\\5\\1\\1" + b"\\2\\1\\1\\1", 2, 3, 1)
     array([[5, 6, 7],
@@ -134,9 +134,9 @@ def _mix(line: NDArray[np.uint8], above: NDArray[np.uint8], step: int, kind: int
 
 
 def gif_pixels(data: Buffer, bits: int, size: int) -> tuple[NDArray[np.uint8], int]:
-    """The indices of colours of a GIF frame, from data packed with LZW codes that begin with bits + 1 bits each.
+    """The colour indices of a GIF frame, from LZW-compressed data whose codes begin with bits + 1 bits.
 
-    Returns `size` of them and how many there really were; the rest is 0.
+    Returns `size` indices and the number that the data had; the rest are 0.
 
     >>> fl.kernels.gif_pixels(b"\\x4c\\x01", 2, 1)
     (array([1], dtype=uint8), 1)

@@ -1,4 +1,4 @@
-"""`tfrecord_lengths` and `read_spans`, with which indexes of TFRecord files are made and used, in plain NumPy."""
+"""The kernels that make and use indexes of TFRecord files, in plain NumPy (see `reference`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from feedline.kernels.reference import Buffer, Int64, _masked, _not_negative, _p
 
 
 def tfrecord_lengths(data: Buffer, start: int, left: int) -> tuple[Int64, int, int, int]:
-    """The lengths of the records whose headers lie in `data` from `start` on: a part of a file, which has `left` bytes
-    from the beginning of `data` on. Only the checksums of lengths are compared; what is between headers is not read.
+    """The lengths of the records whose headers lie in `data` from `start` on. `data` is a part of a file that has
+    `left` bytes from the beginning of `data` on. Only the checksums of lengths are verified; the records are not read.
 
-    Returns the lengths, where the next header is (from the beginning of `data`, often beyond their end), why it stopped
-    and the length that the next record claims to have: 0 the header is at the end of the file or not in `data`; 1, 2, 3
-    as in `tfrecord_frames`.
+    Returns the lengths, the position of the next header (relative to `data`, often beyond its end), the reason for
+    stopping, and the claimed length of the next record. Reasons: 0 the header is at the end of the file or not in
+    `data`; 1, 2, 3 as in `tfrecord_frames`.
 
     >>> data = fl.kernels.tfrecord_framed([b"one", b"three"])
     >>> fl.kernels.tfrecord_lengths(data[:12], 0, 40)
@@ -50,11 +50,10 @@ def tfrecord_lengths(data: Buffer, start: int, left: int) -> tuple[Int64, int, i
 
 
 def read_spans(files: Int64, starts: Int64, sizes: Int64) -> tuple[NDArray[np.uint8], int, int]:
-    """Pieces of open files, one after another in fresh memory: piece i has sizes[i] bytes of the file with the
-    descriptor files[i], from starts[i] on. The positions of the files are of no interest and stay as they are.
+    """Spans of open files, concatenated in new memory: span i has sizes[i] bytes of the file with the descriptor
+    files[i], from starts[i] on. The files' own positions are neither used nor changed.
 
-    Returns the memory, how many pieces are whole, and, where that is not all, the number of the system's error, or 0
-    where the file ended.
+    Returns the memory, the number of complete spans, and, if that is not all, the errno, or 0 if the file ended.
 
     >>> import tempfile
     >>> with tempfile.TemporaryFile() as file:

@@ -1,4 +1,4 @@
-"""As `reference`, for strings that are kept in the rows of a matrix, each at the beginning of its row."""
+"""The kernels for strings in the rows of a matrix, in plain NumPy (see `reference`)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from feedline.kernels.reference import Buffer, Int64, UInt8, _not_negative, _pla
 
 def strings_to_rows(data: Buffer, offsets: Int64, gap: int, rows: UInt8, lengths: Int64, numbers: Int64) -> int:
     """Copies string i, which is data[offsets[i] : offsets[i + 1] - gap], to the beginning of row numbers[i], and its
-    length to lengths[numbers[i]]. Returns the length of the longest; where that is too long for a row, nothing is
-    copied.
+    length to lengths[numbers[i]]. Returns the length of the longest; if that is too long for a row, nothing is copied.
 
     >>> rows, lengths = np.zeros((3, 4), np.uint8), np.zeros(3, np.int64)
     >>> fl.kernels.strings_to_rows(b"one-to-", np.array([0, 4, 7]), 1, rows, lengths, np.array([2, 0]))
@@ -43,8 +42,8 @@ def strings_to_rows(data: Buffer, offsets: Int64, gap: int, rows: UInt8, lengths
 
 
 def strings_round_robin(columns: list[tuple[Buffer, Int64, int]], turn: int) -> tuple[UInt8, Int64]:
-    """Strings of several columns, `turn` of the first, then of the next and so on, round by round: data and offsets as
-    in `bytes_rows`. A column is (data, offsets, gap), and all hold equally many whole turns.
+    """Strings of several columns in round robin, `turn` of each per round: data and offsets as in `bytes_rows`. A
+    column is (data, offsets, gap); all columns have the same number of whole turns.
 
     >>> one, two = (b"abc", np.array([0, 1, 3]), 0), (b"d-ef-", np.array([0, 2, 5]), 1)
     >>> data, offsets = fl.kernels.strings_round_robin([one, two], 1)

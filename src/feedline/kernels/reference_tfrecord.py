@@ -1,4 +1,4 @@
-"""As `reference`, for what finds records of TFRecord files in odd places: after damage, and in the file itself."""
+"""The kernels that find TFRecord headers after damage and read records from open files (see `reference`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PIECE = 1 << 18
 
 
 def tfrecord_header(data: Buffer, start: int) -> int:
-    """The first place from `start` on where 12 bytes are a length and its checksum; -1 where there is none.
+    """The first position from `start` on where 12 bytes are a length and its checksum; -1 if there is none.
 
     >>> data = fl.kernels.tfrecord_framed([b"one", b"three"])
     >>> fl.kernels.tfrecord_header(data, 0), fl.kernels.tfrecord_header(data, 1), fl.kernels.tfrecord_header(data, 20)
@@ -35,11 +35,11 @@ def tfrecord_header(data: Buffer, start: int) -> int:
 def tfrecord_large(
     file: int, start: int, want: int, least: int, most: int, threads: int = 1
 ) -> tuple[NDArray[Any], int]:
-    """Records of an open TFRecord file (its number), each read straight into the `bytes` it is given as.
+    """Records of an open TFRecord file (`file` is its descriptor), each read straight into its `bytes` object.
 
-    At most `want` of them, from byte `start` on, and the place after them. It ends before a record of fewer than
-    `least` bytes, before there are more than `most` bytes together, at the end of the file, and before a record that is
-    not as it should be; `tfrecord_frames` then says why. At most so many threads read, where there is much.
+    Returns at most `want` records, from byte `start` on, and the position after them. It stops before a record of fewer
+    than `least` bytes, before the total exceeds `most` bytes, at the end of the file, and before a damaged record, for
+    which `tfrecord_frames` gives the reason. Large reads use up to `threads` threads.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryFile() as file:
@@ -73,10 +73,10 @@ def tfrecord_large(
 
 
 def tfrecord_to_rows(file: int, start: int, rows: UInt8, lengths: Int64, numbers: Int64) -> Int64:
-    """Reads records of an open TFRecord file (its number), from byte `start` on, to the beginnings of the rows with
-    these numbers, and their lengths to lengths[numbers[i]]. Returns where each of them begins in the file, and where
-    the next one would. It ends early before a record that is too long for a row, or for a piece of 256 KiB, at the end
-    of the file, and before a record that is not as it should be.
+    """Reads records of an open TFRecord file (`file` is its descriptor), from byte `start` on, into the rows with these
+    numbers, and their lengths into lengths[numbers[i]]. Returns the offset of each record, and of the next one. It
+    stops early before a record that is too long for a row or for a 256 KiB piece, at the end of the file, and before a
+    damaged record.
 
     >>> import os, tempfile
     >>> rows, lengths = np.zeros((3, 4), np.uint8), np.zeros(3, np.int64)

@@ -1,4 +1,4 @@
-"""How many threads one call of a kernel may use, where it has use for several."""
+"""The number of threads that one call of a kernel may use."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import threading
 from contextvars import ContextVar
 
 most: ContextVar[int | None] = ContextVar("feedline_kernel_threads", default=None)
-"""No more than so many, for calls made for an iterator whose options say so."""
+"""The limit for calls on behalf of an iterator whose options set one."""
 
 
 def allowed(wanted: int) -> int:
-    """So many as are wanted, or as many as may be.
+    """The number of threads wanted, or the limit if that is lower.
 
     >>> from feedline.kernels.threads import allowed
     >>> allowed(8)
@@ -22,10 +22,10 @@ def allowed(wanted: int) -> int:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def spare_processors() -> int:
-    """How many processors this library has no thread for; the caller's own is not counted."""
+    """The number of processors without a thread of this library; the caller's thread is not counted."""
     return processors() - sum(t.name.startswith("feedline-") for t in threading.enumerate())
