@@ -121,8 +121,8 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        if name == "bfloat16":  # needs ml_dtypes, which not everyone has
+        if name == "bfloat16":  # needs ml_dtypes, which is optional
             return _types.as_dtype("bfloat16")
-        if name == "compat":  # TensorFlow 1's names, for those who ask for them
+        if name == "compat":  # TensorFlow 1's names, imported on first use
             return _importlib.import_module("feedline.compat")
         raise AttributeError(f"module 'feedline' has no attribute {name!r}")

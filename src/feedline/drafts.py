@@ -1,7 +1,7 @@
-"""Files that are written under another name beside their place, and moved there when they are complete.
+"""Drafts: files that are written under a temporary name beside their target, and renamed when complete.
 
 A process that is killed leaves its draft behind. The next one that writes a file of the same name removes it: a draft
-is locked while somebody writes it, and the system gives up the locks of a process that is gone.
+is locked while it is being written, and the system releases the locks of a process that has ended.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ try:
     import fcntl as _fcntl
 
     fcntl: Any = _fcntl
-except ImportError:  # a system without such locks: drafts that are left there stay
+except ImportError:  # a system without such locks: stale drafts stay
     fcntl = None
 
 _NAME = re.compile(rb"\.[0-9a-z_]{8}\.part\Z")
 
 
 def opened(path: bytes) -> tuple[io.FileIO, bytes]:
-    """A draft of a file, open to be written, and its name. Drafts of the same file that nobody writes any more go."""
+    """A draft of a file, open for writing, and its name. Removes stale drafts of the same file."""
     _sweep(path)
     while True:
         draft = path + b"." + os.urandom(4).hex().encode() + b".part"
         file = open(draft, "xb", buffering=0)  # noqa: SIM115 - closed by moved and removed
         if _locked(file, draft):
             return file, draft
-        file.close()  # somebody took it for one that was left
+        file.close()  # another process took it for a stale one
 
 
 def written(path: bytes, data: bytes, durable: bool = True) -> None:
-    """Writes a file: after a crash, of the machine too where it is `durable`, there is the new one or the old one."""
+    """Writes a file atomically: after a crash (if `durable`, of the machine too) there is the new one or the old one.
+    """
     file, draft = opened(path)
     try:
         view = memoryview(data)
@@ -51,7 +52,7 @@ def written(path: bytes, data: bytes, durable: bool = True) -> None:
 
 
 def moved(file: io.FileIO, draft: bytes, path: bytes) -> None:
-    """Puts a draft that is complete into its place, and closes it: not earlier, or it could be taken for a left one."""
+    """Renames a complete draft to its target, then closes it: closed earlier, it could be taken for a stale one."""
     if fcntl is None:
         file.close()
     os.replace(draft, path)
@@ -66,7 +67,7 @@ def removed(file: io.FileIO, draft: bytes) -> None:
 
 
 def sync_folder(folder: str | bytes) -> None:
-    """Brings the name of a file that was moved here to the disk; some systems cannot, and need not."""
+    """Syncs a folder, so that renames in it are on disk; some systems cannot, and need not."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -76,7 +77,7 @@ def sync_folder(folder: str | bytes) -> None:
 
 
 def _locked(file: io.FileIO, draft: bytes) -> bool:
-    """Locks a draft; False where it was removed before that."""
+    """Locks a draft; returns False if it was removed before that."""
     if fcntl is None:
         return True
     try:
@@ -84,7 +85,7 @@ def _locked(file: io.FileIO, draft: bytes) -> bool:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(draft))
     except (BlockingIOError, FileNotFoundError):
         return False
-    except OSError:  # a file system without locks: nobody can take it for a left one, either
+    except OSError:  # a file system without locks: no other process can take it for a stale one, either
         return True
 
 

@@ -1,10 +1,10 @@
-"""What is not done before its turn.
+"""Work that must not be done ahead of the consumer.
 
-Who works ahead of the consumer must not take what all iterators of a dataset share, as the seeds of the next epoch: an
-iterator that is left early would have taken what it did not use. Nor must it meet the errors of files: a state that is
-saved then would hold the error, and one that is restored would raise it though the file has been mended. So a step that
-comes to either ahead of its time leaves everything as it was, as an interrupt does, and is made again when its turn has
-come.
+A thread that works ahead must not draw from what all iterators of a dataset share, such as the seeds of the next epoch:
+an iterator that is abandoned early would have drawn what it did not use. Nor must it run into read errors: a state
+saved then would hold the error, and raise it when restored, though the file may have been repaired. So a step that
+comes to either ahead of time leaves everything unchanged, as for an interrupt, and is run again when the consumer
+waits for it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from contextlib import contextmanager
 
 
 class Early(BaseException):
-    """Raised by a step that works ahead: it has done nothing, since it is not its turn yet. A read has failed with
-    `error`, or something is to be taken that all iterators share.
+    """Raised by a step that works ahead and has changed nothing: a read has failed with `error`, or the step would draw
+    from what all iterators share.
     """
 
     def __init__(self, error: Exception | None = None) -> None:
@@ -25,13 +25,15 @@ class Early(BaseException):
 
 
 class Working(threading.local):
-    """Whether what this thread makes now is ahead of what the consumer waits for."""
+    """Whether this thread is working ahead of what the consumer waits for."""
 
     ahead = False
 
     @contextmanager
     def in_turn(self) -> Iterator[None]:
-        """Within it, nothing is: what the user asks for in a function, which may be called ahead of its time."""
+        """Context manager: nothing counts as ahead, for what the user asks for inside a function that may itself run
+        ahead.
+        """
         outer, self.ahead = self.ahead, False
         try:
             yield
@@ -43,8 +45,8 @@ working = Working()
 
 
 def must_be_wanted(error: Exception | None = None) -> None:
-    """A read has failed, or something is about to be taken that all iterators share, and nothing has been changed yet.
-    Raises `Early` where that is ahead of its time.
+    """Raises `Early` if this thread works ahead. To be called when a read has failed, or before drawing from what all
+    iterators share, while nothing has been changed yet.
     """
     if working.ahead:
         raise Early(error)

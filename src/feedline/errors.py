@@ -20,8 +20,8 @@ Each class carries TensorFlow's name and code and is also the Python class peopl
     ├── UnimplementedError           NotImplementedError
     └── UnknownError
 
-`InvalidTypeError` is an InvalidArgumentError that is a `TypeError` too, for values of a type that cannot be used. An
-exception raised inside a user's function comes back as a class that is both the original one and its TensorFlow class.
+`InvalidTypeError` is an InvalidArgumentError that is also a `TypeError`, for values of an unsupported type. An
+exception raised inside a user function is re-raised as a class that is both the original one and its TensorFlow class.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ UNAUTHENTICATED = 16
 
 
 class OpError(Exception):
-    """The root of the tree. `message`, `error_code`, `op` and `node_def` are as in TensorFlow.
+    """The base class of all errors. `message`, `error_code`, `op` and `node_def` are as in TensorFlow.
 
-    Both TensorFlow's arguments `(node_def, op, message)` and a message alone are taken.
+    It takes TensorFlow's arguments `(node_def, op, message)`, or a message alone.
 
     >>> fl.errors.InvalidArgumentError("batch_size must be positive").message
     'batch_size must be positive'
@@ -101,10 +101,10 @@ class OpError(Exception):
 
     code: ClassVar[int] = UNKNOWN
     culprit: tuple[int, int] | None = None
-    """Which of several strings it is about, where it is about one of them: its number, and the CRC-32 of its bytes."""
+    """The one of several strings that caused the error, if known: its number, and the CRC-32 of its bytes."""
 
     def __init__(self, *args: Any, message: object = None) -> None:
-        if message is not None:  # how PyTorch hands on what failed in one of its workers
+        if message is not None:  # how PyTorch re-raises an error of one of its workers
             args = (None, None, message)
         if len(args) >= 3:
             self._node_def, self._op, message = args[:3]
@@ -119,12 +119,12 @@ class OpError(Exception):
 
     @property
     def message(self) -> str:
-        """What went wrong, in words."""
+        """The error message."""
         return self._message
 
     @property
     def op(self) -> Any:
-        """The operation that failed, where one is known."""
+        """The operation that failed, if known."""
         return self._op
 
     @property
@@ -153,7 +153,7 @@ class AbortedError(OpError):
 
 
 class AlreadyExistsError(OpError, FileExistsError):
-    """Something to be created is there already."""
+    """Something to be created exists already."""
 
     code = ALREADY_EXISTS
 
@@ -183,19 +183,19 @@ class FailedPreconditionError(OpError, RuntimeError):
 
 
 class InternalError(OpError, RuntimeError):
-    """Something that should not be possible: a defect of feedline."""
+    """Something that should not be possible: a bug in feedline."""
 
     code = INTERNAL
 
 
 class InvalidArgumentError(OpError, ValueError):
-    """An argument or an element with a value that cannot be used."""
+    """An argument or an element with an invalid value."""
 
     code = INVALID_ARGUMENT
 
 
 class NotFoundError(OpError, FileNotFoundError):
-    """A file or another thing asked for is not there."""
+    """A file or another thing that was asked for does not exist."""
 
     code = NOT_FOUND
 
@@ -207,7 +207,7 @@ class OutOfRangeError(OpError, IndexError):
 
 
 class PermissionDeniedError(OpError, PermissionError):
-    """The caller may not do that."""
+    """The caller lacks the permission for the operation."""
 
     code = PERMISSION_DENIED
 
@@ -237,20 +237,20 @@ class UnimplementedError(OpError, NotImplementedError):
 
 
 class UnknownError(OpError):
-    """An error of no more precise class, for instance an exception from a user's function."""
+    """An error without a more precise class, for instance an exception from a user function."""
 
     code = UNKNOWN
 
 
 class InvalidTypeError(InvalidArgumentError, TypeError):
-    """A value of a type that cannot be used where it stands; a `TypeError` as well as a `ValueError`."""
+    """A value of an unsupported type; a `TypeError` as well as a `ValueError`."""
 
 
 class OperatorNotAllowedInGraphError(TypeError):
     """A symbolic value was used where a concrete one is needed."""
 
 
-# Which TensorFlow class stands for a Python exception that leaves a user's function.
+# The TensorFlow class for a Python exception that is raised by a user function.
 _CLASS_OF: tuple[tuple[type[BaseException], type[OpError]], ...] = (
     (ValueError, InvalidArgumentError),
     (TypeError, InvalidArgumentError),
@@ -279,11 +279,11 @@ _END: dict[str, type[OpError]] = {
     **dict.fromkeys(("map", "scan", "rejection_resample"), InvalidArgumentError),
     "from_generator": UnknownError,
 }
-"""What stands for a StopIteration that a function of these steps has raised; in others it is an `InternalError`."""
+"""The error for a StopIteration raised by a function of these steps; for other steps it is an `InternalError`."""
 
 
 def in_function(error: Exception, message: str, op: str = "") -> Exception:
-    """Gives `error`, raised by a user's function, with `message`, which says where it happened.
+    """Returns `error`, raised by a user function, with `message`, which says where it happened.
 
     The result is an instance of the original class, so `except KeyError` still works, and of its TensorFlow class, so
     `except fl.errors.OpError` does too. The caller raises it `from error`.
@@ -292,8 +292,8 @@ def in_function(error: Exception, message: str, op: str = "") -> Exception:
     >>> isinstance(e, KeyError), isinstance(e, fl.errors.UnknownError), str(e)
     (True, True, "map at step 2 failed: 'label'")
 
-    What would end the loop around the dataset, StopIteration or `OutOfRangeError`, becomes another error, which depends
-    on the step as in TensorFlow.
+    A StopIteration or `OutOfRangeError`, which would end the loop over the dataset, becomes another error, which
+    depends on the step as in TensorFlow.
     """
     if isinstance(error, (StopIteration, StopAsyncIteration, OutOfRangeError)):
         return _END.get(op, InternalError)(message)
@@ -306,15 +306,16 @@ def in_function(error: Exception, message: str, op: str = "") -> Exception:
 
 
 class Both(type):
-    """The type of classes that are a Python exception and its TensorFlow class. They pickle by the former."""
+    """The metaclass of classes that are both a Python exception and its TensorFlow class; they pickle by the former.
+    """
 
 
 def both(original: type[BaseException]) -> type[OpError]:
-    """The class for an exception that a user's function has raised."""
+    """The class for an exception of class `original` that a user function has raised."""
     made = _made.get(original)
     if made is None:
         made = base = op_class(original)
-        # A StopIteration would end the loop around the dataset silently; it comes back as an UnknownError alone.
+        # A StopIteration would silently end the loop over the dataset; it is re-raised as an UnknownError alone.
         if not issubclass(base, original) and not issubclass(original, StopIteration):
             try:
                 named: Any = Both(original.__name__, (base, original), {"__module__": original.__module__})

@@ -1,4 +1,4 @@
-"""What users see of names: methods are called after their class, and modules show their public names only."""
+"""Public names: methods are named after their class, and modules list only their public names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 
 def own_methods(kind: type, functions: Iterable[tuple[str, Any]]) -> None:
-    """Lets functions that are written elsewhere be methods of a class by name, too: in `help`, in messages, in
-    tracebacks, and for pickle.
+    """Gives functions defined elsewhere the qualified names of methods of a class: for `help`, messages, tracebacks and
+    pickle.
     """
     for name, value in functions:
         function = value.__func__ if isinstance(value, staticmethod) else value
@@ -21,7 +21,7 @@ def own_methods(kind: type, functions: Iterable[tuple[str, Any]]) -> None:
 
 
 def show_public(*modules: ModuleType, also: Iterable[str] = ()) -> None:
-    """Has `dir`, and what completes names with it, show what the `__all__` of modules says."""
+    """Makes `dir` of modules, and completion based on it, show only the names in `__all__`, and `also`."""
     for module in modules:
         shown: Callable[[], list[str]] = functools.partial(sorted, {*module.__all__, *also})
         setattr(module, "__dir__", shown)  # noqa: B010  modules have no such method for type checkers

@@ -1,8 +1,8 @@
-"""What threads share: values that are worked out once, and locks.
+"""Thread-safe cached properties, and locks that survive a fork.
 
-Neither is what Python has for it. Its `cached_property` holds, up to Python 3.11, one lock for all objects of a class
-while it works: where a function of the user's takes part in that and waits for threads, which need a value of another
-object, nobody ever goes on. And a lock that is held while a program forks stays locked in the child for ever.
+Python's own are not enough. Its `cached_property` holds, up to Python 3.11, one lock for all objects of a class during
+the computation: if that calls a user function which waits for threads that need the value of another object, there is a
+deadlock. And a lock that is held while a program forks stays locked in the child for ever.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 else:
 
     class cached_property:
-        """A property that is worked out when it is first asked for. Threads that ask at once may all work it out; the
-        first one to be done decides.
+        """A property that is computed on first access. Threads that access it at once may all compute it; the first
+        result is kept.
         """
 
         def __init__(self, function: object) -> None:
@@ -30,13 +30,13 @@ else:
         def __get__(self, owner: object, kind: type | None = None) -> Any:
             if owner is None:
                 return self
-            value = self.function(owner)  # once it is in there, Python does not come here any more
+            value = self.function(owner)  # once it is in `__dict__`, Python does not call `__get__` any more
             return owner.__dict__.setdefault(self.name, value)
 
 
 class Guard:
-    """A lock. It is reentrant, since garbage may be collected while it is held, and what is collected may want it, too.
-    A child process finds it open, unless the thread that has forked holds it: the others are not there.
+    """A lock. It is reentrant, since garbage may be collected while it is held, and finalizers may want it, too. In a
+    forked child it is released unless the forking thread holds it: the other threads do not exist there.
 
     >>> from feedline.sharing import Guard
     >>> guard = Guard()
@@ -57,7 +57,7 @@ class Guard:
         self._lock.release()
 
     def open_in_child(self) -> None:
-        """Nobody but this thread is there to release it."""
+        """Replaces the lock in a forked child if another thread held it."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:

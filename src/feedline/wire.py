@@ -1,7 +1,7 @@
-"""Protobuf's wire format: a message is a row of fields, each a tag (number and kind) and a value.
+"""Protobuf's wire format: a message is a sequence of fields, each a tag (number and kind) and a value.
 
-Both `train`, whose messages are protobuf's, and `io`, which reads them without making objects, speak it. Input is
-hostile: every length is compared with what is there.
+It is used by `train`, whose messages are protobuf's, and by `io`, which reads them without making objects. Input is
+untrusted: every length is checked against the bytes that are left.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BITS64 = (1 << 64) - 1
 
 
 class WireError(ValueError):
-    """Bytes that are no message."""
+    """Bytes that are not a valid message."""
 
 
 def varint(number: int) -> bytes:
@@ -43,7 +43,7 @@ _BYTES = [bytes([i]) for i in range(0x80)]
 
 
 def tag(field: int, kind: int) -> bytes:
-    """What stands before a value."""
+    """The tag before a value: field number and kind."""
     return varint(field << 3 | kind)
 
 
@@ -58,7 +58,7 @@ def packed(numbers: Iterable[int]) -> bytes:
 
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """The unsigned number at `at`, and the place after it."""
+    """The unsigned number at `at`, and the position after it."""
     number = shift = 0
     while True:
         if at >= end or shift > 63:
@@ -72,7 +72,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Where the value begins and ends whose length stands at `at`."""
+    """The span of a value whose length is at `at`."""
     length, at = read_varint(data, at, end)
     if length > end - at:
         raise WireError(f"a length of {length} where {end - at} bytes are left")
@@ -80,14 +80,14 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def signed(number: int) -> int:
-    """A 64-bit number with its sign."""
+    """An unsigned 64-bit number as a signed one."""
     return number - (1 << 64) if number >> 63 else number
 
 
 def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, Any, int, int]]:
-    """The fields of a message: number, kind, value, and where the field begins and ends.
+    """The fields of a message: number, kind, value, begin and end of the field.
 
-    The value of a varint is the number, unsigned; of any other field it is where the value begins and ends.
+    The value of a varint is the unsigned number; that of any other field is the span of its bytes.
     """
     while at < end:
         begin = at
@@ -116,7 +116,7 @@ def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, Any, int,
 
 
 def _group_end(data: bytes, at: int, end: int, number: int) -> int:
-    """The place after a group, an old kind of field that only ever is skipped."""
+    """The position after a group, a deprecated kind of field that is always skipped."""
     depth = [number]
     while depth:
         head, at = read_varint(data, at, end)
@@ -140,7 +140,7 @@ def _group_end(data: bytes, at: int, end: int, number: int) -> int:
 
 
 def read_packed(data: bytes, at: int, end: int) -> Array:
-    """The varints between two places, as int64."""
+    """The varints between two positions, as int64."""
     raw = np.frombuffer(data, np.uint8, end - at, at)
     last = raw < 0x80
     if not len(raw) or last.all():

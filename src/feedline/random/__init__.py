@@ -1,7 +1,7 @@
-"""TensorFlow's randomness, word for word: the same seeds give the same order.
+"""TensorFlow's random numbers, bit for bit: the same seeds give the same order.
 
-`philox` makes the words, `seeds` says which stream an operator gets, `index_shuffle` and `sampling` use them.
-`element` makes the generators that users' functions draw from.
+`philox` generates the words, `seeds` decides which stream an operator gets, `index_shuffle` and `sampling` use them.
+`element` makes the generators for user functions.
 
 >>> fl.random.set_seed(7)
 >>> fl.random.set_seed(None)

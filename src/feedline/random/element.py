@@ -1,4 +1,4 @@
-"""Random numbers inside a user's function that do not depend on which thread or process runs it, or when."""
+"""Random numbers for user functions that do not depend on the thread or process, or on timing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from feedline.errors import FailedPreconditionError
 from feedline.random import seeds
 
 Draws = tuple[int, int]
-"""What the generators of one iteration are made from: a seed, and the number of the iteration."""
+"""The origin of an iteration's generators: a seed, and the number of the iteration."""
 
 
 class Epochs:
@@ -29,11 +29,11 @@ class Epochs:
 
     @property
     def moves(self) -> bool:
-        """True when anybody can tell which number an iteration has got."""
+        """Whether the number of an iteration affects results: if a function has drawn random numbers."""
         return self.used
 
     def next(self) -> Draws:
-        """What the iteration that begins now draws from."""
+        """The `Draws` of the iteration that begins now."""
         if self.moves:
             must_be_wanted()
         base = seeds.global_seed()
@@ -47,7 +47,7 @@ class Epochs:
 
 
 class Uncounted(threading.local):
-    """Within it, iterations are not counted: for looking at a few elements of a dataset."""
+    """Context manager: iterations are not counted, for looking at a few elements of a dataset."""
 
     on = False
 
@@ -62,8 +62,8 @@ uncounted = Uncounted()
 
 
 class DrawPosition(threading.local):
-    """Where the function that runs now in this thread stands: its iteration, and the number of the first row of its
-    block.
+    """The position of the function that runs now in this thread: its iteration, and the number of its block's first
+    row.
     """
 
     draws: Draws | None = None
@@ -76,8 +76,8 @@ place = DrawPosition()
 
 @contextmanager
 def drawing(number: int, draws: Draws | None, epochs: Epochs | None) -> Iterator[None]:
-    """Within it, functions draw the random numbers of rows from the iteration's row `number` on."""
-    outer = place.draws, place.first, place.epochs  # of a function in which this dataset is iterated
+    """Context manager: functions draw the random numbers of the iteration's rows from `number` on."""
+    outer = place.draws, place.first, place.epochs  # of an outer function, if it iterates over this dataset
     place.draws, place.first, place.epochs = draws, number, epochs
     try:
         yield
@@ -95,10 +95,11 @@ def element_rng(seed: int | None = None) -> np.random.Generator:
     >>> [int(x) for x in fl.Dataset.range(4).map(noisy, num_parallel_calls=4)]
     [47, 98, 54, 99]
 
-    It is made from the seed, the number of the iteration and the number of the element, so a function that takes all
-    its random numbers from it gives the same results for any number of threads or processes, and after a checkpoint.
-    The next iteration over the same dataset gets other numbers. Without `seed` the one of `fl.random.set_seed` counts,
-    or, where none is set, a number from the operating system. Asked twice for one element, it is the same generator.
+    It is seeded by the seed, the number of the iteration and the number of the element, so a function that takes all
+    its random numbers from it gives the same results with any number of threads or processes, and after a checkpoint.
+    The next iteration over the same dataset gets other numbers. Without `seed` the seed is that of
+    `fl.random.set_seed`, or a number from the operating system if none is set. All calls for one element return the
+    same generator.
     """
     scope = seeds.current_scope()
     if place.draws is None or scope is None or scope.finished is None:

@@ -1,4 +1,4 @@
-"""Pseudo-random permutations that need no memory: the place of one index is computed from the index alone."""
+"""Pseudo-random permutations without memory: the position of an index is computed from the index alone."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LOW = 0xFFFFFFFF
 
 
 def index_shuffle(index: ArrayLike, seed: Sequence[int] | NDArray[Any], max_index: ArrayLike) -> Any:
-    """Where `index` goes in a shuffle of 0 … max_index, as `tf.random.experimental.index_shuffle` says.
+    """The position of `index` in a shuffle of 0 … max_index, as in `tf.random.experimental.index_shuffle`.
 
-    `seed` is two integers. Each of the numbers up to and including max_index comes exactly once.
+    `seed` is two integers. Each of the numbers up to and including max_index is the result for exactly one index.
 
     >>> fl.random.index_shuffle(3, [1, 2], 9)
     np.int32(4)
@@ -30,8 +30,8 @@ def index_shuffle(index: ArrayLike, seed: Sequence[int] | NDArray[Any], max_inde
     >>> fl.random.index_shuffle(np.arange(10), [1, 2], 9)
     array([5, 0, 1, 4, 3, 6, 9, 8, 7, 2])
 
-    The order is TensorFlow's, but for sizes where TensorFlow loses an element: max_index 2**16, 2**18 … 2**58. From
-    2**60 on TensorFlow counts bits in floating point, and so does this: there two indices may go to one place.
+    The order is TensorFlow's, except for sizes at which TensorFlow loses an element: max_index 2**16, 2**18 … 2**58.
+    From 2**60 on TensorFlow counts bits in floating point, and so does this: two indices may get the same position.
     """
     indices = _integers(index, "index")
     limits = _integers(max_index, "max_index")
@@ -67,9 +67,9 @@ def index_shuffle(index: ArrayLike, seed: Sequence[int] | NDArray[Any], max_inde
 
 
 def permute(index: NDArray[np.int64], key: tuple[int, int, int], max_index: int, rounds: int) -> NDArray[np.int64]:
-    """Where each of a vector of indices goes in the permutation of 0 … max_index that a key of three numbers chooses.
+    """The position of each index in the permutation of 0 … max_index chosen by a key of three numbers.
 
-    Only the low 32 bits of the key's numbers count.
+    Only the low 32 bits of each number count.
 
     >>> from feedline.random.index_shuffle import permute
     >>> permute(np.arange(5), (1, 2, 3), 4, rounds=8)

@@ -1,4 +1,4 @@
-"""The word stream all of TensorFlow's seeded randomness comes from: Philox4x32-10.
+"""Philox4x32-10, the word stream behind all of TensorFlow's seeded random numbers.
 
 Any word can be computed without those before it, so a stream needs no state but a position.
 """
@@ -14,7 +14,7 @@ MASK64 = (1 << 64) - 1
 
 
 def words(seed: int, seed2: int, start: int, n: int) -> NDArray[np.uint32]:
-    """Words `start` to `start + n` of the stream for a pair of seeds, which count modulo 2**64.
+    """Words `start` to `start + n` of the stream for a pair of seeds, taken modulo 2**64.
 
     >>> from feedline.random import philox
     >>> philox.words(87654321, 42, 0, 4)

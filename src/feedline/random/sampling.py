@@ -1,4 +1,4 @@
-"""Random choices and numbers as TensorFlow's kernels make them."""
+"""Random choices and numbers, as TensorFlow's kernels draw them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from feedline.random import philox
 
 # Every stateless op mixes its seed into a stream with a Philox block under this key.
 MIX_KEY = (0x3EC8F720, 0x02461E29)
-# A stateful op reserves this many blocks for each number it makes.
+# A stateful op reserves this many blocks for each number it draws.
 RESERVED = 256
 LOW = 0xFFFFFFFF
 
@@ -32,7 +32,7 @@ def log_weights(weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def pick(words: NDArray[np.uint32], logits: NDArray[np.float64]) -> NDArray[np.int64]:
-    """One choice among k per pair of words, with odds exp(logits): k of them, or a row of k for each choice.
+    """One choice among k per pair of words, with odds exp(logits): k logits, or a row of k for each choice.
 
     >>> from feedline.random.sampling import pick
     >>> pick(philox.words(87654321, 4, 0, 8), np.log([0.5, 0.3, 0.2]))
@@ -72,7 +72,7 @@ def _unit_doubles(words: NDArray[np.uint32]) -> NDArray[np.float64]:
 
 
 def uniform(seed: int, seed2: int, call_index: int, n: int) -> NDArray[np.float32]:
-    """What n calls of `tf.random.uniform([])` give in a row, from call number `call_index` of the op on.
+    """The results of n consecutive calls of `tf.random.uniform([])`, from call number `call_index` of the op on.
 
     >>> from feedline.random.sampling import uniform
     >>> uniform(87654321, 5, 0, 3)
@@ -91,7 +91,7 @@ def uniform(seed: int, seed2: int, call_index: int, n: int) -> NDArray[np.float3
 
 
 def full_shuffle(n: int, seed: int, seed2: int) -> NDArray[np.int64]:
-    """The order random access sees in a shuffled dataset of n elements, whatever its buffer size.
+    """The order of random access in a shuffled dataset of n elements, whatever its buffer size.
 
     >>> from feedline.random.sampling import full_shuffle
     >>> full_shuffle(6, 87654321, 42)

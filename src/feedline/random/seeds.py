@@ -1,11 +1,11 @@
-"""TensorFlow's rules for seeds: from `set_seed` and an operator's `seed=` to the pair that starts a word stream.
+"""TensorFlow's seed rules: from `set_seed` and an operator's `seed=` to the pair that starts a word stream.
 
     set_seed(G)   seed=o   pair
     not set       None     two numbers from the operating system
     not set       o        (87654321, o % M)
     G             o        (G % M, o % M)
     G             None     (G % M, next number of random.Random(G))
-    G             None     (G % M, k) inside a user's function, where k counts the function's seedless operators
+    G             None     (G % M, k) inside a user function, where k counts the function's seedless operators
 
 M is 2**31 - 1, and a pair (0, 0) becomes (0, M).
 """
@@ -31,7 +31,7 @@ DEFAULT_SEED = 87654321
 
 
 class _Global:
-    """What `set_seed` set: its value, and the generator that numbers the seedless operators made since."""
+    """The global seed, and the generator of seeds for operators created without one since it was set."""
 
     def __init__(self, seed: int | None) -> None:
         self.seed = seed
@@ -40,15 +40,15 @@ class _Global:
 
 _global = _Global(None)
 counting = Guard()
-"""Held while something is counted that all iterators share."""
+"""Held while a counter that all iterators share is updated."""
 
 _scope: ContextVar[FunctionScope | None] = ContextVar("feedline_function_scope", default=None)
 
 
 def set_seed(seed: SupportsIndex | None) -> None:
-    """Set the global seed, as `tf.random.set_seed` does. None takes it back.
+    """Set the global seed, as `tf.random.set_seed` does. None unsets it.
 
-    With it, operators made without a `seed=` of their own get one each, in the order the program makes them.
+    With a global seed, each operator created without `seed=` gets a seed, in the order of creation.
 
     >>> fl.random.set_seed(7)
     >>> fl.random.get_seed(None), fl.random.get_seed(None)
@@ -66,12 +66,12 @@ def set_seed(seed: SupportsIndex | None) -> None:
 
 
 def global_seed() -> int | None:
-    """What `set_seed` set."""
+    """The global seed, as set by `set_seed`."""
     return _global.seed
 
 
 def get_seed(op_seed: SupportsIndex | None) -> tuple[int, int]:
-    """The pair of seeds of a random operator that is made now with `seed=op_seed`.
+    """The pair of seeds for a random operator that is created now with `seed=op_seed`.
 
     >>> fl.random.get_seed(42)
     (87654321, 42)
@@ -92,10 +92,10 @@ def get_seed(op_seed: SupportsIndex | None) -> tuple[int, int]:
 
 
 class FunctionScope:
-    """The body of a user's function: seedless random operators made in it are numbered from 0 (see `function_scope`).
+    """The body of a user function: seedless random operators created in it are numbered from 0 (see `function_scope`).
 
-    One scope serves one thread at a time. `finished` are the results of the calls before this one, by whose number
-    `element_rng` knows which row of a block it is called for; `made` is that row and the generators it got.
+    One scope serves one thread at a time. `finished` are the results of the calls before this one; their number tells
+    `element_rng` the row of the block that it is called for. `made` is that row and the generators it got.
     """
 
     __slots__ = ("_tokens", "finished", "made", "used")
@@ -107,13 +107,13 @@ class FunctionScope:
         self._tokens: list[Token[FunctionScope | None]] = []
 
     def count(self) -> int:
-        """The number of the operator that is made now."""
+        """The number of the operator that is created now."""
         number = self.used
         self.used += 1
         return number
 
     def restart(self) -> None:
-        """Number from 0 again: the next call of the same function begins."""
+        """Number from 0 again, for the next call of the same function."""
         self.used = 0
 
     def __enter__(self) -> FunctionScope:
@@ -125,23 +125,23 @@ class FunctionScope:
 
 
 def back_to(scope: FunctionScope | None) -> None:
-    """Leaves the scopes that were entered since `scope` was the current one: an interrupt may have come between the
-    entering of a scope and the block that leaves it.
+    """Leaves the scopes that were entered since `scope` was current: an interrupt may come after a scope is entered
+    and before the block that leaves it.
     """
     if _scope.get() is not scope:
         _scope.set(scope)
 
 
 def current_scope() -> FunctionScope | None:
-    """The scope of the user's function that runs now in this thread."""
+    """The scope of the user function that runs now in this thread."""
     return _scope.get()
 
 
 def function_scope(finished: Sized | None = None) -> FunctionScope:
-    """A scope in which `get_seed` follows the rule for the inside of a function.
+    """A scope in which `get_seed` follows the rule for operators inside a function.
 
-    TensorFlow runs a function many times but makes its operators once. Here the function's lines run for every call, so
-    the caller keeps one scope open and restarts it between calls.
+    TensorFlow runs a function many times but creates its operators once. Here the function's lines run for every call,
+    so the caller keeps one scope open and restarts it between calls.
 
     >>> fl.random.set_seed(7)
     >>> with fl.random.function_scope() as scope:
@@ -156,15 +156,15 @@ def function_scope(finished: Sized | None = None) -> FunctionScope:
 
 
 class SeedGenerator:
-    """Hands out one pair of seeds per iteration of a random dataset; all iterators of a dataset share one.
+    """Hands out one pair of seeds per iteration of a random dataset; all iterators of a dataset share it.
 
-    Where `reshuffle` each pair is the next two words of the stream (seed, seed2), else it is always (seed, seed2).
+    With `reshuffle` each pair is the next two words of the stream (seed, seed2), otherwise always (seed, seed2).
 
     >>> generator = fl.random.SeedGenerator(87654321, 42, reshuffle=True)
     >>> generator.next(), generator.next()
     ((2985944072, 4132877644), (929418493, 249609589))
 
-    `count` is how many samples were handed out, which is all a checkpoint needs.
+    `count` is the number of seeds handed out, which is all a checkpoint needs.
 
     >>> generator.count
     4
@@ -172,7 +172,7 @@ class SeedGenerator:
     >>> generator.next()
     (2985944072, 4132877644)
 
-    Two are equal when they make the same sequence, wherever in it they are.
+    Two generators are equal if they give the same sequence, whatever their positions in it.
 
     >>> generator == fl.random.SeedGenerator(87654321, 42, reshuffle=True)
     True
@@ -188,7 +188,7 @@ class SeedGenerator:
 
     @property
     def moves(self) -> bool:
-        """True when what is handed out next depends on what has been."""
+        """Whether the next pair depends on how many were handed out before."""
         return self.reshuffle
 
     def next(self) -> tuple[int, int]:
