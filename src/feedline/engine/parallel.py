@@ -1,4 +1,4 @@
-"""A row-wise node whose calls are made by several threads or processes at a time.
+"""The parallel map stage: a row-wise node whose calls are made by several threads or processes at a time.
 
     inline ──calls take long enough (Tuner), or must be made by workers──▶ parallel
        ▲                                                                      │
@@ -6,9 +6,9 @@
 
     input ──RowFeed──▶ tasks ──WorkerTeam──▶ TaskWindow ──▶ Output ──▶ consumer
 
-Inline, the consumer makes the calls by itself, which is all that a sequential run does. In parallel, it pulls rows from
-the input (`RowFeed`), splits them into tasks, submits those to the workers (`WorkerTeam`), keeps them in the order of
-their rows (`TaskWindow`), and takes the results in this order, or as they come (`Output`).
+Inline, the consumer makes the calls itself, as in a sequential run. In parallel, it pulls rows from the input
+(`RowFeed`), splits them into tasks, submits those to the workers (`WorkerTeam`), keeps them in the order of their rows
+(`TaskWindow`), and takes the results in this order, or as they come (`Output`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from feedline.structure.block import Block
 LONG_PULL = 500e-6
 WIDEST = 16
 WIDE_BYTES = 1 << 26
-"""Where workers have had nothing to do while the consumer was busy (with putting a batch together, say), up to `WIDEST`
-times as many tasks are submitted ahead, as long as their results take no more bytes than that.
+"""If workers were idle while the consumer was busy (with putting a batch together, say), up to `WIDEST` times as many
+tasks are submitted ahead, as long as their inputs and results take no more bytes than this.
 """
 
 
@@ -65,7 +65,7 @@ class ParallelMapStage(Input):
             self.tuner.in_processes(self.context.cores if calls == AUTOTUNE else calls)
         self.waited = self.worked = 0.0
         self.closing = False
-        self.wide = 1  # how many times as many tasks as usual are submitted ahead
+        self.wide = 1  # factor on the usual number of tasks submitted ahead
         self._reset(ordered)
         self.context.stages.add(self)
 
@@ -76,22 +76,22 @@ class ParallelMapStage(Input):
 
     def _reset(self, ordered: bool) -> None:
         self.active = False  # whether workers make the calls
-        self.full = False  # whether as many tasks have been submitted as may be
+        self.full = False  # whether the window is full
         self.window = TaskWindow(ordered)
         self.output = Output()
         self.feed.reset()
-        self.seen = 0  # how many rows have been pulled
+        self.seen = 0  # number of rows pulled
         self.draws: Any = None
         if self.team.allocator is not None:
             self.team.allocator.forget()
 
     @property
     def copyable(self) -> bool:
-        """Whether rows that are pulled say from which states they would come again."""
+        """Whether pulled rows come with the states from which they can be pulled again."""
         return self.feed.copyable
 
     def set_batch_hint(self, rows: int) -> None:
-        """The consumer makes batches of so many rows."""
+        """Sets the consumer's batch size, so that results can be written into batches."""
         if self.window.ordered and self.node.one_to_one:
             self.team.allocator = BatchAllocator(rows)
 
@@ -131,7 +131,7 @@ class ParallelMapStage(Input):
             self._take(self._wait(want))
 
     def _extend_from_slot(self, batch_slot: BatchSlot, rows: Block, want: int) -> bool:
-        """Adds what the next task has written behind the rows at hand to them, so that a batch is given as a whole."""
+        """Extends the rows by those that the next task has written behind them, so that a batch is returned whole."""
         output = self.output
         if rows.n >= want or output.error is not None or output.later:
             return False
@@ -149,7 +149,7 @@ class ParallelMapStage(Input):
         return True
 
     def _run_inline(self, want: int) -> Block | None:
-        """As without workers; measures how long calls take, and decides whether workers would pay."""
+        """Runs as without workers; measures how long calls take, and decides whether workers would pay."""
         state = self.states[self.slot]
         tuner = self.tuner
         if self._must_parallelize(state):
@@ -183,8 +183,8 @@ class ParallelMapStage(Input):
         return block
 
     def _must_parallelize(self, state: RowWiseState) -> bool:
-        """True where calls must be made by workers from the first one on: other processes, threads that may be given up
-        on, or any where what is ready first comes first.
+        """Whether workers must make the calls from the first one on: processes, threads with a call timeout, or any if
+        results come in the order of completion.
         """
         if not self.window.ordered and not self.tuner.tried and not state.ready:
             return True
@@ -192,32 +192,32 @@ class ParallelMapStage(Input):
         return not state.ready and ((by_others and self.node.output_spec_known) or self._closable_by_others())
 
     def _closable_by_others(self) -> bool:
-        """True where somebody might close the iterator while the consumer is in a function of the user's: then a worker
-        should be in it, even where that brings nothing else.
+        """Whether another thread could close the iterator while the consumer is in a user function: then a worker
+        should call it, even if that gains nothing else.
         """
         return self.node.user_code and closable_by_others()
 
     def _start_parallel(self, state: RowWiseState) -> None:
-        """Workers make the calls from now on."""
+        """Switches to workers."""
         self._reset(self.window.ordered)
         self.team.start(max(1, self.tuner.go()))
         self.seen, self.draws = state.seen, state.draws
         self.output, self.feed.late = Output(state.ready), state.late
-        self.states[self.slot] = RowWiseState(skip=state.skip, draws=state.draws)  # passed over in `_pull`
+        self.states[self.slot] = RowWiseState(skip=state.skip, draws=state.draws)  # `_pull` skips the rows
         self.active = True
         if state.rest is not None:
             self._split(state.rest, None, 0)
 
     def _stop_parallel(self) -> None:
-        """The consumer makes the calls by itself from now on, or there are no more."""
+        """Switches back to inline, also at the end."""
         self.states[self.slot] = RowWiseState(self.seen, draws=self.draws)
         self.active = False
         self.team.stop()
 
-    # Tasks are submitted.
+    # Submitting tasks.
 
     def _fill_window(self, want: int) -> None:
-        """Submits tasks until enough are on their way."""
+        """Submits tasks until the window is full."""
         window = self.window
         began = perf_counter()
         if self.full and window and self.wide < WIDEST and window.all_finished():
@@ -246,9 +246,9 @@ class ParallelMapStage(Input):
         if not calls:
             if tuner.holds_gil and settings.processes and tuner.asked == AUTOTUNE and not self.team.moved:
                 self._move_to_processes()
-            return 0  # what is on its way is waited for, then the consumer goes on alone
+            return 0  # tasks in the window are waited for, then the consumer goes on inline
         if not self.node.output_spec_known and self.window.ordered and not self.team.in_processes:
-            return 1  # the first one says what results look like
+            return 1  # the first one determines the output spec
         if settings.timeout is not None:
             return calls  # each has a worker, and its time begins when it is submitted
         if tuner.asked == 1:
@@ -264,7 +264,7 @@ class ParallelMapStage(Input):
             self.tuner.moved(self.context.cores)
 
     def _pull(self, room: int, want: int) -> bool:
-        """Pulls rows and submits them; False where there are none now."""
+        """Pulls rows and submits them; returns False if there are none now."""
         state = self.states[self.slot]
         affordable = self.context.budget.left / self._row_cost()
         most = self._task_rows(want) * (room - len(self.window))
@@ -292,7 +292,7 @@ class ParallelMapStage(Input):
         return self.tuner.chunk()
 
     def _split(self, block: Block, before: list[Any] | None, offset: int, at_head: bool = False) -> None:
-        """Makes tasks of a block's rows."""
+        """Splits a block's rows into tasks."""
         task_rows = self._task_rows(block.n)
         allocator = self.team.allocator
         if allocator is not None and (at_head or not allocator.worth_it):
@@ -324,25 +324,25 @@ class ParallelMapStage(Input):
             task.on_done = self.window.notify
         self.team.submit(task)
         if self.closing or self.context.closing:
-            raise Closing  # whoever closes may not have seen this task, and it may never be made
+            raise Closing  # the closing thread may not have seen this task, which may never be run
 
     def _result_bytes(self) -> float:
-        """What the result for one row takes, about."""
+        """The bytes of the result for one row, about."""
         known = self.tuner.costs.result_bytes
         return known.value if known.count else self.context.budget.unknown
 
     def _row_cost(self) -> float:
-        """What one row takes on its way, about."""
+        """The bytes that one row in the window takes, about."""
         return max(1.0, self.tuner.costs.row_bytes.value + self._result_bytes())
 
     def _reserve(self, block: Block) -> Reservation:
         return Reservation(self.context.budget, block.nbytes + int(block.n * self._result_bytes()))
 
-    # Results are taken.
+    # Taking results.
 
     def _wait(self, want: int | None = None) -> Task:
-        """The task whose result is next, when it is finished. Where so many rows are wanted after it, more tasks are
-        submitted meanwhile, as the input gives rows for them.
+        """Waits for the task whose result is next. If `want` is given, more tasks are submitted meanwhile, as the input
+        has rows for them.
         """
         window, limit = self.window, self.context.settings.timeout
         head = window.head
@@ -366,14 +366,14 @@ class ParallelMapStage(Input):
         return found
 
     def _feeding(self, want: int | None) -> PrefetchStage | None:
-        """The input, where workers would have something to do as soon as its thread has rows."""
+        """The input stage, if workers could go on as soon as its thread has rows."""
         if want is None or not self.feed.is_open or self.feed.early or self.window.one_at_a_time:
             return None
         room = len(self.window) < self._window_size() and self.context.budget.left >= self._row_cost()
         return self.feed.running if room else None
 
     def _take(self, task: Task) -> None:
-        """What a finished task has brought."""
+        """Moves the outcome of a finished task to the output."""
         task.release_budget()
         self.worked += task.wall
         failed = task.failed
@@ -387,12 +387,12 @@ class ParallelMapStage(Input):
             self._take_rows(task)
             return
         if isinstance(failed, RowFailed) and not isinstance(failed.error, Exception):
-            failed = failed.error  # from outside: no thread was left, and the consumer has made the call
+            failed = failed.error  # an outside error: no thread was left, and the consumer has made the call
         if not isinstance(failed, RowFailed):
             self._take_crash(task, failed)
             return
         self.output.put(failed.done)
-        failed.locate(task.block)  # a worker may not know where its rows come from
+        failed.locate(task.block)  # a worker may not have the provenance of its rows
         self.output.error = self.node.blame(failed, task.number + failed.index)
         self._resubmit(task, failed.index + 1)
 
@@ -410,7 +410,7 @@ class ParallelMapStage(Input):
             self.team.allocator.learn(rows)
 
     def _take_crash(self, task: Task, failed: BaseException) -> None:
-        """An error that is no row's: the end of a worker process, or one from outside."""
+        """Handles an error that belongs to no row: a worker process died, or an error from outside."""
         after = self.team.after_death(task, failed)
         if after is None:
             if not isinstance(failed, Exception):
@@ -424,7 +424,7 @@ class ParallelMapStage(Input):
         self.window.push_front(after)
 
     def _resubmit(self, task: Task, used: int) -> None:
-        """Submits the rows of a task that are left, to be made next."""
+        """Submits the rest of a task's rows, to be made next."""
         if used < task.block.n:
             seen, self.seen = self.seen, task.number + used
             self._split(task.block.slice(used, task.block.n), task.before, task.offset + used, at_head=True)
@@ -433,9 +433,9 @@ class ParallelMapStage(Input):
     # Checkpoints.
 
     def capture_stages(self, into: list[Any]) -> None:
-        """The states that a run without workers would have: those from which the oldest task's rows were pulled, or
-        those of now. `pause` has waited for tasks whose rows cannot be pulled again; without it, their calls may be
-        changing them.
+        """Captures the states that a run without workers would have: those from which the oldest task's rows were
+        pulled, or the current ones. `pause` has waited for tasks whose rows cannot be pulled again; without it, their
+        calls may be changing them.
         """
         if not self.active:
             self.inputs.capture_stages(into)
@@ -460,9 +460,8 @@ class ParallelMapStage(Input):
         into[self.slot] = state
 
     def pause(self) -> None:
-        """Nothing of it runs when its consumer does not, but for tasks on their way. Where their rows cannot be pulled
-        again, those are waited for: a function may write into what it was given. An interrupt ends the waiting; what
-        has come by then is kept.
+        """Waits for submitted tasks if their rows cannot be pulled again: a function may write into its argument.
+        Nothing else runs without the consumer. An interrupt ends the wait; results that have come by then are kept.
         """
         if not self.active or self._reproducible():
             return
@@ -481,11 +480,11 @@ class ParallelMapStage(Input):
         return oldest is None or oldest.before is not None
 
     def resume(self) -> None:
-        """The opposite of `pause`: it goes on when it is asked for more."""
+        """Does nothing: the stage goes on when it is asked for more."""
 
     def stats(self) -> Stage:
-        """For reports."""
-        calls = self.tuner.calls  # also those that have made everything there was
+        """The stage's line in a report."""
+        calls = self.tuner.calls  # also after the end
         how = "alone" if not calls else "processes" if self.team.in_processes else "threads"
         name = " and ".join(name for _, _, name in called_by(self.node))
         tuned, held = self.tuner.asked == AUTOTUNE, self.window.size
@@ -494,13 +493,13 @@ class ParallelMapStage(Input):
     # The end.
 
     def cancel(self) -> None:
-        """Wakes a consumer that waits, to its end; tasks that no worker has begun are not made any more."""
+        """Wakes a waiting consumer, to end it; drops tasks that no worker has begun."""
         self.closing = True
         self.team.forget()
         self.window.release_all()
 
     def finish(self) -> bool:
-        """Forgets what is on its way."""
+        """Drops the tasks in the window and stops the workers."""
         for task in self.window:
             task.release_budget()
         self.team.stop()
@@ -508,7 +507,7 @@ class ParallelMapStage(Input):
         return True
 
     def start(self) -> None:
-        """Starts anew. Tasks that have not begun are not made; those that have may end later."""
+        """Restarts the stage. Tasks that have not begun are dropped; the others may end later."""
         self.team.forget()
         self.finish()
         super().start()

@@ -7,9 +7,9 @@
                       ▼
                      GONE                            the end of the input, a switch to inline, or closing
 
-Only the thread changes its state, always under the lock; everybody else sets what it should react to (`pausing`,
-`closing`, `halt`) and notifies it. Both sides wait on one condition. It is made of queues, one per waiter, since a
-signal handler that raises while a `threading.Condition` waits leaves that in disorder.
+Only the thread changes its state, always under the lock; others set the flags it reacts to (`pausing`, `closing`,
+`halt`) and notify it. Both sides wait on one condition variable. It is made of queues, one per waiter, since a signal
+handler that raises while a `threading.Condition` waits leaves it in an inconsistent state.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from feedline.engine.context import Closing
 from feedline.structure.block import Block
 
 Waiter: TypeAlias = "SimpleQueue[None]"
-"""Gets a word when something has changed."""
+"""A queue that gets an item when something has changed."""
 
 
 class Producer(Enum):
-    """What the prefetch thread does."""
+    """The states of the prefetch thread."""
 
     NONE = auto()
     WORKING = auto()
@@ -45,7 +45,7 @@ RESTING = frozenset({Producer.FULL, Producer.HALTED, Producer.PAUSED})
 
 
 class PrefetchItem:
-    """One block, or an error, or the end (neither), with the states it was made from where they are cheap to keep."""
+    """One block, or an error, or the end (neither), with the states it was made from if they are cheap to keep."""
 
     __slots__ = ("before", "block", "error", "made", "size", "switch")
 
@@ -54,12 +54,12 @@ class PrefetchItem:
     ) -> None:
         self.block, self.error, self.before = block, error, before
         self.size = 0 if block is None else block.nbytes
-        self.switch = switch  # the consumer makes what follows by itself
+        self.switch = switch  # whether the consumer makes what follows inline
         self.made = perf_counter()
 
     @property
     def last(self) -> bool:
-        """True where the thread makes nothing after it."""
+        """Whether the thread makes nothing after this item."""
         return self.block is None and self.error is None
 
 
@@ -72,14 +72,14 @@ class PrefetchBuffer:
     )
 
     def __init__(self, next_states: list[Any] | None = None) -> None:
-        self.lock = threading.RLock()  # a finalizer may come back to it in the same thread
+        self.lock = threading.RLock()  # a finalizer may take it again in the same thread
         self.waiters: list[Waiter] = []
         self.items: deque[PrefetchItem] = deque()
         self.next_states = next_states
         self.producer = Producer.NONE
         self.pausing = self.closing = False
-        self.halt: Early | bool = False  # why the thread makes nothing until it is asked for more
-        self.in_turn = False  # whether the iterator's consumer waits for what is made now
+        self.halt: Early | bool = False  # why the thread makes nothing until the consumer asks for more
+        self.in_turn = False  # whether the iterator's consumer waits for the next item
         self.filled = False  # whether it has been full since the depth was changed
 
     @property
@@ -89,24 +89,24 @@ class PrefetchBuffer:
 
     @property
     def still(self) -> bool:
-        """True while no thread changes the states of the input."""
+        """Whether no thread is changing the states of the input."""
         return not self.alive or (self.pausing and self.producer in RESTING)
 
     def add_waiter(self) -> Waiter:
-        """A queue that gets a word at the next change; under the lock."""
+        """A queue that gets an item at the next change; under the lock."""
         waiter: Waiter = SimpleQueue()
         self.waiters.append(waiter)
         return waiter
 
     def notify(self) -> None:
-        """Wakes all who wait; under the lock."""
+        """Wakes all waiters; under the lock."""
         if self.waiters:
             waiters, self.waiters = self.waiters, []
             for waiter in waiters:
                 waiter.put(None)
 
     def watch(self, waiter: Waiter) -> None:
-        """Notifies a waiter when something is ready, or nothing will be without being asked for."""
+        """Notifies a waiter when something is ready, or when nothing will be until the consumer asks."""
         with self.lock:
             if self.items or self.closing or not self.alive:
                 waiter.put(None)
@@ -116,7 +116,7 @@ class PrefetchBuffer:
     # The consumer's side.
 
     def take(self) -> PrefetchItem | Waiter:
-        """The next item, or what to wait for before trying again."""
+        """The next item, or a waiter to wait on before trying again."""
         with self.lock:
             if self.items:
                 return self.items.popleft()
@@ -132,7 +132,7 @@ class PrefetchBuffer:
     # The thread's side.
 
     def obstacle(self, depth: int, budget_left: int) -> Waiter | None:
-        """What the thread has to wait for before it makes more, if anything."""
+        """The waiter that the thread must wait on before it makes more, if it must."""
         with self.lock:
             if self.closing:
                 raise Closing
@@ -149,7 +149,7 @@ class PrefetchBuffer:
             return self.add_waiter()
 
     def put(self, item: PrefetchItem | None, next_states: list[Any] | None) -> None:
-        """Adds what has been made, if anything, and the states that what follows is made from."""
+        """Adds an item, if there is one, and the states from which the next one is made."""
         with self.lock:
             self.next_states = next_states
             if item is not None:
@@ -158,15 +158,15 @@ class PrefetchBuffer:
             self.notify()
 
     def leave(self) -> None:
-        """The thread ends."""
+        """Marks the thread as gone."""
         with self.lock:
             self.producer = Producer.GONE
             self.notify()
 
-    # Anybody.
+    # Either side.
 
     def pause(self) -> Waiter | None:
-        """Asks the thread to stand still; what to wait for before asking again, None when it does."""
+        """Asks the thread to pause; returns a waiter to wait on before asking again, None once it has paused."""
         with self.lock:
             self.pausing = self.alive
             if self.still:
@@ -175,13 +175,13 @@ class PrefetchBuffer:
             return self.add_waiter()
 
     def resume(self) -> None:
-        """The opposite of `pause`."""
+        """Ends `pause`."""
         with self.lock:
             self.pausing = False
             self.notify()
 
     def close(self) -> None:
-        """Wakes all who wait, to their end."""
+        """Wakes all waiters, to end them."""
         with self.lock:
             self.closing = True
             self.notify()

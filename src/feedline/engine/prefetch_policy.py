@@ -1,4 +1,4 @@
-"""When a prefetch uses a thread, how much that makes at a time, and how much of it may wait."""
+"""The policies of a prefetch stage: when it uses a thread, how large blocks are, and how many may wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from feedline.plan.arguments import AUTOTUNE
 from feedline.structure.block import Block
 
 WORTH_A_THREAD = 100e-6
-"""A thread pays where a block takes more seconds than this, and than its bytes take to another core at `CROSSING`."""
+"""A thread pays if a block takes longer than this, and than moving its bytes to another core at `CROSSING` takes."""
 CROSSING = 8e9  # bytes per second
 FAST = 2e8
 CERTAIN = 20e-3
@@ -25,7 +25,7 @@ LARGEST_ROWS = 8192
 LARGEST_BYTES = 1 << 21
 DEEPEST = 64
 SLACK = 0.2
-"""With slack, the thread waits this share of the time that the last block spent in a full buffer before it goes on."""
+"""With slack, the thread first waits for this share of the time that the last block spent in a full buffer."""
 LONGEST_SLACK = 0.1
 
 
@@ -36,7 +36,7 @@ class ThreadPolicy:
 
     def __init__(self, eager: bool) -> None:
         self.eager = eager  # always a thread
-        self.slack = False  # gives the consumer a moment alone before the thread goes on
+        self.slack = False  # whether the thread waits before the next block, so that the consumer runs undisturbed
         self.delay = 0.0
         self._cheap, self._slow_seconds, self._left = 0, 0.0, -inf
 
@@ -53,27 +53,27 @@ class ThreadPolicy:
         return self._slow_seconds > CERTAIN or block.nbytes < FAST * seconds
 
     def started(self) -> None:
-        """A thread starts."""
+        """Records that a thread starts."""
         self._cheap = 0
 
     def made(self, seconds: float) -> None:
-        """The thread has made a block."""
+        """Records a block that the thread made."""
         self._cheap = self._cheap + 1 if seconds < NOT_WORTH_IT and not self.eager else 0
 
     @property
     def ends(self) -> bool:
-        """Whether the consumer should make the blocks by itself again."""
+        """Whether the consumer should make the blocks itself again."""
         return self._cheap > CHEAP_BLOCKS
 
     def consumed(self, made: float) -> None:
-        """A block that was made at this time leaves the buffer."""
+        """Records that a block made at this time leaves the buffer."""
         if self.slack:
             self.delay = min(SLACK * (perf_counter() - made), LONGEST_SLACK)
 
 
 class BlockSizing:
-    """How many rows a block has, and how many blocks may wait. `ahead` is the user's buffer size; `effect_free` says
-    that nobody can see how far ahead rows are made.
+    """The number of rows per block, and of blocks that may wait. `ahead` is the user's buffer size; `effect_free` says
+    that making rows further ahead has no visible effect.
     """
 
     __slots__ = ("ahead", "depth", "effect_free", "largest", "rows", "unit")
@@ -86,27 +86,27 @@ class BlockSizing:
 
     @property
     def blocks(self) -> int:
-        """How many blocks may wait. The user's buffer size counts rows, unless nobody can tell."""
+        """How many blocks may wait. The user's buffer size counts rows, unless the plan is effect-free."""
         if self.ahead == AUTOTUNE:
             return self.depth
         return max(2, self.depth // self.rows) if self.effect_free else self.depth // self.rows
 
     def inline(self, want: int) -> int:
-        """How many rows the consumer may make by itself at a time: no effects are seen further ahead than allowed."""
+        """How many rows the consumer may make inline at a time, so that no effect comes further ahead than allowed."""
         return want if self.effect_free or self.ahead == AUTOTUNE else min(want, self.depth + 1)
 
     def like(self, block: Block) -> None:
-        """Blocks may be as large as one that the consumer has asked for."""
+        """Allows blocks as large as one that the consumer has asked for."""
         if self.effect_free:
             self.rows = max(1, min(block.n, LARGEST_ROWS, self._rows_of_bytes(block)))
 
     def deepen(self) -> None:
-        """The consumer has found nothing though the buffer has been full: more blocks may wait."""
+        """Lets more blocks wait, since the consumer has found nothing ready though the buffer has been full."""
         self.depth = min(2 * self.depth, DEEPEST)
 
     def adapt(self, block: Block, seconds: float) -> None:
-        """Larger blocks where rows are small and quickly made, as far as the user's buffer size allows; smaller ones
-        where a block takes long.
+        """Makes blocks larger if rows are small and quickly made, as far as the user's buffer size allows, and smaller
+        if a block takes long.
         """
         rows = self.rows
         if seconds > (4 * SLOW if self.effect_free else SLOW):
@@ -122,8 +122,8 @@ class BlockSizing:
 
     @property
     def _long_enough(self) -> float:
-        """Blocks that take less are made larger. Where nobody can tell, more is tried for longer: steps that work on
-        whole blocks take little more for it.
+        """Blocks that take fewer seconds than this are made larger. The limit is higher for an effect-free plan: steps
+        that work on whole blocks take little more time for larger ones.
         """
         if self.effect_free:
             return SLOW

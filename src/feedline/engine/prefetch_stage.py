@@ -1,4 +1,4 @@
-"""A prefetch inside a run: rows are made ready before they are asked for.
+"""The prefetch stage of a run: rows are made before they are asked for.
 
     INLINE ──a block takes long enough (ThreadPolicy)──▶ BUFFERED
        ▲                                                    │
@@ -7,8 +7,8 @@
 Inline, the consumer runs the steps below by itself. Buffered (`running`), a thread runs them and puts blocks, with the
 states they were made from, into a `PrefetchBuffer`; its states are drawn there.
 
-Before something that all iterators of a dataset share (the seeds of the next epoch) the thread halts until the consumer
-has come there too: an iterator that is left early has taken nothing that it did not need.
+Before it would draw from what all iterators of a dataset share (the seeds of the next epoch), the thread halts until
+the consumer has come there too: an iterator that is abandoned early has drawn nothing that it did not need.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from feedline.structure.block import Block
 
 
 class PrefetchCounts:
-    """What a report tells of a prefetch."""
+    """The counts of a prefetch stage for reports."""
 
     __slots__ = ("blocks", "consumed", "starved", "threaded", "waited", "worked")
 
     def __init__(self) -> None:
         self.blocks = self.consumed = self.starved = 0
         self.worked = self.waited = 0.0
-        self.threaded = False  # whether a thread makes the rows, or made those there were
+        self.threaded = False  # whether a thread makes the rows, or made the last ones
 
     def made(self, seconds: float) -> None:
-        """A block has been made."""
+        """Counts a block."""
         self.blocks, self.worked = self.blocks + 1, self.worked + seconds
 
 
@@ -90,13 +90,13 @@ class PrefetchStage(Input):
         return f"{self.run.path}{self.node.position} {self.node.op}"
 
     def set_batch_hint(self, rows: int) -> None:
-        """The consumer makes batches of so many rows."""
+        """Sets the consumer's batch size, to which blocks are aligned."""
         self.sizing.unit = rows
 
     # The consumer's side.
 
     def __call__(self, want: int) -> Block | None:
-        """What is ready, up to `want` rows; waits for it if nothing is."""
+        """Up to `want` rows that are ready; waits if none are."""
         if blocks.cap is not None:
             want = min(want, blocks.cap)
         check()
@@ -120,11 +120,11 @@ class PrefetchStage(Input):
         return block.slice(given, given + want)
 
     def has_ready(self) -> bool:
-        """True when rows, or the end, can be had without waiting and without taking what others share."""
+        """Whether rows, or the end, are ready, without waiting and without drawing shared seeds."""
         return self.front is not None or (self.running and len(self.buffer.items) > 0)
 
     def watch(self, waiter: Waiter) -> None:
-        """Notifies a waiter when something is ready, or nothing will be without being asked for."""
+        """Notifies a waiter when something is ready, or when nothing will be until the consumer asks."""
         if self.running:
             self.buffer.watch(waiter)
         else:
@@ -149,15 +149,15 @@ class PrefetchStage(Input):
         return block
 
     def _at_rest(self) -> bool:
-        """True where no rows of a checkpoint wait in the node."""
+        """Whether no rows from a checkpoint wait in the node."""
         return bool(self.states[self.slot] == self.node.State())
 
     def start_thread(self) -> None:
-        """From now on a thread makes the rows."""
+        """Starts the thread, which makes the rows from now on."""
         if self.running or self.node.ahead is None or self.context.closing:
             return
         if self.thread is not None:
-            self.thread.join()  # the last one has nothing to do any more, but may not have ended yet
+            self.thread.join()  # the last thread has nothing left to do, but may not have ended yet
         self.policy.started()
         self.front, self.given = None, 0
         self.buffer = PrefetchBuffer(self.inputs.copy() if self.copyable else None)
@@ -195,7 +195,7 @@ class PrefetchStage(Input):
             self.buffer.notify()
 
     def _starved(self) -> None:
-        """Nothing was ready. Where the buffer has been full meanwhile, a deeper one would have helped."""
+        """Counts a pull that found nothing ready; if the buffer has been full, it is made deeper."""
         self.counts.starved += 1
         settings = self.context.settings
         if self.buffer.filled and self.sizing.ahead == AUTOTUNE and not (settings.chosen or {}).get(self.key):
@@ -206,7 +206,7 @@ class PrefetchStage(Input):
     # The thread's side.
 
     def produce_more(self) -> Waiter | None:
-        """Makes blocks until there is no room for more; gives what has to be waited for then, None at the end."""
+        """Makes blocks until the buffer is full; returns the waiter to wait on then, or None at the end."""
         buffer = self.buffer
         waiter: Waiter | None = None
         try:
@@ -228,7 +228,7 @@ class PrefetchStage(Input):
         return waiter
 
     def _make(self) -> PrefetchItem | None:
-        """The next block or error; None where there is nothing yet."""
+        """The next block or error; None if there is nothing yet."""
         buffer = self.buffer
         began = perf_counter()
         working.ahead = not buffer.in_turn
@@ -241,7 +241,7 @@ class PrefetchStage(Input):
         except Early as e:
             buffer.halt = e.with_traceback(None)
             return None
-        except BaseException as e:  # SystemExit, too, belongs to the consumer
+        except BaseException as e:  # raised in the consumer, SystemExit too
             return PrefetchItem(None, e, buffer.next_states)
         if block is not None:
             if not block.n:
@@ -259,7 +259,7 @@ class PrefetchStage(Input):
         self.buffer.put(item, next_states)
 
     def _leave(self) -> None:
-        """The thread ends. Where the consumer has gone already, it frees what it used."""
+        """Ends the thread; it frees what it used if the consumer has gone already."""
         with self.buffer.lock:
             self.buffer.leave()
             abandoned = self.buffer.closing and self.thread is None
@@ -269,8 +269,8 @@ class PrefetchStage(Input):
     # Checkpoints.
 
     def capture_stages(self, into: list[Any]) -> None:
-        """The states from which the rows that are ready, but not handed on, would be made again; or the states that the
-        thread left behind when it was paused, and the rows themselves. Neither is to be had while it runs.
+        """Captures the states from which rows that are ready, but not handed out, can be recomputed; or else the states
+        of the paused thread, and the rows themselves. Neither is known while the thread runs.
         """
         if not self.running and self.front is None:
             self.inputs.capture_stages(into)
@@ -291,8 +291,8 @@ class PrefetchStage(Input):
             into[self.slot] = self.node.State(tuple(waiting))
 
     def _position(self) -> tuple[list[Any] | None, int, tuple[Block, ...]]:
-        """The states that what comes next is made from, if they have been kept, how many rows of it have been handed
-        on, and rows that come before it.
+        """The states from which the next item is made, if they have been kept, the number of its rows that have been
+        handed out, and the rows that come before it.
         """
         with self.buffer.lock:
             after = self.buffer.items[0].before if self.buffer.items else self.buffer.next_states
@@ -303,8 +303,8 @@ class PrefetchStage(Input):
             return self.front.before, self.given, ()
 
     def pause(self, anyway: bool = False) -> bool:
-        """Returns when the thread stands still between two blocks; `resume` lets it go on. True where it need not stand
-        still and does not: the states that the consumer would go on from are known.
+        """Waits until the thread has paused between two blocks, until `resume`. Returns True without pausing it if the
+        states that the consumer would resume from are known, unless it must pause `anyway`.
         """
         if not anyway and self._position()[0] is not None:
             return self.buffer.alive
@@ -313,11 +313,11 @@ class PrefetchStage(Input):
         return False
 
     def resume(self) -> None:
-        """The opposite of `pause`."""
+        """Ends `pause`."""
         self.buffer.resume()
 
     def stats(self) -> Stage:
-        """For reports."""
+        """The stage's line in a report."""
         counts = self.counts
         held = sum(item.size for item in self.buffer.items.copy())
         why = f"{counts.starved} of {counts.consumed + counts.starved} times nothing was ready"
@@ -328,17 +328,17 @@ class PrefetchStage(Input):
     # The end.
 
     def cancel(self) -> None:
-        """Wakes all who wait for or in this stage, to their end."""
+        """Wakes all waiters of this stage, to end them."""
         self.buffer.close()
 
     def finish(self) -> bool:
-        """Waits a moment for the thread; False where it is stuck and will free its states by itself, later."""
+        """Waits briefly for the thread; returns False if it is stuck and will free its states itself, later."""
         self.cancel()
         thread = self.thread
         if thread is not None and not self.context.lost:
             wait_for([thread], self.context.until or monotonic() + PATIENCE)
         with self.buffer.lock:
-            # A thread whose stage was garbage has not said that it ends.
+            # A thread whose stage was garbage has not reported its end.
             stuck = self.buffer.alive and not self.context.lost and (thread is None or thread.is_alive())
             self.thread = None
             if not stuck:
@@ -348,7 +348,7 @@ class PrefetchStage(Input):
         return not stuck
 
     def _empty(self) -> None:
-        """What has been made ready is not wanted any more."""
+        """Drops everything that is ready."""
         waiting = [*self.buffer.items, *filter(None, [self.front])]
         self.context.budget.add(-sum(item.size for item in waiting))
         self.front, self.given = None, 0
@@ -356,7 +356,7 @@ class PrefetchStage(Input):
         self.running = False
 
     def start(self) -> None:
-        """Starts anew. What a thread has made ready for the epoch before goes; what it does just now is waited for."""
+        """Restarts the stage. Waits for the thread's current block, and drops what it made for the epoch before."""
         if self.thread is not None:
             self.cancel()
             while self.thread.is_alive():
@@ -369,8 +369,8 @@ class PrefetchStage(Input):
 
 
 def produce(of: weakref.ref[PrefetchStage]) -> None:
-    """What the thread does. While it waits it does not keep the stage: an error that is kept anywhere holds the frames
-    of the thread that met it, the consumer's, say, and those hold the iterator, which must become garbage all the same.
+    """The thread's main loop. While it waits it holds no reference to the stage: an error that is kept may reference
+    the frames of its thread, and through them the iterator, which must still be collectable.
     """
     while (stage := of()) is not None:
         waiter = stage.produce_more()

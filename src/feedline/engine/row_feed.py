@@ -1,4 +1,4 @@
-"""The rows that a parallel map stage makes tasks of: how they are pulled from its input."""
+"""The row feed of a parallel map stage: pulls rows for tasks from its input."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MOST_ROWS = 1 << 16
 
 
 class RowFeed:
-    """The input of a stage. `ended` says that it has no more rows, `late` is an error that comes after those it gave,
-    `early` that what comes next cannot be read ahead of its time.
+    """The input of a stage. `ended`: it has no more rows; `late`: an error that comes after the rows it gave; `early`:
+    the next rows cannot be read ahead of time.
     """
 
     __slots__ = ("_pull_rows", "copyable", "early", "ended", "inputs", "late", "seeded", "timed")
@@ -31,7 +31,7 @@ class RowFeed:
         self.reset()
 
     def reset(self) -> None:
-        """As before the first row."""
+        """Goes back to the state before the first row."""
         self.ended = self.early = False
         self.late: Exception | None = None
         self._pull_rows = 1
@@ -43,12 +43,12 @@ class RowFeed:
 
     @property
     def running(self) -> PrefetchStage | None:
-        """The input where a thread reads it now."""
+        """The input stage, if its thread is running."""
         return self.inputs if isinstance(self.inputs, PrefetchStage) and self.inputs.running else None
 
     @property
     def at_once(self) -> int:
-        """How many rows the input gives at once. A thread gives those that are ready, however many are asked for."""
+        """The number of rows to ask the input for at once. A thread returns those that are ready, whatever is asked."""
         return MOST_ROWS if self.threaded else self._pull_rows
 
     @property
@@ -57,16 +57,14 @@ class RowFeed:
         return not self.ended and self.late is None
 
     def has_ready(self) -> bool:
-        """Whether the input can be asked for more without waiting for its thread, and without taking seeds before their
-        time.
-        """
+        """Whether the input can be pulled without waiting for its thread, and without drawing seeds ahead of time."""
         if isinstance(self.inputs, PrefetchStage) and (self.seeded or self.inputs.running):
             return self.inputs.has_ready()
         return not self.seeded
 
     def pull(self, asked: int, in_turn: bool, fresh: bool) -> tuple[Block, list[Any] | None] | None:
-        """Rows, and the states from which they would come again, if that is known; None where there are none now.
-        `in_turn` says that the consumer waits for them; those that are not `fresh` are passed over.
+        """Rows, and the states from which they can be pulled again, if known; None if there are none now. `in_turn`
+        says that the consumer waits for them; rows that are not `fresh` are to be skipped.
         """
         before = self.inputs.copy() if self.copyable and fresh else None
         outer, self.early = working.ahead, False
@@ -94,7 +92,7 @@ class RowFeed:
         return block, before
 
     def pulled(self, asked: int, seconds: float) -> None:
-        """The input took so many seconds to give rows."""
+        """Adapts `at_once` to the seconds that a pull took."""
         if seconds < QUICK_PULL:
             self._pull_rows = max(self._pull_rows, min(2 * asked, MOST_ROWS))
         elif seconds > AT_ONCE:

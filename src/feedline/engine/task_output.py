@@ -1,4 +1,4 @@
-"""What a parallel map stage has made and not handed out yet."""
+"""The output of a parallel map stage: results that have not been handed out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from feedline.structure.block import Block
 
 
 class Output:
-    """What has been made and is handed out next: rows, then an error, then `later`. `task` is what the rows came from,
-    where it gave as many as it got; `batch_slot` where they were written.
+    """The results to be handed out next: rows, then an error, then `later`. `task` is the task of the rows, if it has a
+    result for each of its rows; `batch_slot` is the slot they were written to.
     """
 
     __slots__ = ("batch_slot", "error", "later", "rows", "task")
@@ -22,12 +22,12 @@ class Output:
         self.put(None)
 
     def put(self, rows: Block | None, task: Task | None = None, batch_slot: BatchSlot | None = None) -> None:
-        """Rows to be handed out next."""
+        """Sets the rows to be handed out next."""
         self.rows = rows if rows is not None and rows.n else None
         self.task, self.batch_slot = task, batch_slot
 
     def take(self, want: int) -> Block:
-        """Up to so many of the rows."""
+        """Takes up to `want` of the rows."""
         rows = self.rows
         assert rows is not None
         self.rows = rows.slice(want, rows.n) if rows.n > want else None
@@ -35,7 +35,7 @@ class Output:
         return rows if self.rows is None else rows.slice(0, want)
 
     def advance(self) -> None:
-        """The first of what comes later comes next."""
+        """Moves the first of `later` to the front."""
         item = self.later.popleft()
         if isinstance(item, Exception):
             self.error = item
@@ -43,12 +43,12 @@ class Output:
             self.put(item)
 
     def defer(self) -> None:
-        """What comes next comes after everything that is there already."""
+        """Moves the rows and error behind `later`."""
         self.later += self._next()
         self.rows = self.error = None
 
     def defer_first(self) -> None:
-        """What comes next is the first of what comes later."""
+        """Moves the rows and error to the beginning of `later`."""
         self.later.extendleft(reversed(self._next()))
         self.rows = self.error = None
 
@@ -57,5 +57,5 @@ class Output:
 
     @property
     def waiting(self) -> tuple[Block | Exception, ...]:
-        """All of it, in order."""
+        """All results, in order."""
         return (*self._next(), *self.later)

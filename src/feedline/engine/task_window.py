@@ -1,4 +1,4 @@
-"""The tasks of a parallel map stage that are on their way, and how its consumer waits for them."""
+"""The window of submitted tasks of a parallel map stage, and its consumer's wait for them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from feedline.kernels.interrupts import paused
 class TaskWindow:
     """Tasks, the oldest first. Results are taken in this order, or, unless `ordered`, as they are finished.
 
-    After a worker process has died, the tasks that were on their way come first again, row by row (`Task.again`), and
-    are made one at a time, so that the one that kills its worker is found.
+    After a worker process has died, the tasks in flight come first again, row by row (`Task.again`), and are run one at
+    a time, so that the one that kills its worker is found.
     """
 
     __slots__ = ("_changed", "_tasks", "ordered")
@@ -30,7 +30,7 @@ class TaskWindow:
         return len(self._tasks)
 
     def __iter__(self) -> Iterator[Task]:
-        """Over a copy: another thread may look at the tasks while they change."""
+        """Iterates over a copy: another thread may look at the tasks while they change."""
         return iter(self._tasks.copy())
 
     @property
@@ -40,12 +40,12 @@ class TaskWindow:
 
     @property
     def one_at_a_time(self) -> bool:
-        """Whether the first task must be made alone."""
+        """Whether the first task must be run alone."""
         return bool(self._tasks) and self._tasks[0].again
 
     @property
     def size(self) -> int:
-        """How many bytes the tasks take, about."""
+        """The bytes that the tasks take, about."""
         return sum(task.size for task in self)
 
     def append(self, tasks: Iterable[Task]) -> None:
@@ -53,17 +53,17 @@ class TaskWindow:
         self._tasks.extend(tasks)
 
     def push_front(self, tasks: Iterable[Task]) -> None:
-        """Adds tasks before all others, but behind those that are made one at a time."""
+        """Adds tasks before all others, but behind those that are run one at a time."""
         at = next((i for i, task in enumerate(self._tasks) if not task.again), len(self._tasks))
         for i, task in enumerate(tasks, at):
             self._tasks.insert(i, task)
 
     def put_back(self, task: Task) -> None:
-        """Adds the oldest task again, which was removed just now."""
+        """Puts back the oldest task, which was just removed."""
         self._tasks.appendleft(task)
 
     def remove(self, task: Task) -> None:
-        """Takes a task out."""
+        """Removes a task."""
         self._tasks.remove(task)
 
     def any_finished(self) -> bool:
@@ -75,8 +75,8 @@ class TaskWindow:
         return all(task.finished for task in self._tasks)
 
     def next_finished(self, overdue: Callable[[Task], Task | None]) -> Task | None:
-        """The task whose result is taken next, if it is finished, or takes too long: `overdue` gives a failed one in
-        the place of such a task.
+        """The task whose result is taken next, if it is finished or overdue: `overdue` returns a failed task in place
+        of one that takes too long.
         """
         for i, task in enumerate(self._tasks):
             if task.finished:
@@ -90,7 +90,7 @@ class TaskWindow:
         return None
 
     def wait(self, seconds: float | None, feeding: PrefetchStage | None) -> None:
-        """Returns when a result can be taken, `feeding` has rows for more tasks, or so many seconds have passed."""
+        """Waits until a result can be taken, `feeding` has rows for more tasks, or `seconds` have passed."""
         head = self._tasks[0]
         if feeding is not None:
             feeding.watch(self._changed)
@@ -107,12 +107,12 @@ class TaskWindow:
             self._changed.get(timeout=seconds)
 
     def notify(self) -> None:
-        """Wakes the consumer. One word is enough, however many tasks are finished."""
+        """Wakes the consumer. One notification is enough for all finished tasks."""
         if self._changed.empty():
             self._changed.put(None)
 
     def release_all(self) -> None:
-        """Wakes a consumer that waits for any task, to its end."""
+        """Wakes a consumer that waits for any task, to end it."""
         self._changed.put(None)
         for task in self:
             task.release()

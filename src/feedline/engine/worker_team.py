@@ -12,8 +12,8 @@ from feedline.plan.node import RowFailed, RowWise
 
 
 class WorkerTeam:
-    """Starts and stops the workers that make a node's calls. `allocator` gives the memory they write results into, if
-    the consumer has told its batch size.
+    """Starts and stops the workers that make a node's calls. `allocator` provides the memory for their results, if the
+    consumer's batch size is known.
     """
 
     __slots__ = ("_context", "_node", "_pool_key", "allocator", "calls", "moved", "unaware_of_spec", "workers")
@@ -22,11 +22,11 @@ class WorkerTeam:
         self._context, self._node, self._pool_key = context, node, pool_key
         self.workers: Any = None
         self.calls = 0
-        self.moved = False  # from threads to processes, since the function holds the interpreter
-        self.unaware_of_spec = False  # whether workers have copies of the node that do not know what results look like
+        self.moved = False  # from threads to processes, since the function holds the GIL
+        self.unaware_of_spec = False  # whether workers have copies of the node that do not know the output spec
         self.allocator: BatchAllocator | None = None
         if self.in_processes or context.settings.processes:
-            # Now, by the thread that makes iterators: a child that is forked while another one imports it never can.
+            # Imported now, in the thread that makes iterators: a child forked during another thread's import could not.
             import feedline.engine.processes  # noqa: F401
 
     @property
@@ -37,7 +37,7 @@ class WorkerTeam:
         return wanted and may_start_processes()
 
     def start(self, calls: int | None = None) -> None:
-        """Starts workers for so many calls at a time, or as many as before, in place of those there are."""
+        """Replaces the workers by new ones for `calls` calls at a time, by default as many as before."""
         self.calls = calls or self.calls
         self.stop()
         self.unaware_of_spec = self.in_processes and not self._node.output_spec_known
@@ -52,7 +52,7 @@ class WorkerTeam:
             self.workers = ThreadWorkers(pool, self._node)
 
     def stop(self) -> None:
-        """Lets the workers go."""
+        """Stops the workers."""
         workers, self.workers = self.workers, None
         if workers is not None:
             workers.close()
@@ -60,23 +60,23 @@ class WorkerTeam:
                 self.allocator.use()
 
     def forget(self) -> None:
-        """Tasks that no worker has begun are not made any more."""
+        """Drops tasks that no worker has begun."""
         if self.workers is not None:
             self.workers.forget()
 
     def submit(self, task: Task) -> None:
-        """Has a task made."""
-        if self.workers is None:  # an interrupt has come between two
+        """Submits a task to the workers."""
+        if self.workers is None:  # an interrupt came while they were being replaced
             self.start()
         task.submitted = True
         try:
             self.workers.submit(task)
-        except BaseException:  # an interrupt: nobody knows whether it is on its way
+        except BaseException:  # an interrupt: the task may or may not have been submitted
             task.submitted = False
             raise
 
     def move_to_processes(self) -> str:
-        """The next workers are processes, if the function can be sent there; else why it cannot."""
+        """Makes the next workers processes, if the function can be sent to them; otherwise returns why it cannot."""
         from feedline.engine.serialization import serialize_node
 
         try:
@@ -87,7 +87,7 @@ class WorkerTeam:
         return ""
 
     def overdue(self, task: Task) -> Task | None:
-        """A failed task in the place of one that takes longer than `call_timeout`; its worker is abandoned."""
+        """A failed task in place of one that takes longer than `call_timeout`, whose worker is abandoned."""
         limit = self._context.settings.timeout
         if limit is None or self.workers.age(task) <= limit:
             return None
@@ -99,8 +99,8 @@ class WorkerTeam:
         return task.abandoned(DeadlineExceededError(message))
 
     def after_death(self, task: Task, failed: BaseException) -> list[Task] | RowFailed | None:
-        """What follows where a worker process has died: tasks in the place of this one, to be made one at a time, or
-        the failure of the one that has killed its worker. None where the error is another one.
+        """Handles the death of a worker process: returns tasks in place of this one, to be run one at a time, or the
+        failure of the one that killed its worker. None for any other error.
         """
         if not self.in_processes:
             return None
