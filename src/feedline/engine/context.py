@@ -343,8 +343,8 @@ class ExecutionContext:
         return WorkerThread(functools.partial(self._context.copy().run, target), name)
 
     def start(self, worker: WorkerThread) -> None:
-        """Starts a thread. If this raises, as an interrupt may at any moment, `worker.cancelled()` says whether the
-        thread runs.
+        """Starts a thread. If this raises, as an interrupt may at any moment, the thread may run nevertheless, unless
+        `worker.cancelled()`.
         """
         self.check()
         if self.closing:

@@ -1,4 +1,4 @@
-"""One node inside a run, as its consumer sees it: the `Pull` of plan/node.py.
+"""One node inside a run, as its consumer sees it: the `Pull` of plan/pull.py.
 
 States are kept in the run's list, each node's after those of all nodes below it: a node and everything below it are
 one slice of the list, from `first` up to its own `slot`.

@@ -5,10 +5,10 @@
             are the inputs that work in the background
     Cursor  between a run and a loop: pulls blocks, hands out rows
 
-States are values. Immutable states are never changed in place, so a copy of the list taken before a block, and the
-number of rows handed out since, is a checkpoint. Mutable states are updated in place; there the checkpoint is the
-current states and the rest of the block. Background stages correct the list to what a run without threads would have
-at the same element: a checkpoint does not depend on how the plan was run.
+States are values. Most are immutable, so a copy of the list taken before a block, and the number of rows handed out
+since, is a checkpoint. Mutable states are updated in place; there the checkpoint is the current states and the rest of
+the block. Background stages correct the list to what a run without threads would have at the same element: a checkpoint
+does not depend on how the plan was run.
 """
 
 from __future__ import annotations
