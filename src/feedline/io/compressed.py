@@ -1,7 +1,7 @@
 """Compressed files, read as if they were plain: gzip, zlib and zstd.
 
-A decoder gives the bytes piece by piece. Damage is raised as `Damaged` only after everything before it has come out, so
-that where a file breaks does not depend on the sizes of the pieces.
+A decoder returns the bytes piece by piece. `Damaged` is raised only after everything before the damage has been
+returned, so the position of the damage does not depend on the sizes of the pieces.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ except ImportError:
 
 ERRORS: tuple[type[Exception], ...] = (zlib.error,) if _isal is None else (zlib.error, _isal.error)
 INPUT = 1 << 18
-"""How many compressed bytes are read at a time."""
+"""Compressed bytes read at a time."""
 OUTPUT = 1 << 20
-"""The most that is decompressed at a time: a small file may stand for a very large one."""
+"""The most bytes decompressed at a time: a small file may expand to a very large one."""
 CAREFUL_INPUT = 64
 SIGHT = 1 << 16
-"""How much of a file is looked at to tell how it is compressed."""
+"""Bytes of a file that are examined to detect its compression."""
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_BLOCK = 1 << 17
 
 _EMPTY_BLOCK, _LAST_BLOCK = 0b010, 0b011
-"""Empty blocks of fixed codes: the first of their ten bits, from the lowest on, says whether it is the last one."""
+"""Empty blocks of fixed codes: the lowest of their ten bits says whether the block is the last one."""
 
 MOST_INFLATED = 1032
-"""No byte of a deflate stream stands for more than so many."""
+"""The most bytes that one byte of a deflate stream expands to."""
 MOST = {"GZIP": MOST_INFLATED, "ZLIB": MOST_INFLATED, "ZSTD": _ZSTD_BLOCK // 4}
 
 
 class Damaged(Exception):
-    """The compressed data are wrong, or cut, after what has come out of them so far."""
+    """The compressed data are corrupt or truncated after the bytes returned so far."""
 
 
 class Raw(Protocol):
-    """The file as it is."""
+    """The compressed file."""
 
     @property
     def seekable(self) -> bool:
-        """True where `seek` works."""
+        """Whether `seek` works."""
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes, none at the end."""
+        """At most `size` bytes, none at the end."""
 
     def seek(self, position: int) -> int:
-        """Goes to a position."""
+        """Moves to a position."""
 
     def tell(self) -> int:
-        """The position."""
+        """The current position."""
 
 
 class Decoder:
-    """What the decoders share: input that can be taken in exact amounts."""
+    """What the decoders share: input that can be read in exact amounts."""
 
     def __init__(self, raw: Raw) -> None:
         self.raw_file = raw
@@ -80,7 +80,7 @@ class Decoder:
         raise TypeError(f"{type(self).__name__} reads nothing")
 
     def _input(self) -> bytes:
-        """More input. What a file gives does not depend on how much of it comes at once; a pipe is not waited for."""
+        """More input. The result does not depend on how much a file returns at once; a pipe is not waited for."""
         data = self.raw_file.read(INPUT)
         while data and len(data) < INPUT and self.raw_file.seekable:
             more = self.raw_file.read(INPUT - len(data))
@@ -91,7 +91,7 @@ class Decoder:
         return data
 
     def _exactly(self, size: int) -> bytes:
-        """So many bytes of input, fewer where the file ends."""
+        """`size` bytes of input, fewer at the end of the file."""
         while len(self._pending) < size and (more := self._input()):
             self._pending = bytes(self._pending) + more
         taken = bytes(self._pending[:size])
@@ -108,8 +108,8 @@ class Decoder:
 class Deflated(Decoder):
     """Deflate data in a wrapper.
 
-    The library decodes them in steps that are always the same, however little is asked for at a time. Where it meets
-    damage it loses what it has decoded in the same step. The standard library then takes that step again, byte by byte.
+    The library decodes in steps that do not depend on how much is requested at a time. At damage it loses the output of
+    the step; the standard library then repeats that step byte by byte.
     """
 
     window_bits = zlib.MAX_WBITS
@@ -137,7 +137,7 @@ class Deflated(Decoder):
         return piece
 
     def _begun(self) -> bool:
-        """Begins the next stream; False where there is none."""
+        """Starts the next stream; False if there is none."""
         self._pending = self._pending or self._input()
         if not self._pending:
             return False
@@ -149,11 +149,11 @@ class Deflated(Decoder):
         return True
 
     def _inflated(self) -> bytes:
-        """A piece of the stream; nothing at its end."""
+        """The next piece of the stream; empty at its end."""
         inflate = self._inflate
         while not inflate.eof:
             more: bytes | memoryview = b""
-            if not self._full:  # else it may hold back output, and gives that first
+            if not self._full:  # otherwise there may be pending output, which comes first
                 more, self._pending = self._pending or self._input(), b""
                 if not more:
                     if self._ends_here():
@@ -167,7 +167,7 @@ class Deflated(Decoder):
         return b""
 
     def _go_carefully(self) -> None:
-        """Comes to the same place again, from where on bytes are decoded one by one."""
+        """Decodes again up to the current position, and byte by byte from there."""
         self.raw_file.seek(self._began)
         self._pending, self._careful = b"", True
         self._inflate, self._sum = zlib.decompressobj(-zlib.MAX_WBITS), self._summed(b"")
@@ -176,7 +176,7 @@ class Deflated(Decoder):
             self._pending = self._pending or self._input()
             try:
                 piece = self._inflate.decompress(self._pending, left)
-            except zlib.error as e:  # the other library has taken for good what is not
+            except zlib.error as e:  # isal has accepted data that zlib rejects
                 raise Damaged(str(e)) from None
             if not piece and not self._inflate.unconsumed_tail and not self._pending:
                 raise Damaged("it is cut")
@@ -184,7 +184,7 @@ class Deflated(Decoder):
             self._pending, left = self._inflate.unconsumed_tail, left - len(piece)
 
     def _stepped(self) -> bytes:
-        """As `_inflated`, byte by byte."""
+        """Like `_inflated`, byte by byte."""
         inflate, out = self._inflate, bytearray()
         while len(out) < OUTPUT and not inflate.eof:
             self._pending = self._pending or self._input()
@@ -195,7 +195,7 @@ class Deflated(Decoder):
                 out += inflate.decompress(some, 1)
             except (Damaged, zlib.error):
                 if out:
-                    break  # the next call comes here again
+                    break  # the next call meets it again
                 raise
             left = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
             self._pending = memoryview(self._pending)[len(some) - len(left) :]
@@ -205,8 +205,8 @@ class Deflated(Decoder):
         return bytes(out)
 
     def _ends_here(self) -> bool:
-        """True at the end of a file whose writer was flushed and not closed: it ends with an empty block. If that is
-        one, the stream is complete with a last block in its place, and only then.
+        """Whether the file ends here because its writer was flushed but not closed: its last block is then empty, and
+        the stream is complete if and only if a final block takes its place.
         """
         at = _empty_block(self._tail)
         if at is None or not self.raw_file.seekable:
@@ -231,23 +231,22 @@ class Deflated(Decoder):
             self.raw_file.seek(end)
 
     def _start(self) -> None:
-        """Reads what is before the data."""
+        """Reads the header."""
         raise TypeError(f"{type(self).__name__} has no header")
 
     def _summed(self, piece: bytes | bytearray, before: int | None = None) -> int:
-        """The checksum of the data, this piece included."""
+        """The checksum of the data, including this piece."""
         raise TypeError(f"{type(self).__name__} has no checksum")
 
     def _finish(self) -> None:
-        """Compares what is after the data."""
+        """Verifies the trailer."""
 
 
 def _empty_block(tail: bytes) -> int | None:
-    """The bit, of the last 16, where a block begins in place of the empty one that zlib writes where it is flushed;
-    None where there is no such block.
+    """The bit, of the last 16, at which a flush of zlib began its empty block; None if there is no such block.
 
-    A full or sync flush ends with a stored block; what comes after it begins with the next byte. A partial flush ends
-    with a block of fixed codes, the bits 0, 1, 0 and seven zeros, of which up to seven are kept for the next byte.
+    A full or sync flush ends with a stored block, after which data begin at the next byte. A partial flush ends with a
+    block of fixed codes, the bits 0, 1, 0 and seven zeros, of which up to seven are carried into the next byte.
     """
     if tail == b"\0\0\xff\xff":
         return 16
@@ -294,7 +293,7 @@ class Gzip(Deflated):
 
 
 class Zlib(Deflated):
-    """One zlib stream. TensorFlow stops without a word where another one follows; here that is damage."""
+    """One zlib stream. TensorFlow silently stops where another one follows; here that is damage."""
 
     def _start(self) -> None:
         head = self._exactly(2)
@@ -314,8 +313,8 @@ class Zlib(Deflated):
 
 
 class _Standard:
-    """The standard library's decompressor with the manners of isal's: the header has been read, and input that there is
-    no room for is kept.
+    """The standard library's decompressor with the interface of isal's: the header has been read, and input that
+    exceeds the output limit is kept.
     """
 
     def __init__(self, window_bits: int) -> None:
@@ -336,7 +335,7 @@ class _Standard:
 
 
 def inflater(window_bits: int) -> Any:
-    """A decompressor of what comes after the header of gzip (`window_bits` 31) or zlib data (15), to the checksum."""
+    """A decompressor of what follows the header of gzip (`window_bits` 31) or zlib data (15), up to the checksum."""
     if _isal is None:
         return _Standard(window_bits)
     gzip = window_bits > zlib.MAX_WBITS
@@ -344,8 +343,8 @@ def inflater(window_bits: int) -> Any:
 
 
 class Zstd(Decoder):
-    """One zstd frame or several. They are decoded block by block: a block stands for 128 KB at most, and so a file cut
-    between two blocks is noticed too.
+    """One zstd frame or several. They are decoded block by block, at most 128 KB each, so that a file truncated between
+    two blocks is noticed too.
     """
 
     def __init__(self, raw: Raw) -> None:
@@ -383,7 +382,7 @@ class Zstd(Decoder):
         return out
 
     def _start(self) -> bool:
-        """Reads the header of a frame, and passes over frames that hold no data."""
+        """Reads the header of a frame, and skips frames without data."""
         while magic := self._exactly(4):
             if magic[1:] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5:
                 left = int.from_bytes(self._needed(4), "little")
@@ -408,7 +407,7 @@ DECODERS: dict[str, type[Decoder]] = {"GZIP": Gzip, "ZLIB": Zlib, "ZSTD": Zstd}
 
 
 def zstandard() -> Any:
-    """The package that knows zstd."""
+    """The package that decodes zstd."""
     try:
         import zstandard
     except ImportError:
@@ -417,7 +416,7 @@ def zstandard() -> Any:
 
 
 def zlib_header(head: bytes) -> bool:
-    """True for the two bytes before zlib data that need no dictionary."""
+    """Whether these two bytes are a zlib header without a dictionary."""
     return (
         len(head) >= 2
         and head[0] & 0x0F == 8
@@ -428,14 +427,14 @@ def zlib_header(head: bytes) -> bool:
 
 
 def likely(head: bytes, whole: bool) -> str:
-    """How a file is compressed that begins with `head`, all there is of it where `whole`: "" where it is not."""
+    """The likely compression of a file that begins with `head` (the complete file if `whole`), "" if there is none."""
     if head.startswith(GZIP_MAGIC):
         return "GZIP"
     if head.startswith(ZSTD_MAGIC) or (head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5):
         return "ZSTD"
     if not zlib_header(head):
         return ""
-    # Two bytes are little: a text that begins "x^2" has them. It can hardly be decompressed, though.
+    # Two bytes are weak evidence: a text that begins with "x^2" has them, but it can hardly be decompressed.
     inflate = zlib.decompressobj()
     try:
         out = inflate.decompress(head, OUTPUT)

@@ -1,5 +1,5 @@
-"""Reading ahead: a thread makes the next pieces of a file while the last ones are in use. Decoders, and the system's
-own reading, drop the GIL.
+"""Reading ahead: a thread prepares the next pieces of a file while the last ones are in use. Decoders and file reads
+release the GIL.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from feedline.io.compressed import OUTPUT
 from feedline.kernels.threads import processors
 
 BEGINS = 1 << 20
-"""So much of a file is read before a thread is worth its while."""
+"""Bytes read from a file before it gets a thread."""
 DEPTH = 3
-"""At most so many pieces wait to be read."""
+"""The most pieces that wait to be consumed."""
 EARLY_DEPTH = 24
-"""The same for a file that nobody reads yet."""
+"""The same for a file that has no consumer yet."""
 PATIENCE_S = 1.0
-"""So long is waited for the thread to end."""
+"""Seconds to wait for the thread to end."""
 
 
 class PieceSource(Protocol):
-    """Something with pieces: a decoder, or a plain file. `raw_file` is closed when the thread is stopped."""
+    """A source of pieces: a decoder, or a plain file. `raw_file` is closed when the thread is stopped."""
 
     raw_file: Any
 
@@ -32,13 +32,13 @@ class PieceSource(Protocol):
 
 
 class _ThreadLimit:
-    """How many threads there may be: many files that are open together do not get one each."""
+    """Limits the number of threads: when many files are open, not every one gets its own."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """All places are free."""
+        """Frees all permits."""
         self.left = threading.Semaphore(processors() if processors() > 1 else 0)
 
 
@@ -48,7 +48,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _SharedQueue:
-    """What the thread and the reader share. The queues need no lock that a dropped reader could wait for in vain."""
+    """What the thread and the reader share. The queues use no lock on which a dropped reader could deadlock."""
 
     def __init__(self, depth: int) -> None:
         self.pieces: SimpleQueue[bytes | BaseException] = SimpleQueue()
@@ -63,7 +63,7 @@ class _SharedQueue:
 
 
 class ReadAheadStream:
-    """A decoder whose pieces come in the same order, up to the same damage, from a thread."""
+    """A decoder that runs in a thread: the same pieces in the same order, up to the same damage."""
 
     def __init__(self, decoder: PieceSource) -> None:
         self._decoder = decoder
@@ -75,11 +75,11 @@ class ReadAheadStream:
 
     @property
     def forked(self) -> bool:
-        """True in a process that has only a copy of this, with no thread to wait for."""
+        """Whether this is a copy in a forked process, which has no thread to wait for."""
         return self._belt is not None and self._process != os.getpid()
 
     def read(self, size: int) -> bytes:
-        """At least one byte, none at the end: at most `size`, or what the thread has made."""
+        """At least one byte, none at the end: at most `size`, or one piece of the thread."""
         if self._belt is None and (self._inline < BEGINS or not self._begun()):
             piece = self._decoder.read(size)
             self._inline += len(piece)
@@ -96,12 +96,12 @@ class ReadAheadStream:
         return self._last
 
     def begin(self) -> None:
-        """Begins now, for a reader that comes later."""
+        """Starts now, for a reader that comes later."""
         if self._belt is None:
             self._begun(EARLY_DEPTH)
 
     def _begun(self, depth: int = DEPTH) -> bool:
-        """Begins the thread, where there is a place for one."""
+        """Starts the thread, if the limit allows one more."""
         places = _places.left
         if not places.acquire(blocking=False):
             return False
@@ -111,14 +111,14 @@ class ReadAheadStream:
         )
         try:
             thread.start()
-        except RuntimeError:  # the system has no more threads, or the interpreter ends
+        except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
             places.release()
             return False
         self._belt, self._thread, self._process = belt, thread, os.getpid()
         return True
 
     def stop(self) -> bool:
-        """Ends the thread. False where it is still at work: it then closes the file itself, once it has ended."""
+        """Stops the thread. False if it is still running: it then closes the file itself when it ends."""
         if self._belt is None or self._thread is None or self.forked:
             return True
         self._belt.stop()
@@ -133,7 +133,7 @@ class ReadAheadStream:
 
 
 def _work(decoder: PieceSource, belt: _SharedQueue, places: threading.Semaphore) -> None:
-    """Knows neither the reader nor the stream, so that they can be dropped while it waits."""
+    """The thread's loop. It holds no reference to the reader or the stream, so they can be collected while it waits."""
     raw: Any = decoder.raw_file
     last: bytes | BaseException = ValueError("the file is closed")
     try:

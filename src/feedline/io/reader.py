@@ -1,8 +1,8 @@
-"""What all file readers share: where they stand, and what they give.
+"""What all file readers share: positions in a file, and the results of a read.
 
-A reader is asked for rows from a place on and gives them together with the place after them. It remembers nothing that
-matters, so a place is all a checkpoint needs. The rows say where they come from (see `places`), so that a checkpoint
-needs no more than that of rows which wait somewhere, either.
+A reader returns the rows from a given position on, with the position after them. It keeps no state that matters, so a
+checkpoint needs only the position. Rows carry their provenance (see `record_locations`), so a checkpoint stores that in
+place of the buffered rows themselves.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from feedline.structure.nest import LEAF
 
 
 class Read(NamedTuple):
-    """One answer of a reader.
+    """The result of one read.
 
-    rows  place   error
-    some  after           rows; the records before a bad one come alone, the bad one is met by the next call
-    None  None            the end of the file
-    None  after   some    a record that cannot be read; the file goes on after it
-    None  None    some    the rest of the file cannot be read
+        rows  place   error
+        some  after           rows; those before a bad record come alone, the next call meets the bad one
+        None  None            the end of the file
+        None  after   some    a record that cannot be read; the file goes on after it
+        None  None    some    the rest of the file cannot be read
 
-    `lost` are the bytes that were passed over with a bad record, where they have been counted.
+    `lost` is the number of bytes skipped with a bad record, if known.
     """
 
     rows: Block | None
@@ -42,16 +42,16 @@ END = Read(None)
 
 
 def strings(parts: Sequence[bytes | memoryview]) -> Block:
-    """A block whose rows are these strings, in one buffer."""
+    """A block of these strings, in one buffer."""
     offsets = np.fromiter(accumulate(map(len, parts), initial=0), np.int64, len(parts) + 1)
     return Block([Bytes(np.frombuffer(b"".join(parts), np.uint8), offsets)], len(parts), LEAF)
 
 
 class RecordReader:
-    """An open file of records. Subclasses say what a record is."""
+    """An open file of records. Subclasses define what a record is."""
 
     kind: ClassVar[str] = ""
-    """What checkpoints call readers of this class; empty where rows cannot be read from where they begin."""
+    """The name of this class of readers in checkpoints; empty if single rows cannot be read again by position."""
 
     def __init_subclass__(cls) -> None:
         if "kind" in vars(cls):
@@ -63,47 +63,47 @@ class RecordReader:
         self._stream = Stream(name, compression, buffer_size, plain)
         known, recipe = self._stream.identity, self.recipe()
         self.file = None if known is None else record_locations.File(recipe or (), name, *known)
-        # Rows of files that are elsewhere are kept themselves: to read them again would take a request for each.
+        # Rows of remote files are kept in checkpoints themselves: reading them again would take a request each.
         recomputable = recipe is not None and self._stream.here
         self.base = record_locations.base_of(self.file) if recomputable and self.file is not None else None
 
     def arguments(self) -> tuple[Any, ...]:
-        """What `of_recipe` is given to make such a reader: values of the plain kinds that JSON has."""
+        """The arguments with which `of_recipe` makes an equal reader, as JSON values."""
         return ()
 
     def recipe(self) -> tuple[Any, ...] | None:
-        """How to make such a reader for another file: its kind, its arguments, and the compression. None where rows
-        cannot be read from the place at which they begin.
+        """How to make an equal reader of another file: kind, arguments and compression. None if single rows cannot be
+        read again by position.
         """
         return (self.kind, *self.arguments(), self._stream.compression) if self.kind else None
 
     @classmethod
     def of_recipe(cls, name: bytes, arguments: Sequence[Any], buffer_size: int | None) -> RecordReader:
-        """A reader with these arguments, the compression the last of them."""
+        """A reader made from these arguments, the last of which is the compression."""
         make: Callable[..., RecordReader] = cls
         return make(name, *arguments, buffer_size=buffer_size)
 
     def provenance(self, offset: int, offsets: Array) -> Provenance | None:
-        """That of rows which begin at `offset + offsets[i]` of this file."""
+        """The provenance of rows that begin at `offset + offsets[i]` of this file."""
         return None if self.base is None else Provenance(self.base + offset, offsets)
 
     def read(self, place: FilePosition, want: int) -> Read:
-        """At most `want` rows from `place` on, at least one unless the file ends there or the record is bad."""
+        """At most `want` rows from `place` on; at least one, unless the file ends there or the record is bad."""
         raise TypeError(f"{type(self).__name__} reads nothing")
 
     def must_be_whole(self) -> None:
-        """Raises at the end of a file that has become shorter since it was opened, or was replaced."""
+        """Raises if the file has been truncated or replaced since it was opened. Called at its end."""
         self._stream.must_be_whole()
 
     def doubt(self) -> None:
-        """It could not be read: a checkpoint says how long it was, and nothing else that would keep one from mending
-        it.
+        """Marks the file as damaged: a checkpoint then records its length only, so that it may be repaired before a
+        restore.
         """
         if self.file is not None:
             self.file = self.file._replace(mtime=0, version="")
 
     def begin(self) -> None:
-        """Begins to read ahead, where that takes long, though nothing is wanted yet."""
+        """Starts reading ahead before anything is needed, if that takes long."""
         self._stream.begin()
 
     def close(self) -> None:
@@ -112,11 +112,11 @@ class RecordReader:
 
 
 class CountedReader(RecordReader):
-    """An open file whose rows can be had by number."""
+    """An open file whose rows can be read by number."""
 
     @property
     def count(self) -> int | None:
-        """How many rows there are; None where the file does not say it."""
+        """The number of rows; None if the file does not store it."""
         raise TypeError(f"{type(self).__name__} counts nothing")
 
     def take(self, index: Array) -> Block:

@@ -20,39 +20,39 @@ from feedline.structure.block import Array
 
 CHUNK = 1 << 20
 FILES = 16
-"""So many open files are read a `CHUNK` at a time; of more, each gets its share, but no less than this:"""
+"""Up to this many open files are read a `CHUNK` at a time; with more, each gets a smaller share, `LEAST_CHUNK` at
+least.
+"""
 LEAST_CHUNK = 1 << 16
 HEAD = 4096
-"""So many bytes at the beginning of a file tell whether it was written anew while it was read."""
+"""Bytes at the beginning of a file that show whether it was rewritten while it was read."""
 LARGEST_READ = 0x7FFFF000
-"""More than this the system does not read at once."""
+"""The most bytes the system reads in one call."""
 
 PIECE = 1 << 20
 OVERLAP = 1 << 15
-"""Pieces that are read ahead begin so many bytes before the last one ends, so that a record that lies across need not
-be put together.
-"""
+"""Bytes by which consecutive read-ahead pieces overlap, so that a record across their border need not be joined."""
 STEADY = 4
-"""So many chunks in a row are read before a thread reads the next ones."""
+"""Chunks read in sequence before a thread reads ahead."""
 
 MOST_THREADS = 4
-"""Large records are read by no more threads at once: memory has no room for more."""
+"""The most threads that read large records at once: more do not help, since memory bandwidth is the limit."""
 
 MOST_LINE = 1 << 30
-"""No line of a text is longer: who looks for its end gives up there, as in a file that has no line ends."""
+"""The longest line of a text, in bytes: the search for a line end stops there, as in a file without line ends."""
 
 AUTO = "AUTO"
 
 Plain = Callable[[bytes], bool]
-"""Says of the first bytes of a file that they are those of one that is not compressed."""
+"""Decides from the first bytes of a file whether it is uncompressed."""
 
 
 class Stream:
-    """Reads a file ahead in chunks and shows it from any position on.
+    """Reads a file ahead in chunks and gives access to its bytes from any position on.
 
-    Damage (a bad checksum, a stream that is cut) is no exception but the end: what came before it can still be seen,
-    and `failure` says what there is after it. With the compression "AUTO" the file's first bytes tell how it is
-    compressed, unless `plain` says of them that it is not.
+    Damage (a bad checksum, a truncated stream) ends the stream instead of raising: everything before it can still be
+    read, and `failure` describes it. With the compression "AUTO" the file's first bytes determine the compression,
+    unless `plain` finds them to be uncompressed.
     """
 
     __slots__ = (
@@ -91,18 +91,18 @@ class Stream:
         self._file = self._raw
         if self.compression:
             decoder = DECODERS[self.compression](self._raw)
-            # A pipe may give nothing for long, and a file at a URL is read ahead already.
+            # A pipe may block for long, and a file at a URL is read ahead already.
             whole = isinstance(self._raw, LocalFile) and self._raw.seekable
             self._file = ReadAheadStream(decoder) if whole else decoder
 
     def begin(self) -> None:
-        """Begins to decompress the file, of which nothing is wanted yet."""
+        """Starts decompressing the file before any of it is needed."""
         if isinstance(self._file, ReadAheadStream):
             self._file.begin()
 
     def window(self, at: int, need: int) -> tuple[bytes, int]:
-        """What has been read, and where in it the bytes from `at` on begin: at least `need` of them, unless the file
-        ends before.
+        """The buffer, and the index in it of the byte at `at`: at least `need` bytes follow, unless the file ends
+        before.
         """
         if at < self._base:
             self._restart()
@@ -119,18 +119,18 @@ class Stream:
         return self._data, at - self._base
 
     def view(self, at: int, need: int) -> memoryview:
-        """`window` as one view of the bytes from `at` on."""
+        """`window` as one view that begins at `at`."""
         data, start = self.window(at, need)
         return memoryview(data)[start:]
 
     def glimpse(self, at: int, size: int) -> bytes:
-        """The bytes from `at` on, fewer where the file ends. What lies between is not kept, where it can be passed
-        over; elsewhere what has been read stays.
+        """The bytes from `at` on, fewer at the end of the file. Skipped bytes are not kept if the file can seek;
+        otherwise the buffer keeps everything read.
         """
         if (at < self._base or at + size > self.end) and self.direct:
             try:
                 return self._opened.read_at(at, size)
-            except (OSError, OpError):  # it will be met again by whoever reads there
+            except (OSError, OpError):  # raised again by the read that needs these bytes
                 return b""
         self.window(self._base, at + size - self._base)
         return self._data[at - self._base : at - self._base + size]
@@ -143,50 +143,51 @@ class Stream:
 
     @property
     def direct(self) -> bool:
-        """True where any position can be gone to at once."""
+        """Whether the stream can seek to any position at no cost."""
         return not self.compression and self._opened.seekable
 
     @property
     def on_disk(self) -> bool:
-        """True where the system itself can read any position."""
+        """Whether it is a local file that can be read at any position."""
         return self.direct and isinstance(self._raw, LocalFile)
 
     @property
     def end(self) -> int:
-        """Where what has been read ends: the end of the file, once `ended` is True."""
+        """The position after the last byte read: the end of the file once `ended` is True."""
         return self._base + len(self._data)
 
     def large_records(self, at: int, want: int, least: int, most: int) -> tuple[Any, int]:
-        """Records of a TFRecord file from `at` on, as `kernels.tfrecord_large` gives them, and the place after them."""
+        """Records of a TFRecord file from `at` on, as `kernels.tfrecord_large` returns them, and the position after
+        them.
+        """
         assert isinstance(self._raw, LocalFile)
         threads = allowed(max(1, min(MOST_THREADS, spare_processors())))
         return kernels.tfrecord_large(self._raw.fileno(), at, want, least, most, threads)
 
     @property
     def shelvable(self) -> bool:
-        """True where `records_to_rows` can be asked."""
+        """Whether `records_to_rows` can be used."""
         return self.on_disk and not self._chunk
 
     def records_to_rows(self, at: int, rows: Array, lengths: Array, numbers: Array) -> Array:
-        """Records of a TFRecord file from `at` on, as `kernels.tfrecord_to_rows` puts them into rows."""
+        """Writes records of a TFRecord file from `at` on into rows, as `kernels.tfrecord_to_rows` does."""
         assert isinstance(self._raw, LocalFile)
         return kernels.tfrecord_to_rows(self._raw.fileno(), at, rows, lengths, numbers)
 
     def _extend(self, at: int, need: int) -> None:
-        """Reads on until `need` bytes from `at` on are there, and forgets those before `at`."""
+        """Reads until `need` bytes from `at` on are in the buffer, and drops those before `at`."""
         pieces: list[bytes] = []
         have = skip = 0
         chunk = self._chunk or _share_of(CHUNK)
         if self.direct and self._read_ahead(at, need):
             return
         if self.direct:
-            # To read what is left of the last chunk once more is cheaper than to copy the next one behind it.
+            # Reading the rest of the last chunk again is cheaper than copying the next one behind it.
             self._position = self._opened.seek(at)
         else:
             pieces = [self._data[at - self._base :]]
             have = len(pieces[0])
-            # After a restore the reader asks for a place far ahead. In a compressed file there is no way there but
-            # through what is before it.
+            # After a restore the reader asks for a position far ahead. A compressed file must be decompressed up to it.
             skip = max(0, at - self._base - len(self._data))
         while (have < need or skip) and not self.ended:
             piece = self._read(max(chunk, need - have))
@@ -197,8 +198,8 @@ class Stream:
         self._base, self._data = at, pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _read_ahead(self, at: int, need: int) -> bool:
-        """Takes the next piece of those that a thread reads, if that is what is wanted. A file that is read steadily,
-        chunk by chunk, gets such a thread.
+        """Takes the next piece from the read-ahead thread if it holds the bytes needed. A file that is read
+        sequentially, chunk by chunk, gets such a thread.
         """
         if self._pieces is None:
             self._steady = self._steady + 1 if self._base < at <= self.end and need <= OVERLAP else 0
@@ -209,18 +210,18 @@ class Stream:
         start = self.end - OVERLAP
         try:
             piece = self._pieces.read(CHUNK) if start <= at and not self._pieces.forked else b""
-        except OSError:  # met again by whoever reads there
+        except OSError:  # raised again by the read that needs these bytes
             piece = b""
         if not start <= at <= start + len(piece) - need:
             self._stop_ahead()
-            if at < start:  # records are too large for that
+            if at < start:  # the records are too large for read-ahead
                 self._steady = -sys.maxsize
             return False
         self._base, self._data = start, piece
         return True
 
     def _stop_ahead(self) -> None:
-        """Ends the thread, if there is one. It has the file open for itself."""
+        """Stops the thread, if there is one. It has its own handle of the file."""
         pieces, self._pieces, self._steady = self._pieces, None, 0
         if pieces is not None:
             pieces.stop()
@@ -243,7 +244,7 @@ class Stream:
         return piece
 
     def at_most(self, at: int) -> int:
-        """No more bytes than this can follow `at`: a length read from the file is not believed beyond it."""
+        """Upper bound of the bytes that follow `at`: no length read from the file may exceed it."""
         ahead = self.end - at
         if self.ended:
             return max(0, ahead)
@@ -252,8 +253,7 @@ class Stream:
             return sys.maxsize
         if not self.compression:
             return max(ahead, size - at)
-        # What the decoder holds back comes from input that has been read: not more than its input buffer. Besides there
-        # are the pieces that were made ahead.
+        # The decoder's pending output comes from at most its input buffer; the pieces decompressed ahead come on top.
         left = size - self._opened.tell() + 2 * INPUT
         return ahead + left * MOST[self.compression] + (EARLY_DEPTH + 2) * OUTPUT
 
@@ -262,19 +262,19 @@ class Stream:
         return None if self.compression else self._opened.size()
 
     def must_be_whole(self) -> None:
-        """Raises where the file has become shorter since it was opened, or was replaced while it was read."""
+        """Raises if the file has been truncated since it was opened, or replaced while it was read."""
         raw = self._opened
         if isinstance(raw, RemoteFile) or raw.seekable:
             raw.must_be_whole()
 
     @property
     def here(self) -> bool:
-        """True where the file is the system's."""
+        """Whether the file is a local one."""
         return isinstance(self._raw, LocalFile)
 
     @property
     def identity(self) -> Identity | None:
-        """By what the file is known as it was opened; None where it cannot be read a second time, as a pipe."""
+        """The identity of the file as it was opened; None if it cannot be read twice, as a pipe."""
         raw = self._opened
         return None if isinstance(raw, LocalFile) and not raw.seekable else raw.identity
 
@@ -287,14 +287,14 @@ class Stream:
 
 
 def _share_of(chunk: int) -> int:
-    """How much is read at once: less where many files are open, so that they do not take more memory than few."""
+    """Bytes to read at once: fewer if many files are open, to bound their memory."""
     opened = len(_open)
     return chunk if opened <= FILES else max(LEAST_CHUNK, chunk * FILES // opened)
 
 
 class LocalFile:
-    """A file as the system has it. When it is dropped it is closed without the warning that Python's own would give: an
-    iterator that nobody refers to any more may be the last to hold it.
+    """A local file. When garbage collected it is closed without Python's ResourceWarning: a dropped iterator may hold
+    the last reference.
     """
 
     def __init__(self, name: bytes) -> None:
@@ -308,7 +308,7 @@ class LocalFile:
         _open.add(self)
 
     def twin(self) -> LocalFile:
-        """The same file, open once more."""
+        """The same file, opened a second time."""
         other = object.__new__(LocalFile)
         other.__dict__.update(self.__dict__, _number=os.dup(self.fileno()), _ahead=b"")
         return other
@@ -328,25 +328,25 @@ class LocalFile:
         return piece
 
     def must_be_whole(self, read: int | None = None) -> None:
-        """Raises where the file has become shorter since it was opened, or was written anew in its place. It was `read`
-        up to there: all of it, if nothing is said.
+        """Raises if the file has been truncated since it was opened, or rewritten in place. `read` bytes of it were
+        read: all of them by default.
         """
         status = os.fstat(self.fileno())
         now, size = Identity(status.st_size, status.st_mtime_ns), self.identity.size
         whole = now.size >= size and (read is None or read >= size)
         if now == self.identity or (whole and self._beginning() == self._head):
-            return  # the same, or one that has grown
+            return  # unchanged, or appended to
         what = f"it had {size} bytes when it was opened and has {now.size}"
         if now.size == size:
             what = "it was written anew"
         raise DataLossError(f"{shown(self.name)} was changed while it was read: {what}")
 
     def _beginning(self) -> int:
-        """A checksum of the first bytes."""
+        """Checksum of the first bytes."""
         return kernels.crc32c(os.pread(self.fileno(), HEAD, 0)) if self.seekable else 0
 
     def read_at(self, position: int, size: int) -> bytes:
-        """The bytes at a position, fewer where the file ends. The file stays where it is."""
+        """The bytes at a position, fewer at the end of the file. Does not move the file position."""
         here = self.tell()
         self.seek(position)
         pieces = []
@@ -357,7 +357,7 @@ class LocalFile:
         return b"".join(pieces)
 
     def ahead(self, size: int) -> bytes:
-        """The next bytes, which stay to be read."""
+        """The next bytes, without consuming them."""
         if self.seekable:
             return self.read_at(self.tell(), size)
         while len(self._ahead) < size and (piece := os.read(self.fileno(), size - len(self._ahead))):
@@ -371,7 +371,7 @@ class LocalFile:
         return os.lseek(self.fileno(), 0, os.SEEK_CUR)
 
     def size(self) -> int | None:
-        """The size of the file as it is now; None for one that has none, such as a pipe."""
+        """The current size of the file; None for one without a size, such as a pipe."""
         return os.fstat(self.fileno()).st_size if self.seekable else None
 
     def close(self) -> None:
@@ -389,13 +389,13 @@ _open: weakref.WeakSet[LocalFile] = weakref.WeakSet()
 
 
 class _Pieces:
-    """A file in pieces that overlap, for a thread: it moves nobody's place in the file."""
+    """A file in overlapping pieces, for the read-ahead thread: it has a file position of its own."""
 
     def __init__(self, raw: Any, start: int) -> None:
         self.raw_file, self._at = raw, start
 
     def read(self, size: int) -> bytes:
-        """The next piece; none where it would have nothing new."""
+        """The next piece; empty if it would hold nothing new."""
         piece = os.pread(self.raw_file.fileno(), PIECE + OVERLAP, self._at)
         if len(piece) <= OVERLAP:
             return b""

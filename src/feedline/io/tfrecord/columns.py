@@ -1,4 +1,4 @@
-"""Columns of many examples, as the kernel that writes them wants them."""
+"""Columns of many examples, in the form the kernel that writes them takes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STRINGS, _FLOATS, _INTS = 1, 2, 3
 
 
 class ExampleColumn(NamedTuple):
-    """The values of all rows, one after another, and how many each row has: `size`, or what lies between `splits`."""
+    """The values of all rows in one array, and how many each row has: `size`, or the distance between its `splits`."""
 
     kind: int
     values: Any
@@ -36,7 +36,7 @@ class ExampleColumn(NamedTuple):
         return self.values[splits[0] : splits[-1]], splits - splits[0]
 
     def every(self, start: int, step: int) -> ExampleColumn:
-        """Each so many-th row from one on."""
+        """Every `step`-th row, beginning with `start`."""
         rows = range(start, self.rows, step)
         ends = np.arange(self.rows + 1) * self.size if self.splits is None else self.splits
         parts = [self.values[ends[i] : ends[i + 1]] for i in rows]
@@ -46,7 +46,7 @@ class ExampleColumn(NamedTuple):
 
 
 class Columns:
-    """Columns of one length under their names."""
+    """Named columns of equal length."""
 
     def __init__(self, data: Mapping[Any, Any]) -> None:
         named = {_key(name): _column(name, value) for name, value in data.items()}
@@ -63,13 +63,13 @@ class Columns:
         self._sizes = np.array([c.size for c in self._columns], np.int64)
 
     def every(self, start: int, step: int) -> Columns:
-        """Each so many-th row from one on."""
+        """Every `step`-th row, beginning with `start`."""
         taken = Columns.__new__(Columns)
         taken._set(self._keys, [column.every(start, step) for column in self._columns])
         return taken
 
     def framed(self, start: int, stop: int) -> bytes:
-        """Some rows, as examples in TFRecord frames."""
+        """Rows `start` to `stop` as examples in TFRecord frames."""
         parts = [column.part(start, stop) for column in self._columns]
         values, splits = [p[0] for p in parts], [p[1] for p in parts]
         return kernels.framed_examples(self._keys, self._kinds, values, self._sizes, splits, stop - start)
@@ -110,7 +110,7 @@ def _column(name: object, value: object) -> ExampleColumn:
 
 
 def _values(name: object, array: Array) -> tuple[int, Any]:
-    """The kind of list an array goes into, and what goes into it."""
+    """The kind of list an array is stored in, and the values to store."""
     if array.dtype.kind == "O":
         return _STRINGS, array.ravel().tolist()
     if array.dtype.kind in "fV" and array.dtype.fields is None:
@@ -138,7 +138,7 @@ def _ragged(name: object, value: RaggedTensor) -> ExampleColumn:
 
 
 def _sparse(name: object, value: SparseTensor) -> ExampleColumn:
-    """Rows of a sparse matrix without gaps, as `VarLenFeature` reads them: an Example does not keep places."""
+    """Rows of a sparse matrix without gaps, as `VarLenFeature` reads them: an Example does not store positions."""
     shape = value.dense_shape.tolist()
     rows = value.indices[:, 0]
     counts = np.bincount(rows, minlength=shape[0]) if not len(rows) or rows.min() >= 0 else np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""Whole columns, or whole datasets, straight into TFRecord files of examples."""
+"""Writes whole columns, or whole datasets, to TFRecord files of examples."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def write_examples(
     batched: bool = False,
     progress: bool | None = None,
 ) -> list[str]:
-    """Writes examples to one TFRecord file, or to several, and gives their names.
+    """Writes examples to one TFRecord file, or to several shards, and returns the file names.
 
-    `data` is a dict of columns: arrays, lists, ragged or sparse tensors with a row per example.
+    `data` is a dict of columns: arrays, lists, ragged or sparse tensors with one row per example.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -52,20 +52,20 @@ def write_examples(
     >>> list(ds.as_numpy_iterator())
     [{'x': np.float32(0.5), 'name': b'a'}, {'x': np.float32(1.5), 'name': b'b'}]
 
-    Or a dataset of dicts: one example per element, or with `batched`, one per row of each element.
+    `data` may also be a dataset of dicts: one example per element or, with `batched`, one per row of each element.
 
     >>> ds = fl.Dataset.range(5).map(lambda i: {"i": i, "v": np.arange(i)})
     >>> len(fl.io.write_examples(f"{folder}/numbers@2.tfrecord", ds))
     2
 
-    Integers and bools become an int64_list, floats a float_list, which is float32, strings a bytes_list; what a row
-    holds is flattened. Where the number of rows is known, shards follow one another and are of one size; otherwise row
-    i goes into shard i % shards. Each is named `<name>-00003-of-00016.tfrecord`: `shards` may also stand in the name,
-    as in `train@16.tfrecord`, and `{shard}` in it is where "00003-of-00016" goes.
+    Integers and bools become an int64_list, floats a float_list (float32), strings a bytes_list; the value of a row is
+    flattened. If the number of rows is known, shards are contiguous and of equal size; otherwise row i goes to shard i
+    % shards. Shards are named `<name>-00003-of-00016.tfrecord`. Their number may also be part of the name, as in
+    `train@16.tfrecord`, and `{shard}` in the name is replaced by "00003-of-00016".
 
-    Names may be URLs. `compression` is "GZIP", "ZLIB" or `TFRecordOptions`. The files appear when all of them are
-    complete; an error or an interrupt leaves nothing behind. `progress` shows on stderr how far it is; None does so for
-    long work on a terminal.
+    Names may be URLs. `compression` is "GZIP", "ZLIB" or `TFRecordOptions`. The files appear together once all are
+    complete; an error or an interrupt leaves nothing behind. `progress` shows progress on stderr; None does so for long
+    work on a terminal.
     """
     options = compression if isinstance(compression, TFRecordOptions) else TFRecordOptions(compression)
     paths = shard_paths(path, shards)
@@ -82,7 +82,7 @@ def write_examples(
 
 
 def shard_paths(path: object, shards: int | None) -> list[bytes]:
-    """The names of the files that a name with a number of shards stands for."""
+    """The file names that a name with a number of shards stands for."""
     whole = as_path(path)
     folder, slash, name = whole.rpartition(b"/")
     counts = [int(n) for n in _COUNT.findall(name)]
@@ -105,7 +105,7 @@ def shard_paths(path: object, shards: int | None) -> list[bytes]:
 
 
 def _write_columns(columns: Columns, output: _Output) -> None:
-    """Each shard takes its share of the rows, several at a time: the work drops the GIL."""
+    """Each shard takes its share of the rows. Several are written in parallel: the work releases the GIL."""
     count = len(output.shards)
     bounds = [columns.rows * i // count for i in range(count + 1)]
     output.total = columns.rows
@@ -132,7 +132,7 @@ def _write_columns(columns: Columns, output: _Output) -> None:
 
 
 def _pieces(columns: Columns, start: int, stop: int) -> Iterator[tuple[bytes, int]]:
-    """Some rows, in pieces of a few megabytes."""
+    """Rows `start` to `stop`, in pieces of a few megabytes."""
     step = _FIRST_ROWS
     while start < stop:
         end = min(stop, start + step)
@@ -185,7 +185,7 @@ def _dict(element: object) -> Mapping[Any, Any]:
 
 
 class _Shard:
-    """A file that is being written under another name; one that will be at a URL, here."""
+    """A file being written under a temporary name; one for a URL is written locally."""
 
     def __init__(self, path: bytes, options: TFRecordOptions) -> None:
         self.path, self._here = path, system_path(path)
@@ -214,7 +214,7 @@ class _Shard:
             self.write(rest)
 
     def place(self) -> None:
-        """Puts the draft to where the file is to be."""
+        """Moves the draft to its final path, or uploads it."""
         if self._here is None:
             remote.send(self.draft, self.path)
         else:
@@ -222,13 +222,13 @@ class _Shard:
         self._placed = True
 
     def take_back(self) -> None:
-        """Removes the file from its URL, where it is already."""
+        """Removes the file from its URL, if it was uploaded already."""
         if self._placed and self._here is None:
             with contextlib.suppress(OpError):
                 remote.remove_all(self.path)
 
     def discard(self) -> None:
-        """Removes the draft, unless it was placed."""
+        """Removes the draft, unless it has been placed."""
         drafts.removed(self._file, self.draft)
 
 
@@ -247,7 +247,7 @@ class _Output:
         self._said = ""
 
     def write(self, shard: int, data: bytes, rows: int) -> None:
-        """Adds so many framed rows to a shard."""
+        """Appends framed rows to a shard."""
         if self._stopped:
             raise CancelledError("write_examples was stopped")
         try:
@@ -261,7 +261,7 @@ class _Output:
                 self._say()
 
     def stop(self) -> None:
-        """Makes the threads that still write give up."""
+        """Makes the writing threads give up."""
         self._stopped = True
 
     def _say(self) -> None:

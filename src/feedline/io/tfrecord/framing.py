@@ -1,4 +1,4 @@
-"""A TFRecord file is a row of frames: length (8 bytes), its checksum (4), data, their checksum (4), little-endian."""
+"""The TFRecord format: frames of length (8 bytes), its checksum (4), data and their checksum (4), little-endian."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ AROUND = HEADER.size + CHECKSUM.size
 
 
 class Stop(IntEnum):
-    """Why `kernels.tfrecord_frames` gives no more records."""
+    """Why `kernels.tfrecord_frames` returns no more records."""
 
     ENOUGH, HEADER_CUT, LENGTH_DAMAGED, DATA_CUT, DATA_DAMAGED = range(5)
 
 
 def masked_crc(data: Buffer) -> int:
-    """The checksum as it is stored: turned and shifted, so that the checksum of a checksum is an ordinary number."""
+    """The checksum as it is stored: rotated and offset, so that the checksum of a checksum is an ordinary number."""
     return mask(kernels.crc32c(data))
 
 
 def mask(crc: int) -> int:
-    """A checksum, turned and shifted."""
+    """Masks a checksum: rotates it and adds a constant."""
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def length_of(head: bytes) -> int | None:
-    """The length that stands at the beginning of a record; None where it does not have its checksum."""
+    """The length in a record's header; None if its checksum does not match."""
     if len(head) < HEADER.size:
         return None
     length, check = HEADER.unpack_from(head)

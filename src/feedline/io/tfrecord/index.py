@@ -1,8 +1,8 @@
-"""Indexes of TFRecord files: where each record lies, so that any one can be had without reading the others.
+"""Indexes of TFRecord files: the offset of each record, for random access without reading the others.
 
-An index is made by hopping from header to header, which costs little. It is kept in memory, and for files that are not
-small in a file of its own (see `sidecar`). It is used only for the file it was made from: one that was written since,
-or another one under its name, is indexed anew.
+An index is built by hopping from header to header, which costs little. It is kept in memory, and for large files in a
+file of its own (see `sidecar`). It is valid only for the file it was built from: a file that was modified or replaced
+is indexed again.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from feedline.sharing import Guard
 
 CHUNK = 1 << 19
 LARGE = 1 << 16
-"""Of records of this size on, only the headers are read."""
+"""From this record size on, only the headers are read."""
 
 STORE_FROM = 1 << 24
-"""Smaller files are indexed anew sooner than anybody would notice, so nothing is left beside them unasked."""
+"""Smaller files are indexed in no noticeable time, so their index is stored only on request."""
 
 KEEP = 1 << 28
-"""Bytes of indexes that stay in memory when no dataset uses them any more."""
+"""Bytes of indexes that stay in memory when no dataset uses them."""
 
 MOST_THREADS = 8
 TRIES = 3
 
 
 class Index:
-    """Where the records of a file lie: record i, with what is around it, from starts[i] to starts[i + 1]."""
+    """The offsets of a file's records: record i, with its frame, from starts[i] to starts[i + 1]."""
 
     __slots__ = ("stamp", "starts")
 
@@ -52,7 +52,7 @@ class Index:
 
 
 class _Memory:
-    """The indexes of files that were used last, by name."""
+    """A cache of the most recently used indexes, by file name."""
 
     def __init__(self) -> None:
         self._lock = Guard()
@@ -89,7 +89,7 @@ _memory = _Memory()
 
 
 def stamp_of(path: bytes) -> Stamp:
-    """Size and time of a file that an index can be made of."""
+    """Size and modification time of a file that can be indexed."""
     if b"://" in path:
         raise FailedPreconditionError(
             f"{shown(path)}: records can be had by number in local files only; copy the file first"
@@ -104,7 +104,7 @@ def stamp_of(path: bytes) -> Stamp:
 
 
 def found(path: bytes) -> Index | None:
-    """The index of a file if there is one, in memory or beside the file. Nothing but that is read."""
+    """The index of a file if it exists, in memory or beside the file; the file itself is not read."""
     return _found(os.path.abspath(path), stamp_of(path))
 
 
@@ -120,7 +120,7 @@ def _found(path: bytes, stamp: Stamp) -> Index | None:
 
 
 def forget(path: bytes) -> None:
-    """Drops the index of a file, in memory and elsewhere: it has turned out to be wrong."""
+    """Drops the index of a file, in memory and on disk, because it has turned out to be wrong."""
     whole = os.path.abspath(path)
     _memory.forget(whole)
     for place in sidecar.places(whole):
@@ -131,9 +131,10 @@ def forget(path: bytes) -> None:
 def indexes(
     paths: Sequence[bytes], store: bool | None = None, shown: bool | None = None, anew: bool = False
 ) -> list[Index]:
-    """The indexes of files: those there are, and the others made now, several at a time.
+    """The indexes of files: existing ones, and the missing ones built now, in parallel.
 
-    They are stored as well if `store` is True, or None and the file is not small. With `anew`, none is taken as it is.
+    They are stored as well if `store` is True, or if it is None and the file is not small. `anew` ignores existing
+    ones.
     """
     whole = [os.path.abspath(p) for p in paths]
     stamps = [stamp_of(p) for p in paths]
@@ -181,7 +182,7 @@ def _built(paths: Sequence[bytes], progress: Progress) -> list[Index]:
 
 
 def _scanned(path: bytes, progress: Progress, stop: threading.Event) -> Index:
-    """The index of a file, made from the file. One that is being written meanwhile is tried again."""
+    """Builds the index of a file. A file that is written meanwhile is tried again."""
     for _ in range(TRIES):
         with OpenFile(path) as fd:
             stamp = Stamp.of(os.fstat(fd))
@@ -206,14 +207,14 @@ def _starts(path: bytes, fd: int, size: int, progress: Progress, stop: threading
         number += len(lengths)
         progress.add(after)
         at += after
-        # Where records are large, what is between their headers is not read.
+        # If records are large, the data between their headers are not read.
         chunk = HEADER.size if after > LARGE * max(1, len(lengths)) else CHUNK
     return sidecar.starts_of(np.concatenate(parts) if parts else np.empty(0, np.int64), size)
 
 
 def hop(path: bytes, fd: int, at: int, size: int, number: int, chunk: int) -> tuple[Array, int]:
-    """The lengths of the records, the first with this number, whose headers are in the `chunk` bytes from `at` on, and
-    how far the next header is from there.
+    """The lengths of the records whose headers lie in the `chunk` bytes from `at` on (the first has this number), and
+    the distance from there to the next header.
     """
     want = min(chunk, size - at)
     data, whole, failure = kernels.read_spans(np.array([fd]), np.array([at]), np.array([want]))
@@ -230,12 +231,12 @@ def hop(path: bytes, fd: int, at: int, size: int, number: int, chunk: int) -> tu
                 "write them to files without compression, or use save and Dataset.load"
             )
         raise damage(path, number, at, stop, length, size)
-    # What is wrong with the record after some good ones is told when it comes first.
+    # An error in a record that follows good ones is reported when that record comes first.
     return lengths, after
 
 
 def damage(path: bytes, number: int, at: int, stop: int, length: int, size: int) -> DataLossError:
-    """What is wrong with a record."""
+    """The error for a bad record."""
     cut = stop in (Stop.HEADER_CUT, Stop.DATA_CUT)
     problem = {
         Stop.HEADER_CUT: f"the file ends {size - at} bytes into its header",
@@ -247,7 +248,7 @@ def damage(path: bytes, number: int, at: int, stop: int, length: int, size: int)
 
 
 def _compression(begin: bytes) -> str:
-    """What a file that begins like this, and not like records, is compressed with, if it is."""
+    """The compression of a file that begins with these bytes, which are no record; empty if there is none."""
     if begin[:2] == b"\x1f\x8b":
         return "GZIP"
     if begin == b"\x28\xb5\x2f\xfd":
@@ -256,7 +257,7 @@ def _compression(begin: bytes) -> str:
 
 
 class OpenFile:
-    """An open file: closed at the end of a `with` block, or when nobody holds it any more."""
+    """An open file, closed at the end of a `with` block or when the last reference is dropped."""
 
     __slots__ = ("fd",)
 
@@ -267,7 +268,7 @@ class OpenFile:
             raise as_op_error(e, path) from None
 
     def close(self) -> None:
-        """Closes it. Closing it again does nothing."""
+        """Closes the file. Closing it again does nothing."""
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
@@ -284,7 +285,7 @@ class OpenFile:
 
 
 def tfrecord_index(filenames: object, progress: bool | None = None) -> Array:
-    """Counts the records of TFRecord files and keeps an index of them, so that any record can be had by its number.
+    """Counts the records of TFRecord files and stores an index of them, for random access by record number.
 
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/words.tfrecord"
@@ -297,17 +298,17 @@ def tfrecord_index(filenames: object, progress: bool | None = None) -> Array:
     >>> len(ds), ds.at(2), [len(word) for word in ds.global_shuffle(seed=1)]
     (3, b'three', [5, 3, 3])
 
-    `filenames` is a name or a list of names; the result has one number per file. Calling it is never needed: `len`,
-    `at`, `global_shuffle` make the index themselves. Done ahead, it saves them the time, which is what it takes to read
-    the files once at most, and less where records are large. With an index there, `shuffle` holds the numbers of
-    records in place of records, and `skip` and `shard` leave out records without reading them.
+    `filenames` is a name or a list of names; the result has one number per file. Calling it is never required: `len`,
+    `at` and `global_shuffle` build the index themselves. Calling it ahead saves them that time: at most that of reading
+    the files once, and less if records are large. With an index, `shuffle` buffers record numbers instead of records,
+    and `skip` and `shard` skip records without reading them.
 
     The index of `train.tfrecord` is the file `.train.tfrecord.feedline-index` beside it, with at most eight bytes per
-    record, or, where that folder is read-only, a file in FEEDLINE_CACHE, which is `~/.cache/feedline` unless it is set.
-    It may be removed at any time. It is used as long as size and time of the TFRecord file stay the same. `progress`
-    True or False shows a line on stderr or does not; otherwise it is shown on a terminal where it takes long.
+    record, or, if that folder is read-only, a file in FEEDLINE_CACHE (default `~/.cache/feedline`). It may be removed
+    at any time, and is valid as long as the size and time of the TFRecord file stay the same. `progress` True or False
+    shows a line on stderr or not; None shows it for long work on a terminal.
 
-    Compressed files have no index: for them it raises `FailedPreconditionError`. A file that is cut or damaged raises
+    Compressed files cannot be indexed and raise `FailedPreconditionError`. A truncated or damaged file raises
     `DataLossError`.
     """
     return np.array([len(index) for index in indexes(as_paths(filenames), True, progress)], np.int64)

@@ -1,4 +1,4 @@
-"""Reading TFRecord files. Both checksums of every record are compared, and no length is believed before that."""
+"""Reading TFRecord files. Both checksums of every record are verified, and no length is trusted before that."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from feedline.structure.block import Array, Block, Bytes
 from feedline.structure.nest import LEAF
 
 LARGE = 1 << 15
-"""Records of this size are not copied out of what has been read ahead but read to where they stay."""
+"""Records of at least this size are not copied out of the read-ahead buffer but read straight into their own memory."""
 MOST_AT_ONCE = 1 << 24
 FALSE_RECORDS = 1 << 20
-"""So many bytes, and four for each one passed over, are looked at to see that what looks like a record is none."""
+"""Bytes, plus four for each one skipped, that are read to verify whether apparent records are real."""
 
 
 class Corruption(NamedTuple):
-    """What was lost at one place of a file: the file's name, the byte (after decompression) and number of the record
-    that could not be read, how many bytes were passed over, and the error that says why. `bytes_lost` is None where the
-    rest of a compressed file is lost, of which nobody knows how much it is.
+    """A damaged part of a file: the file's name, the byte (after decompression) and number of the record that could not
+    be read, the number of bytes skipped, and the error. `bytes_lost` is None if the rest of a compressed file is lost,
+    whose size is unknown.
     """
 
     file: str
@@ -37,7 +37,7 @@ class Corruption(NamedTuple):
 
 
 class TFRecordReader(RecordReader):
-    """An open TFRecord file. With `resync` the file goes on after a bad record, where the next good one begins."""
+    """An open TFRecord file. With `resync`, reading continues after a bad record at the next good one."""
 
     kind = "tfrecord"
 
@@ -46,11 +46,11 @@ class TFRecordReader(RecordReader):
     ) -> None:
         super().__init__(name, compression, buffer_size, lambda head: length_of(head) is not None)
         self._resync = resync
-        self._usual, self._large = 0, False  # the size of the last records, and whether that is large
+        self._usual, self._large = 0, False  # the size of the last records, and whether it counts as large
         self._bad: tuple[FilePosition, Read] | None = None
 
     def read(self, place: FilePosition, want: int) -> Read:
-        """The records that follow, as far as they have been read ahead. They stay in the memory they were read into."""
+        """The next records, as far as they have been read ahead. They stay in the memory they were read into."""
         if self._bad is not None and self._bad[0] == place:
             return self._bad[1]
         try:
@@ -60,15 +60,13 @@ class TFRecordReader(RecordReader):
             return Read(None, None, ResourceExhaustedError(f"{where} does not fit into memory: {e}"))
 
     def to_rows(self, offset: int, rows: Array, lengths: Array, numbers: Array) -> Array:
-        """Puts the records that follow into rows, as `kernels.tfrecord_to_rows` does; none where `read` has to be asked
-        for the next one.
-        """
+        """Writes the next records into rows, as `kernels.tfrecord_to_rows` does; none if the next one needs `read`."""
         if self._large or not self._stream.shelvable:
             return np.array([offset])
         return self._stream.records_to_rows(offset, rows, lengths, numbers)
 
     def _read_large(self, place: FilePosition, want: int) -> Read | None:
-        """Large records, each in memory of its own; None where none follow."""
+        """Large records, each in its own memory; None if the next ones are not large."""
         rows, after = self._stream.large_records(place.offset, want, LARGE // 2, MOST_AT_ONCE)
         self._large = len(rows) > 0
         if not self._large:
@@ -78,7 +76,7 @@ class TFRecordReader(RecordReader):
         return Read(Block([rows], len(rows), LEAF, provenance), FilePosition(after, place.number + len(rows)))
 
     def _read_ahead(self, place: FilePosition, want: int) -> Read:
-        # A little that is left of the last piece is not worth a block of its own.
+        # The short rest of the last piece is not worth a block of its own.
         left = self._stream.end - place.offset
         few = 0 < left < min(want * self._usual // 8, OVERLAP)
         data, start = self._stream.window(place.offset, left + 1 if few else HEADER.size)
@@ -97,7 +95,7 @@ class TFRecordReader(RecordReader):
                 data, start = self._stream.window(place.offset, length + AROUND)
                 offsets, stop, length = kernels.tfrecord_frames(data, start, want)
         n = len(offsets) - 1
-        if n:  # what is wrong with the record after them, if anything, is found when it comes first
+        if n:  # an error in the record after them is found when that record comes first
             after = FilePosition(place.offset + int(offsets[-1]) - HEADER.size - start, place.number + n)
             self._usual = (after.offset - place.offset) // n
             self._large = self._usual >= LARGE and self._stream.on_disk
@@ -121,7 +119,7 @@ class TFRecordReader(RecordReader):
         return got
 
     def _sound(self, at: int, length: int) -> bool:
-        """Whether the data of a large record have their checksum, found without holding them all."""
+        """Whether the data of a large record match their checksum, computed without holding them all."""
         crc, at, end = 0, at + HEADER.size, at + HEADER.size + length
         while at < end and (piece := self._stream.glimpse(at, min(CHUNK, end - at))):
             crc, at = kernels.crc32c(piece, crc), at + len(piece)
@@ -134,7 +132,7 @@ class TFRecordReader(RecordReader):
         return "; is it a TFRecord file?"
 
     def _skipped(self, place: FilePosition, error: DataLossError) -> Read:
-        """The error, and the place where the next record begins."""
+        """The error, and the position of the next record."""
         after = self._next_record(place.offset)
         if after is not None:
             return Read(None, FilePosition(after, place.number + 1), error, after - place.offset)
@@ -143,14 +141,14 @@ class TFRecordReader(RecordReader):
         return Read(None, None, error, self._stream.end - place.offset)
 
     def _next_record(self, offset: int) -> int | None:
-        """Where the first record after a bad one at `offset` begins; None where there is no other.
+        """The offset of the first record after a bad one at `offset`; None if there is none.
 
-        1. A length that has its checksum tells where the next record is, if there is one, or the file ends there.
-        2. Else any place may be the beginning of a record, if it is a length with its checksum and either another one
-           is where the record would end, or its data have their checksum.
+        1. A length that matches its checksum gives the offset of the next record, or the file ends there.
+        2. Otherwise a record may begin at any byte that holds a length matching its checksum, if either another such
+           length is where the record would end, or its data match their checksum.
 
-        Of what is only made to look like a record not more is read than in proportion to what is passed over: a file
-        cannot make this take for ever.
+        The bytes read to verify candidates are bounded in proportion to the bytes skipped, so that no file can make
+        this take for ever.
         """
         length = length_of(self._stream.glimpse(offset, HEADER.size))
         if length is not None and AROUND + length <= self._stream.at_most(offset) and self._begins(offset, length):
@@ -176,11 +174,11 @@ class TFRecordReader(RecordReader):
             at += 1
 
     def _begins(self, at: int, length: int) -> bool:
-        """Whether a record follows the one at `at`, or it is the last and whole."""
+        """Whether a record follows the one at `at`, or that one is the last and complete."""
         head = self._stream.glimpse(at + AROUND + length - 1, HEADER.size + 1)
         return length_of(head[1:]) is not None or (len(head) == 1 and self._stream.failure is None)
 
     def _whole(self, at: int, length: int) -> bool:
-        """Whether the data of the record at `at` have their checksum."""
+        """Whether the data of the record at `at` match their checksum."""
         data, start = self._stream.window(at, AROUND + length)
         return len(kernels.tfrecord_frames(data, start, 1)[0]) == 2

@@ -1,4 +1,4 @@
-"""Records of TFRecord files by number, through the indexes of the files."""
+"""Random access to the records of TFRecord files by number, through the files' indexes."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ from feedline.structure.block import Block, Bytes, Provenance, concat
 from feedline.structure.nest import LEAF
 
 MOST_OPEN = 128
-"""So many files are kept open."""
+"""The most files kept open."""
 
 FIRST_LOOK = 1 << 20
 
 
 class RecordFiles:
-    """The records of files, numbered through all of them. It counts them bit by bit, as far as somebody needs to know;
-    once all are counted, any can be had.
+    """The records of files, numbered across all of them. They are counted incrementally, as far as needed; once all are
+    counted, any record can be read.
 
-    It stands for the files as they were when they were counted. If one has changed since, it raises: numbers would no
-    longer mean the same records.
+    The numbers hold for the files as they were when they were counted. A file that has changed since raises an error.
     """
 
     def __init__(self, names: Sequence[bytes]) -> None:
@@ -52,7 +51,7 @@ class RecordFiles:
 
     @classmethod
     def found(cls, names: Sequence[bytes]) -> RecordFiles | None:
-        """The records of files that all have an index already; None where one has not."""
+        """The records of files that all have an index already; None if one has not."""
         made = cls(names)
         for name in made.names:
             index = indexing.found(name)
@@ -65,12 +64,12 @@ class RecordFiles:
 
     @property
     def low(self) -> int:
-        """At least so many records there are."""
+        """Lower bound of the number of records."""
         return max(self._looked or 0, sum(map(len, self._indexes)))
 
     @property
     def high(self) -> int:
-        """No more records than this there are."""
+        """Upper bound of the number of records."""
         if len(self._indexes) == len(self.names):
             return self.low
         if self._stamps is None:
@@ -79,7 +78,7 @@ class RecordFiles:
         return sum(map(len, self._indexes)) + left
 
     def more(self) -> None:
-        """Counts on: at first the beginning of the first file, then whole files, twice as many each time."""
+        """Counts further: at first the beginning of the first file, then whole files, twice as many each time."""
         with self._lock:
             if self._looked is None and self.names:
                 self._looked = _first_records(self.names[0])
@@ -88,7 +87,7 @@ class RecordFiles:
                 self._indexes += indexing.indexes(self.names[have : max(1, 2 * have)])
 
     def whole(self) -> RecordFiles:
-        """Itself, with all records counted."""
+        """Counts all records; returns itself."""
         with self._lock:
             if self._starts is None:
                 self._indexes += indexing.indexes(self.names[len(self._indexes) :])
@@ -104,22 +103,22 @@ class RecordFiles:
 
     @property
     def counts(self) -> list[int]:
-        """The number of records of each file."""
+        """The number of records in each file."""
         return [len(index) for index in self.whole()._indexes]
 
     @property
     def count(self) -> int:
-        """The number of all records."""
+        """The total number of records."""
         return int(self.whole()._firsts[-1])
 
     @property
     def firsts(self) -> Array:
-        """The number of each file's first record, and that after the last record of all."""
+        """The number of each file's first record, followed by the total."""
         return self.whole()._firsts
 
     @property
     def mark(self) -> int:
-        """A number that tells these files from others: a checksum of their sizes, counts and pieces, not of their
+        """A checksum that identifies these files by their sizes, counts and samples of their data. It ignores their
         times, so that a copy of the files has the same.
         """
         if self._mark is None:
@@ -129,21 +128,21 @@ class RecordFiles:
         return self._mark
 
     def changed(self) -> bool:
-        """True when a file that was counted is no longer the one that is there under its name."""
+        """Whether a file that was counted has been replaced or modified."""
         stamps = [index.stamp for index in self._indexes]
         return self._wrong_index or any(_stamp(name) != stamp for name, stamp in zip(self.names, stamps, strict=False))
 
     # Reading.
 
     def rows(self, index: Array) -> Block:
-        """The records with these numbers, in fresh memory. All checksums are compared."""
+        """The records with these numbers, in fresh memory. All checksums are verified."""
         n = len(index)
         starts_ = self.whole()._starts
         assert starts_ is not None
         if n == 1 or (n > 1 and index[-1] - index[0] == n - 1 and bool((index[1:] - index[:-1] == 1).all())):
             return self._span(int(index[0]), int(index[-1]) + 1)
         in_file = np.searchsorted(self._firsts, index, "right") - 1
-        at = index + in_file  # each file has one start more than it has records
+        at = index + in_file  # each file has one more start than records
         used = np.flatnonzero(np.bincount(in_file)).tolist()
         if len(used) > MOST_OPEN:
             return concat([self.rows(index[: n // 2]), self.rows(index[n // 2 :])])
@@ -159,7 +158,7 @@ class RecordFiles:
         return self._read(index, fds[in_file], starts, ends - starts, begins, provenance)
 
     def _span(self, first: int, last: int) -> Block:
-        """Records that are neighbours, as far as they are in one file in one piece."""
+        """Consecutive records, as far as they lie in one file, in one piece."""
         assert self._starts is not None
         i = int(self._firsts.searchsorted(first, "right")) - 1
         stop = min(last, int(self._firsts[i + 1]))
@@ -174,8 +173,8 @@ class RecordFiles:
     def _read(
         self, index: int | Array, fds: Array, starts: Array, sizes: Array, begins: Array, provenance: Provenance | None
     ) -> Block:
-        """What lies at these places of files, if it is the records with these numbers, or those from this one on, and
-        whole. In memory one begins, with what is around it, at each of `begins`.
+        """The bytes at these places of files, verified to be the complete records with these numbers (or numbers from
+        this one on). In the result each frame begins at one of `begins`.
         """
         n = len(begins) - 1
         data, whole, failure = kernels.read_spans(fds, starts, sizes)
@@ -189,8 +188,8 @@ class RecordFiles:
         raise self._wrong(index + good if isinstance(index, int) else int(index[good]), stop, length, failure)
 
     def _opened(self, i: int) -> OpenFile:
-        """The file with this number, which must be the one that was counted. It stays open as long as somebody holds
-        what this returns, and for a while after.
+        """The file with this number, verified to be the one that was counted. It stays open while the returned object
+        is referenced, and for a while after.
         """
         stamp = self._indexes[i].stamp
         with self._lock:
@@ -221,7 +220,7 @@ class RecordFiles:
             return as_op_error(OSError(failure, os.strerror(failure)), name)
         if stop == Stop.DATA_DAMAGED:
             return indexing.damage(name, number, start, stop, length, 0)
-        # The index has led to a place where no such record is, although size and time of the file are as they were.
+        # The index points to a place without such a record, although size and time of the file are unchanged.
         indexing.forget(name)
         self._wrong_index = True
         return FailedPreconditionError(
@@ -230,7 +229,7 @@ class RecordFiles:
         )
 
     def expect(self, start: int, stop: int) -> None:
-        """Lets the system read ahead the records from number `start` to `stop`, which are about to be needed."""
+        """Asks the system to read ahead the records from number `start` to `stop`, which are needed soon."""
         advise = getattr(os, "posix_fadvise", None)
         if advise is None or start >= stop:
             return
@@ -244,11 +243,11 @@ class RecordFiles:
 
     @property
     def mean_size(self) -> float:
-        """How large a record is on average."""
+        """The mean size of a record."""
         return sum(index.stamp.size for index in self._indexes) / max(1, self.count)
 
     def close(self) -> None:
-        """Closes the files; they are opened again where they are needed again."""
+        """Closes the files; they are reopened when needed."""
         with self._lock:
             self._open.clear()
 
@@ -257,14 +256,14 @@ class RecordFiles:
 
 
 def _again(names: tuple[bytes, ...], mark: int) -> RecordFiles:
-    """As in the process that has sent it, if the files are the same."""
+    """The same object after unpickling in another process, if the files are the same."""
     made = _Marked(names)
     made.expected = mark
     return made
 
 
 class _Marked(RecordFiles):
-    """The records of files that were counted elsewhere."""
+    """The records of files that were counted in another process."""
 
     expected = 0
 
@@ -278,7 +277,7 @@ class _Marked(RecordFiles):
 
 
 def changed_since(names: Sequence[bytes]) -> FailedPreconditionError:
-    """Files that are not those that were counted before."""
+    """The error for files that are not those that were counted before."""
     files = shown(names[0]) + (f" and the {len(names) - 1} other files with it" if len(names) > 1 else "")
     return FailedPreconditionError(
         f"{files} have changed: their sizes, numbers of records or bytes are not those they had when the records were "
@@ -294,7 +293,7 @@ def _stamp(name: bytes) -> Stamp | None:
 
 
 def _first_records(name: bytes) -> int:
-    """How many records there are at the beginning of a file, as far as one short look tells."""
+    """The number of records at the beginning of a file, as far as one short read shows."""
     size = indexing.stamp_of(name).size
     with OpenFile(name) as fd:
         return len(indexing.hop(name, fd, 0, size, 0, FIRST_LOOK)[0]) if size else 0

@@ -1,13 +1,13 @@
-"""The file that keeps the index of a TFRecord file: how it is written, and where.
+"""The file that stores the index of a TFRecord file: its format, and its location.
 
     magic, size and mtime of the TFRecord file, checksum of its beginning and end,
     number of records, the shortest length, bytes per entry,
     one entry per record: how much longer than the shortest it is, in the narrowest type that fits,
     checksum of all that
 
-It stands beside the TFRecord file, hidden so that a pattern like `train-*` does not take it for data, or, where that
-folder cannot be written, in a cache folder. It can go at any time: whatever is not exactly as it should be is passed
-over, and the index made anew.
+It lies beside the TFRecord file, hidden so that a pattern like `train-*` does not match it, or, if that folder cannot
+be written, in a cache folder. It may be removed at any time: an index that is not exactly valid is ignored and built
+again.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ _WIDTHS: dict[int, Any] = {0: None, 1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
 
 
 class Stamp(NamedTuple):
-    """What tells whether a file is the one that was indexed."""
+    """Identifies the version of a file that was indexed."""
 
     size: int
     mtime: int
 
     @classmethod
     def of(cls, status: os.stat_result) -> Stamp:
-        """From what the system says of a file."""
+        """From the result of `os.stat`."""
         return cls(status.st_size, status.st_mtime_ns)
 
 
 def edges(fd: int, size: int) -> int:
-    """The checksum of a file's beginning and end: two files of one size and time, an hour apart, differ there."""
+    """The checksum of a file's beginning and end, which tells apart files of equal size and time."""
     n = min(EDGE, size)
     spans = np.array([0, size - n]), np.array([n, n])
     return kernels.crc32c(kernels.read_spans(np.array([fd, fd]), *spans)[0])
 
 
 def places(path: bytes) -> Iterator[bytes]:
-    """Where the index of the file `path`, an absolute one, may be: beside it, or in the cache folder."""
+    """Where the index of the file `path` (absolute) may be: beside it, or in the cache folder."""
     folder, name = os.path.split(path)
     yield os.path.join(folder, b"." + name + INDEX_SUFFIX.encode())
     cache = os.environ.get("FEEDLINE_CACHE")
@@ -64,8 +64,8 @@ def places(path: bytes) -> Iterator[bytes]:
 
 
 def read(path: bytes, stamp: Stamp, edges: int) -> Array | None:
-    """Where each record of the file begins, and where the last one ends; None where no index of just this file is
-    there, whole.
+    """The offset of each record of the file, and the end of the last one; None if there is no valid index of exactly
+    this file.
     """
     for place in places(path):
         try:
@@ -99,22 +99,22 @@ def _decoded(head: bytes, file: Any, stamp: Stamp, edges: int) -> Array | None:
     if records and (int(steps.min()) < AROUND or int(steps.max()) > size):
         return None
     ends = np.cumsum(steps)
-    # Sums that ran over would show as a step back.
+    # An overflow of the sums would show as a negative step.
     if (int(ends[-1]) if records else 0) != size or not bool((ends[1:] > ends[:-1]).all()):
         return None
     return starts_of(steps, size)
 
 
 def starts_of(steps: Array, size: int) -> Array:
-    """Where the frames of a file, of these sizes, begin one after another, and where the last one ends."""
+    """The offsets of consecutive frames of these sizes, and the end of the last one."""
     starts = np.zeros(len(steps) + 1, np.uint32 if size < 1 << 32 else np.int64)
     starts[1:] = np.cumsum(steps)
     return starts
 
 
 def write(path: bytes, stamp: Stamp, edges: int, starts: Array) -> bytes | None:
-    """Keeps an index for later; gives the place, None where no folder can be written. Who reads it meanwhile sees the
-    old one or the new one, and of several that write at a time one wins.
+    """Stores an index; returns its path, or None if no folder can be written. The file is replaced atomically:
+    concurrent readers see the old or the new one, and one of several writers wins.
     """
     steps = np.diff(starts).astype(np.int64) - AROUND
     shortest = int(steps.min()) if len(steps) else 0
@@ -130,6 +130,6 @@ def write(path: bytes, stamp: Stamp, edges: int, starts: Array) -> bytes | None:
                 os.makedirs(os.path.dirname(place), exist_ok=True)
             drafts.written(place, whole, durable=False)
             return place
-        except OSError:  # a folder that is read-only, full, or none at all
+        except OSError:  # the folder is read-only, full, or missing
             continue
     return None

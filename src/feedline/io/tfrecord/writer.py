@@ -20,11 +20,11 @@ from feedline.io.tfrecord.framing import AROUND
 
 _TYPES = {None: "", 0: "", "": "", 1: "ZLIB", "ZLIB": "ZLIB", 2: "GZIP", "GZIP": "GZIP", "ZSTD": "ZSTD"}
 _GATHERED = 1 << 20
-"""Records are framed and written when there are so many bytes of them: the system takes large pieces faster."""
+"""Bytes of records that are gathered before they are framed and written: the system takes large pieces faster."""
 _COMPRESSED = 1 << 18
-"""As much is compressed at a time, and as much of what comes out is written, as in TensorFlow."""
+"""Bytes compressed at a time, and compressed bytes written at a time, as in TensorFlow."""
 _AT_ONCE = 256
-"""How many records of `write_many` are taken between two looks at how many bytes they have."""
+"""Records of `write_many` taken between two checks of their total size."""
 
 _WINDOWS = {"ZLIB": range(8, 16), "GZIP": range(24, 32)}
 _FLUSHES = (zlib.Z_NO_FLUSH, zlib.Z_PARTIAL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH, zlib.Z_BLOCK)
@@ -39,10 +39,10 @@ class TFRecordOptions:
     'GZIP'
 
     The other arguments are zlib's: `compression_level` from 0 to 9, or -1, `window_bits` from 8 to 15 for ZLIB and 16
-    more for GZIP, `mem_level` from 1 to 9, `compression_strategy`, and `compression_method`, of which there is one, 8.
-    `input_buffer_size` bytes of records are compressed at a time, and after each time the compressor is flushed as
-    `flush_mode` says; `output_buffer_size` compressed bytes are written at a time. "ZSTD", which TensorFlow does not
-    read, takes a `compression_level` up to 22 and the two sizes. Without a compression they mean nothing.
+    more for GZIP, `mem_level` from 1 to 9, `compression_strategy`, and `compression_method`, which must be 8.
+    `input_buffer_size` bytes of records are compressed at a time, after which the compressor is flushed according to
+    `flush_mode`; `output_buffer_size` compressed bytes are written at a time. "ZSTD", which TensorFlow cannot read,
+    takes a `compression_level` up to 22 and the two sizes. Without a compression these arguments are ignored.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: object) -> str:
-        """The name of the compression that options, a name, or one of TensorFlow's numbers stand for.
+        """The name of the compression given as options, as a name, or as one of TensorFlow's numbers.
 
         >>> fl.io.TFRecordOptions.get_compression_type_string(fl.io.TFRecordOptions("ZLIB"))
         'ZLIB'
@@ -85,7 +85,7 @@ class TFRecordOptions:
         return _TYPES[options]
 
     def _check(self) -> str:
-        """Refuses what no compressor takes. Returns the compression."""
+        """Rejects values that no compressor takes. Returns the compression."""
         kind = self.get_compression_type_string(self.compression_type)
         for name in ("compression_level", "input_buffer_size", "output_buffer_size", *_DEFLATE_ONLY):
             value = getattr(self, name)
@@ -126,18 +126,18 @@ def _either(value: int | None, default: int) -> int:
 
 
 class _Compressor:
-    """A stream that is being compressed."""
+    """A stream being compressed."""
 
     def add(self, data: bytes) -> bytes:
-        """Takes more in. Returns what has come out."""
+        """Compresses more data. Returns the output so far."""
         raise TypeError(f"{type(self).__name__} compresses nothing")
 
     def flush(self) -> bytes:
-        """What is needed to read everything that went in."""
+        """The output needed to decode everything added so far."""
         raise TypeError(f"{type(self).__name__} compresses nothing")
 
     def finish(self) -> bytes:
-        """What completes the stream."""
+        """The end of the stream."""
         raise TypeError(f"{type(self).__name__} compresses nothing")
 
 
@@ -180,7 +180,7 @@ class _Zstd(_Compressor):
 
 
 class TFRecordWriter:
-    """Writes records to a TFRecord file, which is made anew. `options` are `TFRecordOptions` or a compression type.
+    """Writes records to a new TFRecord file. `options` are `TFRecordOptions` or a compression type.
 
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/numbers.tfrecord"
@@ -190,9 +190,9 @@ class TFRecordWriter:
     >>> list(fl.TFRecordDataset(path))
     [b'record 0', b'record 1', b'record 2']
 
-    With `atomic` the file is there under its name only when it is complete: until `close` it has another name in the
-    same folder. Where the `with` block, or the writing itself, fails, that is removed, and what was there before stays.
-    A file at a URL is always written so, without another name.
+    With `atomic` the file appears under its name only when it is complete: until `close` it has a temporary name in the
+    same folder. If the `with` block or a write fails, the temporary file is removed and an existing file stays as it
+    was. A file at a URL is always written atomically, without a temporary name.
     """
 
     def __init__(self, path: object, options: object = None, *, atomic: bool = False) -> None:
@@ -202,7 +202,7 @@ class TFRecordWriter:
         self._path = as_path(path)
         here = system_path(self._path)
         self._final = self._path if here is None else here
-        draft = atomic and here is not None  # at a URL there is nothing before it is complete
+        draft = atomic and here is not None  # at a URL nothing appears before the file is complete
         self._draft: bytes | None = None
         self._compressor = options._compressor()
         self._gathered = _GATHERED
@@ -224,7 +224,7 @@ class TFRecordWriter:
                 self._file = open_to_write(self._path, 0)
 
     def write(self, record: object) -> None:
-        """Adds one record: bytes, or a str, which is written as UTF-8."""
+        """Writes one record: bytes, or a str, which is encoded as UTF-8."""
         if type(record) is not bytes:
             record = _as_bytes(record)
         self._append(record)
@@ -233,7 +233,7 @@ class TFRecordWriter:
             self._drain()
 
     def write_many(self, records: Iterable[Any]) -> None:
-        """Adds records, as many calls of `write` would and faster.
+        """Writes many records: the same as one `write` call each, but faster.
 
         >>> import tempfile
         >>> path = f"{tempfile.mkdtemp()}/words.tfrecord"
@@ -249,14 +249,14 @@ class TFRecordWriter:
             rows = [r if type(r) is bytes else _as_bytes(r) for r in some]
             with self._lock:
                 for row in rows[:1]:
-                    self._append(row)  # raises where the writer is closed
+                    self._append(row)  # raises if the writer is closed
                 self._pending += rows[1:]
                 self._room -= sum(map(len, rows)) + AROUND * len(rows)
                 if self._room <= 0:
                     self._drain()
 
     def flush(self) -> None:
-        """Hands everything written so far to the system."""
+        """Passes everything written so far to the system."""
         with self._lock, self._all_or_nothing():
             self._open()
             self._drain()
@@ -290,7 +290,7 @@ class TFRecordWriter:
             self._put(data if self._compressor is None else self._compressor.add(data), self._written)
 
     def _put(self, data: bytes, enough: int) -> None:
-        """Writes what is to be written as soon as there is `enough` of it."""
+        """Writes the pending output once there is `enough` of it."""
         self._out.append(data)
         if sum(map(len, self._out)) < enough:
             return
@@ -306,7 +306,7 @@ class TFRecordWriter:
         return self._file
 
     def _leave(self) -> Any:
-        """Gives the file away: from now on nothing can be written."""
+        """Gives up the file: from now on nothing can be written."""
         file, self._file = self._file, None
         self._append = _refused
         self._pending.clear()
@@ -324,7 +324,7 @@ class TFRecordWriter:
 
     @contextlib.contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """After an error nothing more is written: nobody can say what the file holds."""
+        """After an error nothing more is written: the content of the file is unknown."""
         try:
             yield
         except BaseException:
@@ -349,7 +349,7 @@ class TFRecordWriter:
 
     def __del__(self) -> None:
         if isinstance(self.__dict__.get("_file"), RemoteWriter):
-            self._leave()  # which says that it was not closed
+            self._leave()  # warns that it was not closed
         elif self.__dict__.get("_file") is not None:
             if self._draft is None:
                 self.close()
