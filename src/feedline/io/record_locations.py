@@ -1,7 +1,7 @@
-"""Where records lie in files, as numbers, and the records for such numbers again.
+"""Record locations: numbers that stand for records in files, and the records read back by them.
 
-A number stands for a file, as it was when it was opened, and a byte in it (after decompression). Numbers mean something
-in this process alone; `packed` makes of them what a checkpoint can hold, `unpacked` takes it back.
+A number stands for a file, in the version that was opened, and a byte in it (after decompression). Numbers are valid in
+this process only; `packed` turns them into values that a checkpoint can hold, `unpacked` reverses that.
 """
 
 from __future__ import annotations
@@ -27,23 +27,25 @@ if TYPE_CHECKING:
     from feedline.io.reader import RecordReader
 
 SHIFT = 42
-"""Bits for the place in a file: 4 TiB, which leaves room for two million files."""
+"""Bits for the offset in a file: 4 TiB, which leaves room for two million files."""
 
 ROWS = 4096
 COUNTED = 1 << 30
-"""So many bytes are read in all to tell the numbers of records in errors."""
+"""Bytes read in total to find record numbers for error messages."""
 COUNTED_FILES = 4
 MOST_PLACES = 1 << 40
 RATIO = 1040
-"""zlib makes of a byte at most 1,032, and a few."""
+"""The most bytes that one compressed byte expands to: 1,032 for zlib, and a margin."""
 SPARSE = 1 << 18
-"""Records that are further apart than this on average are read in small pieces, without what is between them."""
+"""Records that are further apart than this on average are read one by one, without the bytes between them."""
 
 _readers: dict[str, type[RecordReader]] = {}
 
 
 def register_reader(kind: str, reader: type[RecordReader]) -> None:
-    """Says which readers a checkpoint means by `kind`. A class of them with a `kind` does so by itself."""
+    """Registers the reader class that checkpoints call `kind`. Subclasses of `RecordReader` with a `kind` are
+    registered automatically.
+    """
     if kind in _readers:
         raise TypeError(f"both {_readers[kind].__name__} and {reader.__name__} are readers of the kind {kind!r}")
     _readers[kind] = reader
@@ -57,7 +59,7 @@ class FilePosition(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file as it was when it was opened, and how to read it."""
+    """A file in the version that was opened, and how to read it."""
 
     recipe: tuple[Any, ...]
     name: bytes
@@ -67,12 +69,12 @@ class File(NamedTuple):
 
     @property
     def identity(self) -> Identity:
-        """By what it is known."""
+        """The identity of that version."""
         return Identity(self.size, self.mtime, self.version)
 
 
 class _Known:
-    """All files that numbers stand for."""
+    """The table of all files with record locations."""
 
     def __init__(self) -> None:
         self.files: list[File] = []
@@ -91,19 +93,19 @@ _known = _Known()
 
 
 def base_of(file: File) -> int | None:
-    """The number of the first byte of a file; None where numbers do not reach."""
+    """The number of the first byte of a file; None if the numbers are exhausted."""
     number = _known.number(file)
     return number << SHIFT if number < 1 << (62 - SHIFT) and file.size < 1 << SHIFT else None
 
 
 def file_of(number: int) -> File:
-    """The file in which a number is."""
+    """The file that a number lies in."""
     return _known.files[number >> SHIFT]
 
 
 def described_location(number: int) -> str:
-    """The file, the record and the byte that a number stands for, as errors name them; empty in a process that has not
-    read it.
+    """The file, record and byte that a number stands for, as error messages show them; empty in a process that has not
+    read the file.
     """
     if number >> SHIFT >= len(_known.files):
         return ""
@@ -116,9 +118,7 @@ register_describer(described_location)
 
 
 def by_file(ordered: Array) -> Iterator[tuple[File, int, int, int]]:
-    """For numbers in rising order: each file with the number of its first byte, and where its numbers start and stop
-    among them.
-    """
+    """For ascending numbers: each file with the number of its first byte, and the range of its numbers among them."""
     which = ordered >> SHIFT
     starts = np.flatnonzero(np.diff(which, prepend=-1)).tolist()
     for start, stop in pairwise([*starts, len(ordered)]):
@@ -126,14 +126,14 @@ def by_file(ordered: Array) -> Iterator[tuple[File, int, int, int]]:
         yield _known.files[number], number << SHIFT, start, stop
 
 
-# Records for numbers.
+# Records by number.
 
 
 def rows_at(numbers: Array) -> Block:
-    """The records that begin at these numbers, in their order. Each file is read once, forwards."""
+    """The records at these numbers, in their order. Each file is read once, forwards."""
     ordered, back = np.unique(numbers, return_inverse=True)
     parts = [(file, base, ordered[start:stop] - base) for file, base, start, stop in by_file(ordered)]
-    if len(parts) > 1 and any(file.recipe[-1] for file, _, _ in parts):  # compressed: each up to its last place
+    if len(parts) > 1 and any(file.recipe[-1] for file, _, _ in parts):  # compressed: each read up to its last offset
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1), "feedline-restore") as pool:
@@ -176,13 +176,13 @@ def _block_at(reader: RecordReader, file: File, offset: int) -> Block:
 
 
 def opened(file: File, buffer_size: int | None = None) -> RecordReader:
-    """A reader of the file as it is now."""
+    """A reader of the current version of the file."""
     kind, *arguments = file.recipe
     return _readers[kind].of_recipe(file.name, arguments, buffer_size)
 
 
 def no_record(file: File, offset: int) -> FailedPreconditionError:
-    """There is none where one was."""
+    """The error for a missing record."""
     return FailedPreconditionError(
         f"{shown(file.name)} has no record at byte {offset}, where there was one when it was read first: the file has "
         "changed; put the file back, or start the epoch anew"
@@ -190,8 +190,8 @@ def no_record(file: File, offset: int) -> FailedPreconditionError:
 
 
 class Sample(NamedTuple):
-    """Where a row comes from: the file, the number of the record in it, and the byte at which it begins, after
-    decompression. For rows in memory there is no file, and the record is the number of the row.
+    """The origin of a row: the file, the number of the record in it, and the byte at which it begins, after
+    decompression. Rows in memory have no file; their record is the number of the row.
     """
 
     file: str | None
@@ -200,8 +200,8 @@ class Sample(NamedTuple):
 
 
 def samples(numbers: Array) -> list[Sample]:
-    """What numbers stand for; those below zero for rows in memory. Files are read up to the last place in them, since
-    records are counted.
+    """The samples at these numbers; negative numbers stand for rows in memory. Files are read up to the last offset, to
+    count their records.
     """
     found = [Sample(None, -1 - n) for n in numbers.tolist()]
     ordered, back = np.unique(numbers[numbers >= 0], return_inverse=True)
@@ -216,7 +216,7 @@ def samples(numbers: Array) -> list[Sample]:
 
 
 def _record_numbers(file: File, offsets: Array) -> list[int]:
-    """The numbers of the records that begin at these places."""
+    """The numbers of the records at these offsets."""
     records = _Records(file)
     records.read_to(int(offsets[-1]))
     begins = records.begins
@@ -228,7 +228,7 @@ def _record_numbers(file: File, offsets: Array) -> list[int]:
 
 
 class _Records:
-    """Where the records of a file begin, as far as it has been read for that."""
+    """The offsets of a file's records, as far as it has been read for them."""
 
     def __init__(self, file: File) -> None:
         self.file, self.begins = file, np.empty(0, np.int64)
@@ -236,11 +236,11 @@ class _Records:
 
     @property
     def end(self) -> int:
-        """Up to where it has been read."""
+        """The offset up to which the file has been read."""
         return 0 if self._place is None else int(self._place.offset)
 
     def read_to(self, offset: int) -> None:
-        """Reads on, beyond the record that begins there."""
+        """Reads further, past the record at `offset`."""
         reader, place, found = opened(self.file), self._place or FilePosition(), [self.begins]
         try:
             while place.offset <= offset:
@@ -256,8 +256,8 @@ class _Records:
 
 
 class _Counted:
-    """The numbers of records, for errors. They are counted as long as that takes little: who goes on after errors may
-    meet many.
+    """Record numbers for error messages. Counting stops at a limit, since a run that continues after errors may meet
+    many.
     """
 
     def __init__(self) -> None:
@@ -266,11 +266,11 @@ class _Counted:
         self._lock = Guard()
 
     def number(self, file: File, offset: int) -> int | None:
-        """The number of the record that begins there; None where it takes too long to find out, or cannot be."""
+        """The number of the record at `offset`; None if it takes too long to find, or cannot be found."""
         with self._lock:
             try:
                 return self._number(file, offset)
-            except Exception:  # the file is gone, or another one: there is an error to be told, and this is none
+            except Exception:  # the file is missing or replaced: that must not hide the error being reported
                 return None
 
     def _number(self, file: File, offset: int) -> int | None:
@@ -290,16 +290,16 @@ class _Counted:
 
 _counted = _Counted()
 
-# Whether a file is still what it was.
+# Whether a file has changed.
 
 
 def mark_of(file: File) -> list[Any]:
-    """What tells later whether a file has changed."""
+    """A mark by which a later check tells whether the file has changed."""
     return identity.mark_of(file.name, file.identity)
 
 
 class Expected(NamedTuple):
-    """Stands for a file that was open when a checkpoint was made, until it is opened again."""
+    """Placeholder for a file that was open when a checkpoint was made, until it is reopened."""
 
     name: bytes
     mark: list[Any]
@@ -308,12 +308,12 @@ class Expected(NamedTuple):
         """Nothing is open."""
 
 
-# Numbers as plain values.
+# Numbers in checkpoints.
 
 
 def packed(numbers: Array) -> list[Any]:
-    """Numbers as plain values: the files with their first places, the steps from each place to the next in rising
-    order, and the order that the numbers had.
+    """Numbers as JSON values: the files with their first offsets, the steps between ascending offsets, and the
+    permutation that restores the order of the numbers.
     """
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
@@ -325,7 +325,7 @@ def packed(numbers: Array) -> list[Any]:
         name = base64.b64encode(file.name).decode()
         files.append([list(file.recipe), name, mark_of(file), stop - start, int(ordered[start]) - base])
     width = max(1, (int(steps.max(initial=0)).bit_length() + 7) // 8)
-    # A plane per byte: the high ones are nearly all zero, and cost next to nothing once they are compressed.
+    # One plane per byte: the high ones are nearly all zero and compress to almost nothing.
     planes = steps.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :width].T
     places = np.empty(len(order), np.uint32)
     places[order] = np.arange(len(order), dtype=np.uint32)
@@ -337,15 +337,15 @@ def packed(numbers: Array) -> list[Any]:
 
 
 def any_changed(plain: Any) -> bool:
-    """True when a file that packed numbers stand for is no longer what it was."""
+    """Whether a file behind packed numbers has changed."""
     files = [_as_now((), base64.b64decode(name), mark) for _, name, mark, *_ in plain[1]]
     marks = [mark for _, _, mark, *_ in plain[1]]
     return any(m[2] == identity.UNKNOWN or f.identity != Identity(*m[:2]) for f, m in zip(files, marks, strict=True))
 
 
 def unpacked(plain: Any, strict: bool = True, check: Callable[[Any, bytes], None] | None = None) -> Array:
-    """The numbers that `packed` described, in the order they had. Files must be what they were, if `strict`; `check` is
-    given how each is read, and its name, before it is touched.
+    """The numbers given to `packed`, in their order. With `strict`, files must be unchanged; `check` is called with the
+    recipe and name of each file before it is opened.
     """
     n, files, width, data, ranks = plain
     steps, places = _steps(n, width, base64.b64decode(data)), _order(n, base64.b64decode(ranks))
@@ -369,7 +369,7 @@ def unpacked(plain: Any, strict: bool = True, check: Callable[[Any, bytes], None
 
 
 def _steps(n: int, width: int, packed: bytes) -> Array:
-    """The steps from each place to the next. No more is unpacked than so many take, and they take it."""
+    """The steps between offsets. No more is decompressed than `n` steps take, and exactly that."""
     if not 0 <= n <= MOST_PLACES or not 1 <= width <= 8 or n * width > len(packed) * RATIO:
         raise ValueError(f"{n} places in {len(packed)} bytes")
     unpacker = zlib.decompressobj()
@@ -385,7 +385,7 @@ def _steps(n: int, width: int, packed: bytes) -> Array:
 
 
 def _order(n: int, ranks: bytes) -> Array:
-    """The order that the places had; none given means that they were rising."""
+    """The permutation of the offsets; empty `ranks` mean ascending order."""
     if not ranks:
         return np.arange(n)
     places, bits = np.zeros(n, np.int64), _bits(n)
@@ -400,7 +400,7 @@ def _order(n: int, ranks: bytes) -> Array:
 
 
 def _as_now(recipe: tuple[Any, ...], name: bytes, mark: Sequence[int]) -> File:
-    """The file as it is now; as it was, where it is not there."""
+    """The current version of the file; the one recorded if it is missing."""
     try:
         return File(recipe, name, *identity.identity_of(name))
     except OpError:

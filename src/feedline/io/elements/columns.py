@@ -1,14 +1,14 @@
-"""Rows as bytes, column by column, and back.
+"""Encodes rows to bytes, column by column, and decodes them.
 
     dense    the values, little-endian
-    strings  where each begins in the bytes that follow, one more number than strings; then these bytes
+    strings  the offsets of the strings, one more than there are strings; then their bytes
     none     nothing
     each     rows of differing shape: the rank of each, all their sizes, then all values as one dense or strings column
     ragged   the row splits of each level, as `each`; the flat values, as `each`
     sparse   the indices, values and shapes, as `each`
-    mixed    rows of several of these kinds: which each is, then a column for each kind
+    mixed    rows of several of these kinds: the kind of each, then a column for each kind
 
-A block is the length of its description, the description (JSON), and the buffers that it mentions, in that order.
+A block is the length of its description, the description (JSON), and the buffers it refers to, in that order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 
 MOST_ROWS = 1 << 16
-"""No block has more rows, so that a false number of them takes no memory worth mentioning."""
+"""The most rows of a block, so that a forged row count cannot allocate much memory."""
 
 ALIGNMENT = 64
 _LENGTH = struct.Struct("<I")
@@ -49,7 +49,7 @@ def encoded(block: Block) -> list[Any]:
 
 
 def decoded(data: memoryview, tree: Tree) -> Block:
-    """The rows that `encoded` gave. Raises an exception of some kind for anything else."""
+    """The rows given to `encoded`. Raises an exception of some kind for any other data."""
     (length,) = _LENGTH.unpack_from(data)
     start = _LENGTH.size + length
     about = json.loads(bytes(data[_LENGTH.size : start]))
@@ -76,7 +76,7 @@ def check(block: Block) -> None:
                     )
 
 
-# Columns to buffers.
+# Encoding.
 
 
 def _column(column: Column, buffers: list[Any]) -> Any:
@@ -110,7 +110,7 @@ def _raw(array: Array) -> memoryview:
 
 
 def _objects(column: Objects, buffers: list[Any]) -> Any:
-    """Rows by their kind, in the order in which kinds are met."""
+    """Rows grouped by kind, in the order in which the kinds occur."""
     keys = [_kind(item) for item in column.items]
     kinds = list(dict.fromkeys(keys))
     spec = spec_described(column.spec)
@@ -172,7 +172,7 @@ _KINDS: dict[str, Callable[[list[Any], Any, list[Any]], Any]] = {
 }
 
 
-# Buffers to columns. What is read here may be made to do harm: every number is checked before it is used.
+# Decoding. The input may be malicious: every number is checked before it is used.
 
 
 class _Buffers:
@@ -188,18 +188,18 @@ class _Buffers:
         self._next = iter(self._parts)
 
     def take(self) -> memoryview:
-        """The next one."""
+        """The next buffer."""
         found = next(self._next, None)
         if found is None:
             raise ValueError("a buffer is missing")
         return found
 
     def numbers(self) -> Array:
-        """The next one, as int64."""
+        """The next buffer, as int64."""
         return _array(self.take(), np.dtype(np.int64))
 
     def must_be_used(self) -> None:
-        """Nothing may be left over."""
+        """Raises if a buffer is left over."""
         if next(self._next, None) is not None:
             raise ValueError("there is a buffer too many")
 
@@ -225,7 +225,7 @@ def _column_again(coded: Any, rows: int, buffers: _Buffers) -> Column:
 
 
 def _items(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
-    """The rows of a column that is no array."""
+    """The rows of a column that is not an array."""
     kind, _, *about = coded
     if kind == "none":
         return [None] * rows
@@ -293,7 +293,7 @@ def _array(data: memoryview, dtype: np.dtype[Any]) -> Array:
 
 
 def _count(value: object) -> int:
-    """A number of things, as JSON gives it."""
+    """A count from JSON, validated."""
     if type(value) is not int or value < 0:
         raise ValueError(f"{value!r} where a number of 0 or more is expected")
     return value

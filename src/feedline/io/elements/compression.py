@@ -12,14 +12,14 @@ from feedline.io.compressed import MOST_INFLATED
 
 _NAMES = {None: "", "": "", "NONE": "", "AUTO": "", "GZIP": "GZIP", "SNAPPY": "SNAPPY"}
 _LEVEL = {"GZIP": 6, "SNAPPY": 1}
-"""What is asked to be as quick as snappy is compressed by the quickest level of gzip."""
+"""gzip levels: its fastest one stands in for snappy."""
 
 _GZIP = zlib.MAX_WBITS + 16
 _SIZE = struct.Struct("<Q")
 
 
 def checked(compression: object, op: str) -> str:
-    """`compression` as "", "GZIP" or "SNAPPY". AUTO is none: reading then costs least."""
+    """`compression` as "", "GZIP" or "SNAPPY". AUTO means none, which is the fastest to read."""
     if not isinstance(compression, (str, type(None))) or compression not in _NAMES:
         kind = InvalidArgumentError if isinstance(compression, str) else InvalidTypeError
         raise kind(
@@ -29,7 +29,7 @@ def checked(compression: object, op: str) -> str:
 
 
 def compressed(pieces: Sequence[Any], compression: str) -> list[Any]:
-    """The pieces, compressed together, after their size; as they are without a compression."""
+    """The pieces compressed together, preceded by their size; unchanged without a compression."""
     if not compression:
         return list(pieces)
     squeeze = zlib.compressobj(_LEVEL[compression], wbits=_GZIP)
@@ -38,7 +38,7 @@ def compressed(pieces: Sequence[Any], compression: str) -> list[Any]:
 
 
 def decompressed(data: memoryview, compression: str) -> memoryview:
-    """What `compressed` gave, in one piece. Raises ValueError or zlib.error for anything else."""
+    """The data given to `compressed`, in one piece. Raises ValueError or zlib.error for any other data."""
     if not compression:
         return data
     if compression not in _LEVEL:

@@ -1,6 +1,6 @@
-"""A file while it is being written: nobody sees it before it is complete, and nobody else writes it meanwhile.
+"""A file while it is being written: invisible until it is complete, and locked against other writers.
 
-Locks are the system's, on the files themselves: a program that dies, however it does, leaves none behind.
+Locks are those of the operating system, on the files themselves: a program that dies leaves none behind.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class WrittenElsewhere(AlreadyExistsError):
 
 
 class Draft:
-    """Writes `<path>.partial`, which `finish` moves into its place and `close` removes, unless it was saved.
+    """Writes `<path>.partial`, which `finish` moves to its final path and `close` removes, unless it was saved.
 
-    The file is locked: for another draft of it in this process it is an `AlreadyExistsError`, in another process a
-    `WrittenElsewhere`. The lock of a program that died is gone, so what it left behind is written over. A file at a URL
-    is written here and sent by `finish`: nothing is there before, and of two that are written at once one stays.
+    The file is locked: a second draft of it raises `AlreadyExistsError` in this process and `WrittenElsewhere` in
+    another. The lock of a program that died is gone, so its leftovers are overwritten. A file at a URL is written
+    locally and uploaded by `finish`: nothing appears there before, and of two concurrent writers one wins.
 
-    `saved` is what `save` gave: the draft goes on from there. Where that is not to be had any more, since somebody has
-    begun anew, it is a `NotFoundError`.
+    `saved` is a result of `save`: the draft continues from there. If that file is gone, because another writer started
+    over, it raises `NotFoundError`.
     """
 
     _held: ClassVar[dict[tuple[int, int, int], weakref.ref[Draft]]] = {}
-    """Those that hold a lock, by process, device and number of the file. A forked process has none of them."""
+    """Drafts that hold a lock, by process, device and inode. A forked process has none of them."""
 
     def __init__(self, path: bytes, fingerprint: str, saved: dict[str, Any] | None = None) -> None:
         self._path, self._partial = path, path + b".partial"
@@ -71,13 +71,13 @@ class Draft:
             with open(self._partial, "r+b") as file:
                 self._writer.load(saved, file)
         except Exception as e:
-            if not os.fstat(self._file.fileno()).st_size:  # it is here since it was opened
+            if not os.fstat(self._file.fileno()).st_size:  # opening has only just created it
                 self._kept = False
             self.close()
             raise NotFoundError(f"{shown(self._partial)} is not what it was when it was saved: {e}") from None
 
     def save(self) -> dict[str, Any] | None:
-        """How far it has been written; from now on `close` leaves the file there. None where it cannot be kept."""
+        """The progress of writing; from now on `close` keeps the file. None if it cannot be kept."""
         if self._file is None or self._sent:
             return None
         with self._lock:
@@ -85,20 +85,20 @@ class Draft:
             return {"mark": self._mark, "file": self._writer.save()}
 
     def notify_error(self) -> None:
-        """Its iterator has raised an error and may be gone, though something still holds it (the error, for one): who
-        wants to write the file takes its place. It goes on writing until then, since a thread may do so for nobody;
-        and should it go on after that, nothing is written any more.
+        """Marks the draft as replaceable: its iterator has raised an error and may be garbage, though something (the
+        error, for one) still holds it. It keeps writing until another writer takes over; from then on its writes are
+        ignored.
         """
         self._yields = True
 
     def write(self, block: Block) -> None:
-        """Adds rows, which must be read-only."""
+        """Writes rows, which must be read-only."""
         with self._lock:
             if self._file is not None:
                 self._writer.write(block)
 
     def finish(self, known: object) -> None:
-        """Completes the file and puts it into its place."""
+        """Completes the file and moves it to its final path."""
         with self._lock:
             if self._file is None:
                 return
@@ -114,11 +114,11 @@ class Draft:
             self._release()
 
     def close(self) -> None:
-        """Removes the file, unless it was finished, or saved."""
+        """Removes the file, unless it was finished or saved."""
         with self._lock:
             if self._file is None:
                 return
-            # A forked process has a copy of everything but not the right to remove it.
+            # A forked process has a copy of everything, but must not remove the file.
             if self._owner == os.getpid() and not self._kept:
                 with contextlib.suppress(OSError):
                     os.unlink(self._partial)
@@ -134,7 +134,7 @@ class Draft:
         append(self._file, pieces, self._partial)
 
     def _locked(self) -> Any:
-        import fcntl  # not on every system, and needed here alone
+        import fcntl  # not available on every system, and only needed here
 
         tried = 0
         while True:
@@ -145,7 +145,7 @@ class Draft:
                     self._key = _key(file)
                     self._held[self._key] = weakref.ref(self)
                     return file
-                file.close()  # it was finished or removed before the lock was taken; this is another file by now
+                file.close()  # finished or removed before the lock was taken: the path is another file by now
             except FileNotFoundError:
                 file.close()
             except BlockingIOError:
@@ -163,7 +163,7 @@ class Draft:
 
 
     def _handed_over(self, key: tuple[int, int, int], tried: int) -> bool:
-        """True when the lock may be free now: its holder has failed, or may have been garbage."""
+        """Whether the lock may be free now: its holder has failed, or may have been garbage."""
         held = self._held.get(key)
         holder = held() if held is not None else None
         if holder is not None and holder._yields:
@@ -181,7 +181,7 @@ def _key(file: Any) -> tuple[int, int, int]:
 
 
 def append(file: Any, pieces: list[Any], path: bytes) -> None:
-    """Writes pieces, all of each, to the end of an unbuffered file."""
+    """Appends all pieces to an unbuffered file."""
     try:
         for piece in pieces:
             view = memoryview(piece).cast("B") if memoryview(piece).nbytes else memoryview(b"")

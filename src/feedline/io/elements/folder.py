@@ -1,11 +1,11 @@
-"""A saved dataset: a folder with a `manifest` and, in a folder of their own, the files it tells of.
+"""A saved dataset: a folder with a `manifest` and, in a subfolder, the files it lists.
 
-Each run of a writer has its own folder of files, and writing the manifest is what makes it the dataset. So there is
-always either the old one or the new one, and nothing else in the folder is touched.
+Each run of a writer has its own subfolder, and writing the manifest makes it the dataset. So there is always either the
+old dataset or the new one, and nothing else in the folder is touched.
 
-A writer holds a lock of the system's on its folder of files as long as it runs. One without a lock that the manifest
-does not name is what a program that was killed has left: the next writer removes it. What writers change in the folder
-of the dataset they change one after another, under a lock on that folder.
+A writer holds a system lock on its subfolder as long as it runs. A subfolder without a lock that the manifest does not
+name was left by a program that was killed: the next writer removes it. Writers change the dataset's folder one at a
+time, under a lock on that folder.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OURS = re.compile(rb"\d{8,}\.elements|manifest\.partial")
 
 
 class SavedDataset(NamedTuple):
-    """What a manifest says: the folder of the files, their names and rows, the form of the elements."""
+    """The content of a manifest: the subfolder, the names and rows of its files, the form of the elements."""
 
     run: str
     shards: tuple[tuple[int, int], ...]
@@ -47,13 +47,13 @@ class SavedDataset(NamedTuple):
     compression: str
 
     def files(self, path: bytes) -> tuple[tuple[bytes, int], ...]:
-        """The files of the dataset in `path`, and the rows of each."""
+        """The files of the dataset in `path`, with the number of rows of each."""
         folder = os.path.join(path, self.run.encode())
         return tuple((os.path.join(folder, _file_name(number)), rows) for number, rows in self.shards)
 
 
 def saved_in(path: bytes) -> SavedDataset:
-    """What the manifest of a folder says; `NotFoundError` where there is none."""
+    """The manifest of a folder; raises `NotFoundError` if there is none."""
     name = os.path.join(path, MANIFEST)
     try:
         data = read_file(name)
@@ -89,13 +89,12 @@ def _parsed(data: bytes, name: bytes) -> SavedDataset:
 
 
 class FolderWriter:
-    """Writes a dataset into a folder. Nothing changes there until `finish`, and nothing is left without it.
+    """Writes a dataset into a folder. Nothing changes there until `finish`, and nothing is left behind without it.
 
-    Shards that have nothing to write at the moment hold no open file: there may be many of them. For a folder at a URL
-    the files are written into one here, and sent when they are complete, the manifest last.
+    Idle shards hold no open file: there may be many of them. For a folder at a URL the files are written to a local
+    one, and uploaded when they are complete, the manifest last.
 
-    `saved` is what `save` gave: the writer goes on from there. Where that is not to be had any more it is a
-    `NotFoundError`.
+    `saved` is a result of `save`: the writer continues from there. If the files are gone it raises `NotFoundError`.
     """
 
     def __init__(self, path: bytes, compression: str, saved: dict[str, Any] | None = None) -> None:
@@ -116,7 +115,7 @@ class FolderWriter:
             self._load(saved)
 
     def save(self) -> dict[str, Any] | None:
-        """How far everything has been written; from now on `close` leaves it there. None where it cannot be kept."""
+        """The progress of writing; from now on `close` keeps the files. None if they cannot be kept."""
         if self._over or self._sent:
             return None
         self._kept = True
@@ -149,7 +148,7 @@ class FolderWriter:
             ) from None
 
     def write(self, block: Block, numbers: Array | None = None) -> None:
-        """Adds rows: to the shards with these numbers, or all to the first one."""
+        """Writes rows: to the shards with these numbers, or all to the first one."""
         block = self._seen.add(block)
         if numbers is None:
             self._shard(0).write(block)
@@ -157,10 +156,10 @@ class FolderWriter:
         for number in np.unique(numbers).tolist():
             index = np.flatnonzero(numbers == number)
             part = block if len(index) == block.n else block.take(index)
-            self._shard(number % (1 << 64)).write(part)  # numbers below 0 count as large ones, as in TensorFlow
+            self._shard(number % (1 << 64)).write(part)  # negative numbers count as large ones, as in TensorFlow
 
     def finish(self, known: object, replace: bool = True) -> None:
-        """Makes what was written the dataset in the folder; without `replace` only if there is none yet."""
+        """Makes the written files the dataset in the folder; without `replace` only if there is none yet."""
         spec = self._seen.spec(known)
         for shard in self._shards.values():
             shard.finish(spec)
@@ -200,7 +199,9 @@ class FolderWriter:
         self._unlock()
 
     def _send(self, manifest: bytes, old: bytes | None) -> None:
-        """Sends the files and then the manifest, which makes them the dataset. What fails before it leaves nothing."""
+        """Uploads the files and then the manifest, which makes them the dataset. A failure before that leaves nothing
+        behind.
+        """
         there = os.path.join(self._path, self._run.encode())
         try:
             remote.send_all(self._folder, there)
@@ -216,11 +217,11 @@ class FolderWriter:
                 remote.remove_all(old)
 
     def close(self) -> None:
-        """Removes what was written, unless it was finished, or saved."""
+        """Removes the written files, unless they were finished or saved."""
         if self._over:
             return
         self._over = True
-        # A forked process has a copy of everything but not the right to remove it.
+        # A forked process has a copy of everything, but must not remove the files.
         if self._owner != os.getpid() or self._kept:
             self._unlock()
             return
@@ -229,7 +230,7 @@ class FolderWriter:
                 if folder == self._folder:
                     shutil.rmtree(folder)
                 else:
-                    os.rmdir(folder)  # stays where others have put something into it meanwhile
+                    os.rmdir(folder)  # fails if others have put something into it meanwhile
         self._unlock()
 
     def _unlock(self) -> None:
@@ -238,7 +239,7 @@ class FolderWriter:
             os.close(lock)
 
     def _tidy(self, named: str | None) -> None:
-        """Removes what writers that were killed have left. The folder must be locked; `named` is in use."""
+        """Removes what killed writers have left behind. The folder must be locked; `named` is in use."""
         with contextlib.suppress(OSError):
             for name in os.listdir(self._path):
                 if _RUN.fullmatch(os.fsdecode(name)) and name not in (self._run.encode(), os.fsencode(named or "")):
@@ -292,7 +293,7 @@ class FolderWriter:
     def _make(self, folder: bytes) -> None:
         try:
             os.mkdir(folder)
-        except FileExistsError:  # somebody else was quicker
+        except FileExistsError:  # another process was faster
             return
         except OSError as e:
             raise as_op_error(e, folder) from None
@@ -300,10 +301,10 @@ class FolderWriter:
 
 
 def _locked(folder: bytes, wait: bool = True) -> int | None:
-    """A descriptor that locks a folder until it is closed; None where another one does, or the system cannot."""
+    """A descriptor that locks a folder until it is closed; None if it is locked already, or the system has no locks."""
     number = None
     try:
-        import fcntl  # not on every system
+        import fcntl  # not available on every system
 
         number = os.open(folder, os.O_RDONLY)
         fcntl.flock(number, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -316,7 +317,7 @@ def _locked(folder: bytes, wait: bool = True) -> int | None:
 
 @contextlib.contextmanager
 def _held(folder: bytes) -> Iterator[bool]:
-    """Locks a folder; False where the system cannot."""
+    """Locks a folder; False if the system has no locks."""
     lock = _locked(folder)
     try:
         yield lock is not None
@@ -326,7 +327,7 @@ def _held(folder: bytes) -> Iterator[bool]:
 
 
 def _remove_abandoned(folder: bytes) -> None:
-    """Removes a folder of files that nobody is writing any more, and that holds nothing else."""
+    """Removes a subfolder that no writer holds, if it contains nothing else."""
     if os.path.islink(folder) or not os.path.isdir(folder) or not all(map(_OURS.fullmatch, os.listdir(folder))):
         return
     lock = _locked(folder, wait=False)
@@ -336,7 +337,7 @@ def _remove_abandoned(folder: bytes) -> None:
 
 
 def _missing(path: bytes) -> list[bytes]:
-    """The folders on the way to `path` that are not there, outermost first."""
+    """The missing parent folders of `path`, outermost first."""
 
     def upwards(folder: bytes) -> Iterator[bytes]:
         while folder and not os.path.isdir(folder):

@@ -1,7 +1,7 @@
 """Structures and specs as JSON.
 
-Tuples, dicts and OrderedDicts come back as they were. A namedtuple comes back as one of the same name and fields, an
-object with fields (a dataclass) as a dict; where the reader has the classes at hand, `lined_up` tells how to fill them.
+Tuples, dicts and OrderedDicts round-trip. A namedtuple becomes one of the same name and fields, an object with fields
+(a dataclass) a dict; if the reader has the classes, `lined_up` maps the leaves to their fields.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from feedline.structure.types import DType, as_dtype
 
 
 def described(spec: object) -> Any:
-    """An element spec as plain values."""
+    """An element spec as JSON values."""
     leaves, tree = flatten(spec)
     return [_tree(tree), [spec_described(leaf) for leaf in leaves]]
 
 
 def form(described: Any) -> tuple[Tree, list[Any]]:
-    """The structure and the leaf specs that `described` gave. Raises ValueError or TypeError for anything else."""
+    """The structure and leaf specs given to `described`. Raises ValueError or TypeError for any other value."""
     coded, specs = described
     tree = _tree_again(coded)
     leaves = [spec_again(s) for s in specs]
@@ -41,21 +41,21 @@ def form_text(spec: object) -> str:
 
 
 def spec_of_text(text: str) -> Any:
-    """The element spec that `form_text` gave."""
+    """The element spec given to `form_text`."""
     tree, leaves = form(json.loads(text))
     return tree.unflatten(leaves)
 
 
 def has_classes(tree: Tree) -> bool:
-    """True when there is a class of the user's in a structure, which a file does not bring back."""
+    """Whether a structure contains a user-defined class, which a file does not restore."""
     if tree.kind is None:
         return False
     return tree.kind not in (tuple, dict, OrderedDict) or any(map(has_classes, tree.children))
 
 
 def lined_up(have: Tree, want: Tree) -> list[int] | None:
-    """Where each leaf of `want` stands in `have`, which may hold its fields in other containers: a tuple for a
-    namedtuple, a dict for an object. None where the structures differ.
+    """The index in `have` of each leaf of `want`. `have` may use other containers: a tuple for a namedtuple, a dict for
+    an object. None if the structures differ.
     """
     found: list[int] = []
     return found if _line_up(have, want, 0, found) else None
@@ -80,14 +80,14 @@ def _line_up(have: Tree, want: Tree, first: int, found: list[int]) -> bool:
 
 
 class ObservedSpecs:
-    """The structure and the narrowest specs of rows as they come."""
+    """The structure and the narrowest specs of the rows added so far."""
 
     def __init__(self) -> None:
         self.tree: Tree | None = None
         self.specs: list[Any] = []
 
     def add(self, block: Block) -> Block:
-        """Takes note of rows; gives them in the structure of the first ones."""
+        """Records the specs of rows; returns the rows in the structure of the first ones."""
         if self.tree is None:
             self.tree, self.specs = block.tree, block.leaf_specs()
             return block
@@ -99,16 +99,16 @@ class ObservedSpecs:
         return block
 
     def save(self) -> Block | None:
-        """No rows, of the structure and specs seen so far."""
+        """An empty block with the structure and specs seen so far."""
         return None if self.tree is None else Block([Objects([], s) for s in self.specs], 0, self.tree)
 
     def load(self, saved: Block | None) -> None:
-        """What `save` gave."""
+        """Restores a result of `save`."""
         if saved is not None:
             self.tree, self.specs = saved.tree, saved.leaf_specs()
 
     def spec(self, known: object = None) -> Any:
-        """The spec of all rows: no narrower than `known`, where that is one for such rows."""
+        """The spec of all rows: no narrower than `known`, if that fits such rows."""
         if self.tree is None:
             return known
         leaves, tree = flatten(known)
@@ -129,7 +129,7 @@ def _wider(a: object, b: object) -> Any:
 
 
 def spec_described(spec: object) -> Any:
-    """A leaf spec as plain values."""
+    """A leaf spec as JSON values."""
     if spec is None:
         return None
     if isinstance(spec, TensorSpec):
@@ -142,7 +142,7 @@ def spec_described(spec: object) -> Any:
 
 
 def spec_again(coded: Any) -> Any:
-    """The leaf spec that `spec_described` gave."""
+    """The leaf spec given to `spec_described`."""
     if coded is None:
         return None
     kind, dtype, dims, *more = coded
@@ -154,7 +154,7 @@ def spec_again(coded: Any) -> Any:
 
 
 def dtype_named(name: str) -> DType:
-    """The dtype that calls itself so; NumPy's other ways to write one, some of them dangerous, do not count."""
+    """The dtype of this name; NumPy's other notations, some of them unsafe, are rejected."""
     found = as_dtype(name)
     if found.name != name:
         raise ValueError(f"no dtype is called {name!r}")
@@ -198,7 +198,7 @@ def _tree_again(coded: Any) -> Tree:
 
 @functools.lru_cache(maxsize=256)
 def _named(name: str, fields: Sequence[str]) -> type:
-    """One class for each name with these fields, so that elements of two files have one type."""
+    """One class per name and fields, so that elements of two files have the same type."""
     return namedtuple(name, fields)
 
 

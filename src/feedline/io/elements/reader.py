@@ -1,4 +1,4 @@
-"""Reading one file of elements. Nothing in it is believed before its checksum has been compared."""
+"""Reading one file of elements. No data are trusted before their checksum has been verified."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, maske
 from feedline.structure.block import Array, Block, Objects, concat
 
 LAST = AROUND + LENGTH.size + len(END)
-"""The size of the record that ends a file."""
+"""The size of the last record of a file."""
 
 
 class ElementsReader:
-    """A finished file. It gives whole blocks, and rows out of them.
+    """A complete file, read by block or by row.
 
-    The file is open from the first block that is read until `close`, after which it is opened again when needed. The
-    last blocks that were read stay in memory, up to `keep` bytes and at least one.
+    The file is opened when the first block is read, and reopened when needed after `close`. The most recently read
+    blocks are cached, up to `keep` bytes and at least one.
     """
 
     def __init__(self, path: bytes, keep: int = 0) -> None:
@@ -43,11 +43,11 @@ class ElementsReader:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.starts[-1])
 
     def span(self, start: int, want: int) -> Block | None:
-        """Up to `want` rows from number `start`, as many as one block has; None past the end."""
+        """Up to `want` rows from number `start` on, from one block; None past the end."""
         if start >= self.rows:
             return None
         i = int(np.searchsorted(self.starts, start, "right")) - 1
@@ -55,7 +55,7 @@ class ElementsReader:
         return self.block(i).slice(at, at + want)
 
     def exactly(self, start: int, count: int) -> Block:
-        """These rows, all of which must be there."""
+        """Exactly these rows, all of which must exist."""
         parts: list[Block] = []
         while count:
             part = self.span(start, count)
@@ -91,7 +91,7 @@ class ElementsReader:
             self._file.close()
             self._file = None
 
-    # From the file.
+    # Reading the file.
 
     def _read_about(self) -> None:
         size = self._size()
@@ -114,7 +114,7 @@ class ElementsReader:
         self._checked("its footer", lambda: self._take(footer, after, start))
 
     def _take(self, footer: Any, first: int, end: int) -> None:
-        """Takes over what the footer says, if it agrees with where the blocks begin and end."""
+        """Adopts the footer, if it agrees with the offsets of the blocks."""
         self.tree, self.specs = form(footer["form"])
         counts = np.array(footer["blocks"], np.int64).reshape(-1, 2)
         if (counts < 0).any() or (counts > [end, MOST_ROWS]).any():
@@ -141,7 +141,7 @@ class ElementsReader:
             raise
 
     def _checked(self, part: str, read: Any) -> Any:
-        """What `read` gives. Whatever it stumbles over, the file is damaged, except where it cannot be had at all."""
+        """The result of `read`. Any failure means that the file is damaged, unless the file cannot be read at all."""
         try:
             return read()
         except OpError as e:
@@ -155,7 +155,7 @@ class ElementsReader:
         return DataLossError(f"{shown(self.path)}: {part} cannot be read, the file is cut or damaged: {why}")
 
     def _json(self, offset: int, end: int) -> tuple[Any, int]:
-        """The JSON record at an offset, and where it ends."""
+        """The JSON record at an offset, and its end."""
         head = self._bytes(offset, HEADER.size)
         size, crc = HEADER.unpack(head)
         if masked_crc(head[: LENGTH.size]) != crc or size > end:
@@ -166,7 +166,7 @@ class ElementsReader:
         return about, offset + size + AROUND
 
     def _record(self, offset: int, size: int) -> memoryview:
-        """The data of a record, which must have that size."""
+        """The data of the record at an offset, which must have this size."""
         head = self._bytes(offset, HEADER.size)
         if head != LENGTH.pack(size) + CHECKSUM.pack(masked_crc(LENGTH.pack(size))):
             raise ValueError("no record of its size begins there")
@@ -176,7 +176,7 @@ class ElementsReader:
         return data[:size]
 
     def _bytes(self, offset: int, size: int) -> memoryview:
-        """So many bytes from an offset on, read-only."""
+        """`size` bytes from an offset on, read-only."""
         if offset < 0 or offset + size > self._size():
             raise ValueError("the file ends before it does")
         made = np.empty(size, np.uint8)

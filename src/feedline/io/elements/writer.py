@@ -22,9 +22,9 @@ Append = Callable[[list[Any]], None]
 
 
 class ElementsWriter:
-    """Gathers rows into blocks and hands their bytes to `append`, in pieces to be written one after another.
+    """Gathers rows into blocks and passes their bytes to `append`, in pieces to be written in order.
 
-    `mark` tells this file from others of the same name: one that is to be written on must have it.
+    `mark` distinguishes this file from others of the same name: a file can only be continued if it has it.
     """
 
     def __init__(self, append: Append, compression: str = "", fingerprint: str | None = None, mark: str = "") -> None:
@@ -41,7 +41,7 @@ class ElementsWriter:
         self._waiting_rows = self._waiting_bytes = 0
 
     def write(self, block: Block) -> None:
-        """Adds rows. They must not change until they are on their way: give read-only ones, or ones nobody has."""
+        """Writes rows. They must not change until they are written: pass read-only or unshared ones."""
         columns.check(block)
         block = self._seen.add(block)
         for start in range(0, block.n, columns.MOST_ROWS):
@@ -56,7 +56,7 @@ class ElementsWriter:
         self.rows += block.n
 
     def finish(self, known: object = None) -> None:
-        """Writes what completes the file. `known` is the spec of the elements as far as it was known before."""
+        """Completes the file. `known` is the spec of the elements as far as it was known before."""
         self._flush()
         if not self._written:
             self._header()
@@ -66,13 +66,13 @@ class ElementsWriter:
         self._frame([LENGTH.pack(start), END])
 
     def save(self) -> dict[str, Any]:
-        """How far the file has been written, which is as far as there are rows, as plain values and a block."""
+        """Writes the buffered rows, and returns the progress as JSON values and a block."""
         self._flush()
         return {"bytes": self._written, "blocks": [list(b) for b in self._blocks], "form": self._seen.save()}
 
     def load(self, saved: dict[str, Any], file: Any) -> None:
-        """Goes on where `save` was called, if `file`, opened for reading and writing, is the one that was written; cuts
-        off what was written to it later. Raises ValueError or another exception where it is not.
+        """Continues where `save` was called, if `file`, opened for reading and writing, is the same file; truncates
+        anything written later. Raises ValueError or another exception if it is not.
         """
         self._written = LENGTH.size + 2 * CHECKSUM.size + len(self._header_text())
         if _record(file, 0) != self._header_text():
@@ -105,7 +105,7 @@ class ElementsWriter:
         return json.dumps(self._about).encode()
 
     def _frame(self, pieces: list[Any]) -> int:
-        """Writes pieces as one record; gives its size."""
+        """Writes pieces as one record; returns its size."""
         crc = size = 0
         for piece in pieces:
             crc = kernels.crc32c(piece, crc)

@@ -1,1 +1,1 @@
-"""From serialized `Example` messages to arrays: `features` says what to read, `kernels` reads the wire."""
+"""From serialized `Example` messages to arrays: `features` describes what to read, `kernels` decode the wire format."""

@@ -1,4 +1,4 @@
-"""From the values of each example to arrays and sparse and ragged tensors."""
+"""Assembles arrays, sparse and ragged tensors from the values of each example."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from feedline.structure.types import DType
 
 Array = np.ndarray[Any, Any]
 Found = list[tuple[Array, Any]]
-"""What the kernel gives: for each key all values, and how many each example has where that differs."""
+"""The kernel's output: for each key all values, and how many each example has if that differs."""
 
 
 def assembled(want: Wanted, rows: dict[str, list[Any]], batch: bool, first: int = 0) -> dict[str, Any]:
-    """The arrays and tensors of each key, from the values of each example; messages count them from `first`."""
+    """The arrays and tensors of each key, from the values of each example; error messages count examples from `first`.
+    """
     out: dict[str, Any] = {}
     for key, d in want.dense.items():
         array = (sequence if d.sequence else fixed)(key, d, rows[key], first)
@@ -37,7 +38,7 @@ def assembled(want: Wanted, rows: dict[str, list[Any]], batch: bool, first: int 
 
 
 def in_tensors(want: Wanted, columns: Found, batch: bool) -> dict[str, Any]:
-    """As `assembled`, of what the kernel gave for the keys in the order of `want.kinds()`."""
+    """Like `assembled`, from the kernel's output for the keys in the order of `want.kinds()`."""
     found = iter(columns)
     out: dict[str, Any] = {}
     for key, d in want.dense.items():
@@ -54,7 +55,7 @@ def in_tensors(want: Wanted, columns: Found, batch: bool) -> dict[str, Any]:
 
 
 def composed(features: Mapping[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
-    """The features as they were asked for, in the order of the dict: those made of several keys are put together."""
+    """The requested features, in the order of the dict; those made of several keys are combined."""
     out = {}
     for key, feature in features.items():
         if isinstance(feature, RaggedFeature):
@@ -90,7 +91,7 @@ def fixed(key: str, d: Dense, rows: list[Any], first: int = 0) -> Array:
 
 
 def sequence(key: str, d: Dense, rows: list[Any], first: int = 0) -> Array:
-    """An array with as many steps as the longest example has; the others are filled up."""
+    """An array with as many steps as the longest example; the others are padded."""
     size = math.prod(d.shape)
     for i, row in enumerate(rows, first):
         if row is not None and (size == 0 or len(row) % size):
@@ -103,7 +104,7 @@ def sequence(key: str, d: Dense, rows: list[Any], first: int = 0) -> Array:
 
 
 def padded(d: Dense, flat: Array, lengths: Array) -> Array:
-    """The values of each example in a row of their own, filled up with the default to the longest."""
+    """The values of each example in its own row, padded with the default to the longest."""
     longest = int(lengths.max(initial=0))
     out = np.empty((len(lengths), longest), d.dtype.dtype)
     out[...] = d.default
@@ -112,7 +113,7 @@ def padded(d: Dense, flat: Array, lengths: Array) -> Array:
 
 
 def sparse(flat: Array, lengths: Array, batch: bool) -> SparseTensor:
-    """The values of each example in a row of their own; for one example without the dimension of the batch."""
+    """The values of each example in its own row; for a single example without the batch dimension."""
     row_of = np.repeat(np.arange(len(lengths)), lengths)
     place = np.arange(len(flat)) - (np.cumsum(lengths) - lengths)[row_of]
     longest = int(lengths.max(initial=0))
@@ -122,7 +123,7 @@ def sparse(flat: Array, lengths: Array, batch: bool) -> SparseTensor:
 
 
 def joined(kind: DType, rows: list[Any]) -> Array:
-    """The values of all examples, one after another, in fresh memory."""
+    """The values of all examples, concatenated in fresh memory."""
     if kind == types.string:
         flat = [v for row in rows if row is not None for v in row]
         out = np.empty(len(flat), object)
@@ -133,19 +134,19 @@ def joined(kind: DType, rows: list[Any]) -> Array:
 
 
 def lengths_of(rows: list[Any]) -> Array:
-    """How many values each example has."""
+    """The number of values of each example."""
     return np.array([0 if row is None else len(row) for row in rows], np.int64)
 
 
 def row_splits(lengths: Array, dtype: DType) -> Array:
-    """Where the values of each example begin and end among all."""
+    """The row splits of the examples' values."""
     out = np.zeros(len(lengths) + 1, dtype.dtype)
     np.cumsum(lengths, out=out[1:])
     return out
 
 
 def _placed(key: str, feature: SparseFeature, raw: dict[str, Any]) -> SparseTensor:
-    """The sparse tensor whose places are values of other features."""
+    """The sparse tensor whose indices are values of other features."""
     keys = index_keys(feature)
     held = raw[feature.value_key]
     sizes = [int(s) for s in np.atleast_1d(feature.size)]

@@ -1,4 +1,4 @@
-"""Which string of a batch cannot be read: whoever knows where the strings come from can then say where it lies."""
+"""Finds the string of a batch that cannot be parsed, so that callers with its provenance can report where it lies."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from feedline.errors import InvalidArgumentError
 
 Parse = Callable[[Any, bool], Any]
-"""Reads examples, all at once as a batch or as one alone."""
+"""Parses examples: many as a batch, or a single one."""
 
 
 class BadExample(InvalidArgumentError):
-    """Something is wrong with the example `number`. It becomes a plain `InvalidArgumentError` before it is seen, with
-    the number and the name of the example before `what`.
+    """The example `number` is bad. It is turned into a plain `InvalidArgumentError` before users see it, with the
+    number and name of the example in front of `what`.
     """
 
     def __init__(self, number: int, what: str) -> None:
@@ -32,7 +32,7 @@ def about(message: str, strings: Sequence[bytes], number: int) -> InvalidArgumen
 
 @contextmanager
 def numbered(number: int) -> Iterator[None]:
-    """Within it, errors are about the example `number`, and go on after that."""
+    """Attributes errors raised within the block to the example `number`."""
     try:
         yield
     except InvalidArgumentError as e:
@@ -42,9 +42,9 @@ def numbered(number: int) -> Iterator[None]:
 def blamed(
     error: InvalidArgumentError, parse: Parse, examples: Sequence[bytes], op: str, names: Sequence[bytes]
 ) -> InvalidArgumentError:
-    """What `parse` has raised, as an error about one of the examples. Where they do not fit together, that is the first
-    which cannot be read by itself, unless it is nothing about the examples that is wrong. `names` are those that the
-    user has for them, if any.
+    """Turns the error that `parse` raised into one about a single example: if the batch fails as a whole, the first
+    example that fails alone; the error stays as it is if none does. `names` are the user's names of the examples, if
+    any.
     """
 
     def example(i: int) -> str:

@@ -39,10 +39,10 @@ from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
 THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-"""At most so many threads read a large batch."""
+"""The most threads that parse a large batch."""
 
 TOO_MANY = 1 << 62
-"""No example has so many values of one feature, nor a kernel numbers for them."""
+"""More values than an example can have of one feature, or a kernel can count."""
 
 Dims = Sequence[int | None]
 Fixed = list[tuple[str, int, tuple[int, ...]]]
@@ -52,11 +52,11 @@ ALLOWED = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeatur
 def parse_example(
     serialized: object, features: object, example_names: object = None, name: str | None = None
 ) -> dict[str, Any]:
-    """The features of a batch of serialized `Example` messages, as arrays, sparse and ragged tensors.
+    """Parses a batch of serialized `Example` messages into arrays, sparse and ragged tensors.
 
-    `features` says for each key what it is: a `FixedLenFeature` becomes an array [batch, ...], a `VarLenFeature` or
-    `SparseFeature` a `SparseTensor`, a `RaggedFeature` a `RaggedTensor`, a `FixedLenSequenceFeature` an array that is
-    filled up to the longest example. A single string gives the same without the batch dimension.
+    `features` describes each key: a `FixedLenFeature` becomes an array [batch, ...], a `VarLenFeature` or
+    `SparseFeature` a `SparseTensor`, a `RaggedFeature` a `RaggedTensor`, a `FixedLenSequenceFeature` an array padded to
+    the longest example. For a single string the results have no batch dimension.
 
     >>> from feedline.train import Example, Feature, Features, Int64List
     >>> def example(*numbers):
@@ -74,7 +74,7 @@ def parse_example(
 def parse_single_example(
     serialized: object, features: object, example_names: object = None, name: str | None = None
 ) -> dict[str, Any]:
-    """The features of one serialized `Example`. See `parse_example`; there is no batch dimension.
+    """Parses one serialized `Example`: `parse_example` without the batch dimension.
 
     >>> from feedline.train import Example, Feature, Features, FloatList
     >>> data = Example(features=Features(feature={"x": Feature(float_list=FloatList(value=[0.5]))})).SerializeToString()
@@ -89,8 +89,8 @@ def parse_single_example(
 
 
 def parse_rows(strings: Array, features: object, example_names: object = None) -> dict[str, Array]:
-    """The features of many examples, each parsed by itself, as arrays that have the examples first. A ValueError where
-    an example is bad, or a feature is no array of one shape for all.
+    """The features of many examples, each parsed by itself, as arrays with the examples as first dimension. Raises
+    ValueError if an example is bad, or a feature is not an array of one shape for all.
     """
     if example_names is not None or strings.ndim != 1:
         raise ValueError("examples one by one")
@@ -109,7 +109,7 @@ class _VectorizedExamples:
     def columns(
         self, column: Column, features: object, example_names: object = None, name: object = None
     ) -> tuple[int, dict[str, Column]] | None:
-        """Strings are examples of their own, and arrays of strings are batches."""
+        """A row that is a string is one example; a row that is an array of strings is a batch."""
         if example_names is not None or for_kernel(column) is None:
             return None
         if self.op == "parse_single_example" and not is_strings(column):
@@ -119,7 +119,7 @@ class _VectorizedExamples:
     def spec(
         self, spec: object, features: object, example_names: object = None, name: object = None
     ) -> dict[str, Any] | None:
-        """What the features are; a batch of strings has its dimension in front."""
+        """The specs of the features; a batch of strings adds its dimension in front."""
         parser = _parser(features, self.op)
         if spec is None:
             return parser.spec(())
@@ -135,7 +135,7 @@ register_vectorized(parse_single_example, _VectorizedExamples("parse_single_exam
 
 
 class ExampleParser:
-    """`parse_example` with the features checked once."""
+    """`parse_example` with features that are validated once."""
 
     def __init__(self, features: Any, op: str) -> None:
         if not features:
@@ -177,7 +177,7 @@ class ExampleParser:
                 if self._fixed is None:
                     return composed(self.features, in_tensors(self.wanted, found, batch))
                 return in_shape(self._fixed, found) if batch else _of_one(self._fixed, found)
-            self._slow([examples[done]], batch, done)  # says what is wrong with the first that is bad
+            self._slow([examples[done]], batch, done)  # raises the error of the first bad example
         return self._slow(list(examples), batch)
 
     def _slow(self, examples: list[bytes], batch: bool, first: int = 0) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class ExampleParser:
         return composed(self.features, assembled(self.wanted, rows, batch, first))
 
     def _whole_steps(self, found: Found) -> int:
-        """How many examples have whole steps in each sequence, before the first that has not."""
+        """The number of examples before the first one with an incomplete step in a sequence."""
         least = min((len(n) for _, n in found if n is not None), default=0)
         for (_, lengths), key in zip(found, self.kinds, strict=True):
             d = self.wanted.dense.get(key.decode())
@@ -194,11 +194,11 @@ class ExampleParser:
                 least = min(least, int(cut[0])) if len(cut) else least
         return least
 
-    # Many elements at once, where the parser is the function of a map.
+    # Many elements at once, if the parser is the function of a map.
 
     def column(self, column: Column) -> tuple[int, dict[str, Column]]:
-        """The features of a column of examples, or of batches of them: how many of its rows can be read before the
-        first that cannot, and the columns of those.
+        """The features of a column of examples, or of batches of them: the number of rows before the first bad one, and
+        the columns of those rows.
         """
         strings = for_kernel(column)
         if strings is None:
@@ -212,12 +212,12 @@ class ExampleParser:
         return self(serialized)
 
     def element_spec(self, batch: Dims) -> dict[str, Any]:
-        """The specs of it, for elements of the shape `batch`."""
+        """The specs of that, for elements of the shape `batch`."""
         return self.spec(batch)
 
     def rows(self, strings: object) -> tuple[int, dict[str, Column]]:
-        """The features of many examples, each read by itself: how many are good before the first that is not, and a
-        column for each feature of those. `strings` is what `kernels.parse_examples` takes.
+        """The features of many examples, each parsed by itself: the number of examples before the first bad one, and a
+        column per feature of those. `strings` is in the form that `kernels.parse_examples` takes.
         """
         request = self._requests[False]
         if request is None:
@@ -230,8 +230,8 @@ class ExampleParser:
         return in_columns(self.features, singles)
 
     def _in_batches(self, column: Any, strings: Any) -> tuple[int, dict[str, Column]]:
-        """The features of batches of one size, as `rows` gives those of examples. `column` has the batches, and
-        `strings` all that is in them.
+        """The features of batches of equal size, in the form `rows` returns. `column` holds the batches, `strings` all
+        strings in them.
         """
         count, size = len(column), (column.size or 1) if isinstance(column, Bytes) else column.shape[1]
         request = self._requests[True]
@@ -253,11 +253,11 @@ class ExampleParser:
         return len(done), {key: column_of([one[key] for one in done]) for key in self.features} if done else {}
 
     def spec(self, batch: Dims, in_function: bool = False) -> dict[str, Any]:
-        """The specs of what is given for strings of the shape `batch`, which has one dimension or none."""
+        """The specs of the results for strings of the shape `batch`, which has at most one dimension."""
         return feature_specs(self.features, self.wanted, batch, in_function)
 
     def columns(self, strings: list[bytes], batch: bool, first: int = 0) -> dict[str, list[Any]]:
-        """For each key the values of each example, None where it has none. The first has the number `first`."""
+        """For each key the values of each example, None if it has none. The first example has the number `first`."""
         out: dict[str, list[Any]] = {key.decode(): [] for key in self.kinds}
         for i, data in enumerate(strings, first):
             with numbered(i):
@@ -267,7 +267,7 @@ class ExampleParser:
         return out
 
     def one(self, data: bytes, batch: bool) -> dict[bytes, Any]:
-        """The values of each wanted key of one example."""
+        """The values of each requested key of one example."""
         found: dict[bytes, Any] = dict.fromkeys(self.kinds)
         try:
             spans = entries(data)
@@ -280,15 +280,15 @@ class ExampleParser:
                 continue
             at = f", feature {key.decode(errors='replace')!r}"
             found[key] = read_feature(data, span, kind, at)
-            # Of several entries with one key the last counts. One with no list does not count, except that TensorFlow
-            # lets it when it reads a batch, for what does not become an array.
+            # Of several entries with one key the last counts. An entry without a list does not count, except that
+            # TensorFlow counts it in a batch for features that do not become an array.
             if found[key] is not None or (batch and key.decode() not in self.wanted.dense):
                 seen.add(key)
         return found
 
 
 def request(want: Wanted, batch: bool) -> tuple[Any, ...] | None:
-    """What the kernel is asked for; None where a shape holds no values, which it knows nothing about."""
+    """The request to the kernel; None if a shape holds no values, which the kernel does not support."""
     sizes, defaults = [], []
     kinds = want.kinds()
     for key in kinds:
@@ -296,7 +296,7 @@ def request(want: Wanted, batch: bool) -> tuple[Any, ...] | None:
         if d is not None and not 0 < math.prod(d.shape) < TOO_MANY:
             return None
         fixed = d if d is not None and not d.sequence else None
-        # In a batch TensorFlow lets an entry with no list count, for what does not become an array.
+        # In a batch TensorFlow counts an entry without a list, for features that do not become an array.
         any_number = -2 if batch and d is None else -1
         sizes.append(any_number if fixed is None else math.prod(fixed.shape))
         default = None if fixed is None or fixed.default is None else fixed.default.ravel()
@@ -305,20 +305,20 @@ def request(want: Wanted, batch: bool) -> tuple[Any, ...] | None:
 
 
 def numbers_of(kinds: dict[bytes, DType]) -> Array:
-    """The number of the list that holds the values of each key."""
+    """The field number of the list that holds the values of each key."""
     return np.array([KINDS.index(kind) + 1 for kind in kinds.values()], np.uint8)
 
 
 def _read(strings: object, request: tuple[Any, ...], threads: int | None = None) -> tuple[int, Found]:
-    """What the kernel finds. In a pipeline other steps want a processor, too, and it gets one thread less."""
+    """The kernel's output. In a pipeline it gets one thread less, to leave a processor to other steps."""
     return kernels.parse_examples(*(strings, *request, allowed(threads or THREADS)))
 
 
 def feature_specs(
     features: Mapping[str, Any], want: Wanted, batch: Dims, in_function: bool = False
 ) -> dict[str, Any]:
-    """The spec of each feature, with the dimensions of `batch` in front. In a function TensorFlow knows
-    none of them for a sparse tensor.
+    """The spec of each feature, with the dimensions of `batch` in front. In a function, TensorFlow knows no dimension
+    of a sparse tensor.
     """
     of_sparse = [None] * len(batch) if in_function else batch
     return {key: _feature_spec(feature, want.dense.get(key), batch, of_sparse) for key, feature in features.items()}
@@ -335,7 +335,7 @@ def _feature_spec(feature: Any, d: Dense | None, batch: Dims, of_sparse: Dims) -
 
 
 def fixed_places(features: Mapping[str, Any], want: Wanted) -> Fixed | None:
-    """For features that are all of a fixed size: key, place in the kernel's answer, and shape."""
+    """For features that are all of a fixed size: key, index in the kernel's output, and shape."""
     if not all(isinstance(feature, FixedLenFeature) for feature in features.values()):
         return None
     place = {key.decode(): i for i, key in enumerate(want.kinds())}
@@ -343,7 +343,7 @@ def fixed_places(features: Mapping[str, Any], want: Wanted) -> Fixed | None:
 
 
 def in_shape(fixed: Fixed, found: Found) -> dict[str, Any]:
-    """Features of a fixed size, of all examples."""
+    """Features of a fixed size, for all examples."""
     return {key: found[i][0].reshape(-1, *shape) if shape else found[i][0] for key, i, shape in fixed}
 
 
@@ -352,8 +352,8 @@ def _of_one(fixed: Fixed, found: Found) -> dict[str, Any]:
 
 
 def in_columns(features: Mapping[str, Any], singles: Iterable[dict[str, Any]]) -> tuple[int, dict[str, Column]]:
-    """A column for each feature, put together of what each example has for each key: up to the first example of which
-    that is not possible, whose number is told.
+    """A column per feature, assembled from the values of each example, up to the first example that fails; with the
+    number of examples done.
     """
     rows: list[dict[str, Any]] = []
     for raw in singles:
@@ -365,7 +365,7 @@ def in_columns(features: Mapping[str, Any], singles: Iterable[dict[str, Any]]) -
 
 
 def one_by_one(found: Found, count: int) -> Iterator[Found]:
-    """What the kernel, which has read `count` examples, would give for each of them alone."""
+    """Splits the kernel's output for `count` examples into the output for each of them."""
     ends = [None if n is None else np.concatenate([[0], np.cumsum(n)]).tolist() for _, n in found]
     for i in range(count):
         one: Found = []
@@ -379,7 +379,7 @@ def one_by_one(found: Found, count: int) -> Iterator[Found]:
 
 
 def column_of(values: list[Any]) -> Column:
-    """A column of values that belong to nobody else."""
+    """A column of values that are not shared."""
     return values[0][None] if len(values) == 1 and isinstance(values[0], np.ndarray) else pack(values)
 
 
@@ -388,7 +388,7 @@ def _parser(features: object, op: str) -> ExampleParser:
 
 
 def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str, strict: bool = False) -> Any:
-    """The values of one Feature message, None where it holds no list; `strict` is that of `kernels.entries.values`."""
+    """The values of one Feature message, None if it holds no list; `strict` is that of `kernels.entries.values`."""
     try:
         number = kind_of(data, span)
         if number is None:
@@ -402,21 +402,21 @@ def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str, st
 
 
 def for_kernel(column: Column) -> Any:
-    """A column of strings, or of batches of them, as kernels take it; None for any other."""
+    """A column of strings, or of batches of them, in the form kernels take; None for any other."""
     if isinstance(column, Bytes):
         return column.data, np.ascontiguousarray(column.offsets), column.gap
     return np.ascontiguousarray(column) if isinstance(column, np.ndarray) and column.dtype.kind == "O" else None
 
 
 def is_strings(column: Column) -> bool:
-    """True for a column whose rows are strings."""
+    """Whether the rows of a column are strings."""
     if isinstance(column, Bytes):
         return column.size is None
     return isinstance(column, np.ndarray) and column.dtype.kind == "O" and column.ndim == 1
 
 
 def read_with(parse: Parse, serialized: object, op: str, names: object) -> Any:
-    """What `parse` gives for one serialized message, or a batch of them. Its errors are about one of them."""
+    """The result of `parse` for one serialized message or a batch. Its errors name one message."""
     examples: Any = [serialized]
     batch = False
     if type(serialized) is not bytes:

@@ -1,4 +1,4 @@
-"""What to read from an `Example`: the feature classes, and the check of a dict of them."""
+"""The feature classes that describe what to read from an `Example`, and their validation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = (types.string, types.float32, types.int64)
 
 
 class FixedLenFeature(NamedTuple):
-    """A feature with as many values as `shape` has, in every example; `default_value` stands for one that is missing.
+    """A feature with a fixed number of values, given by `shape`; `default_value` replaces a missing one.
 
     >>> from feedline.train import Example, Feature, Features, Int64List
     >>> numbers = Feature(int64_list=Int64List(value=[1, 2]))
@@ -38,7 +38,7 @@ class FixedLenFeature(NamedTuple):
 
 
 class FixedLenSequenceFeature(NamedTuple):
-    """A feature with any number of steps of one `shape`. In a batch, `default_value` fills up the shorter ones.
+    """A feature with any number of steps of one `shape`. In a batch, shorter ones are padded with `default_value`.
 
     >>> from feedline.train import Example, Feature, Features, Int64List
     >>> numbers = Feature(int64_list=Int64List(value=[1, 2]))
@@ -67,9 +67,9 @@ class VarLenFeature(NamedTuple):
 
 
 class SparseFeature(NamedTuple):
-    """A sparse tensor of `size`, whose places and values are two features of the example.
+    """A sparse tensor of `size`, whose indices and values are two features of the example.
 
-    `index_key` names the feature with the places, or is a list of names, one per dimension.
+    `index_key` names the feature with the indices, or is a list of names, one per dimension.
 
     >>> fl.io.SparseFeature(index_key="ix", value_key="v", dtype=fl.float32, size=100).size
     100
@@ -83,31 +83,31 @@ class SparseFeature(NamedTuple):
 
 
 class RowSplits(NamedTuple):
-    """The feature `key` says where each row begins, and where the last one ends."""
+    """The feature `key` holds where each row begins, and where the last one ends."""
 
     key: str
 
 
 class RowLengths(NamedTuple):
-    """The feature `key` says how long each row is."""
+    """The feature `key` holds the length of each row."""
 
     key: str
 
 
 class RowStarts(NamedTuple):
-    """The feature `key` says where each row begins."""
+    """The feature `key` holds where each row begins."""
 
     key: str
 
 
 class RowLimits(NamedTuple):
-    """The feature `key` says where each row ends."""
+    """The feature `key` holds where each row ends."""
 
     key: str
 
 
 class ValueRowIds(NamedTuple):
-    """The feature `key` says for each value which row it is in."""
+    """The feature `key` holds the row number of each value."""
 
     key: str
 
@@ -132,7 +132,7 @@ class _RaggedFeature(NamedTuple):
 class RaggedFeature(_RaggedFeature):
     """A feature with any number of values, as a `RaggedTensor`, or for a single example as an array.
 
-    `partitions` cut the values into rows, the outermost first: `RaggedFeature.RowLengths("key")` and its like.
+    `partitions` split the values into rows, outermost first: `RaggedFeature.RowLengths("key")` and the like.
 
     >>> from feedline.train import Example, Feature, Features, Int64List
     >>> numbers = Feature(int64_list=Int64List(value=[1, 2]))
@@ -178,17 +178,17 @@ class RaggedFeature(_RaggedFeature):
 
 
 class Dense(NamedTuple):
-    """A key that becomes an array. `default` stands for a missing feature, or fills up a short sequence."""
+    """A key that becomes an array. `default` replaces a missing feature, or pads a short sequence."""
 
     dtype: DType
     shape: tuple[int, ...]
     default: Array | None
     sequence: bool
-    """Any number of steps of that shape."""
+    """Whether there is any number of steps of that shape."""
 
 
 class Wanted(NamedTuple):
-    """What is read from the wire, key by key, to make the features a user asked for."""
+    """The keys to read from the wire to build the requested features."""
 
     dense: dict[str, Dense]
     sparse: dict[str, DType]
@@ -204,7 +204,7 @@ class Wanted(NamedTuple):
 
 
 def wanted(features: Mapping[str, Any], allowed: tuple[type, ...], op: str) -> Wanted:
-    """Checks a dict of features, and says what to read for it. The classes are those TensorFlow raises."""
+    """Validates a dict of features and returns what to read for it. The exception classes are TensorFlow's."""
     out = Wanted({}, {}, {})
     for key in sorted(features):
         feature = features[key]
@@ -253,7 +253,7 @@ def _add_sparse(out: Wanted, key: str, feature: SparseFeature, op: str) -> None:
 
 
 def index_keys(feature: SparseFeature) -> list[str]:
-    """The keys of the places, one per dimension."""
+    """The keys of the indices, one per dimension."""
     return [feature.index_key] if isinstance(feature.index_key, str) else list(feature.index_key)
 
 

@@ -1,4 +1,4 @@
-"""`infer_features`: what to read from files of `Example` messages, found by looking at some of them."""
+"""`infer_features`: the features of files of `Example` messages, inferred from a sample of records."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from feedline.structure.types import DType
 from feedline.wire import WireError
 
 MOST_BYTES = 1 << 25
-"""At most so many bytes of records are looked at."""
+"""The most bytes of records to examine."""
 FAR = 1 << 20
-"""At most so many bytes are searched for a record that begins after the middle of a file."""
+"""The most bytes to search for a record that begins after the middle of a file."""
 
 
 class InferredFeatures(dict[str, Any]):
-    """A dict of features as `infer_features` found them. Printed, it is Python to copy into a program."""
+    """A dict of inferred features. Its repr is Python code to copy into a program."""
 
     def __init__(self, features: Any = (), notes: tuple[str, ...] = ()) -> None:
         super().__init__(features)
@@ -61,7 +61,7 @@ def infer_features(
     max_files: int = 16,
     ragged: bool = False,
 ) -> InferredFeatures | SequenceFeatures:
-    """The features of the `Example` messages in TFRecord files, for `fl.io.parse_example` and its like.
+    """Infers the features of the `Example` messages in TFRecord files, for `fl.io.parse_example` and the like.
 
     >>> import tempfile
     >>> from feedline.train import Example, Feature, Features, FloatList, Int64List
@@ -76,16 +76,16 @@ def infer_features(
         'x': fl.io.FixedLenFeature([], fl.float32),
     }
 
-    `filenames` is a name, a pattern, or a list of them. At most `max_records` records are looked at, from the beginning
-    and, where files are not compressed, the middle of up to `max_files` files that are spread over all.
+    `filenames` is a name, a pattern, or a list of them. At most `max_records` records are examined, from the beginning
+    and, if files are not compressed, the middle of up to `max_files` files spread over all of them.
 
-    A feature that all of these records have, with one number of values, is a `FixedLenFeature`. Any other, one that is
-    missing in some records too, is a `VarLenFeature`, or with `ragged` a `RaggedFeature`: no value is made up. Replace
-    it to have a default instead: `{**features, "x": fl.io.FixedLenFeature([], fl.float32, default_value=0.0)}`.
+    A feature that all of these records have, with the same number of values, is a `FixedLenFeature`. Any other, also
+    one that is missing in some records, is a `VarLenFeature`, or with `ragged` a `RaggedFeature`: no value is made up.
+    To use a default instead, replace it: `{**features, "x": fl.io.FixedLenFeature([], fl.float32, default_value=0.0)}`.
     A feature with values of two types is an error. For files of `SequenceExample` messages the result is a pair,
     `context_features` and `sequence_features`.
 
-    What was looked at need not be all there is: a record that differs is an error when it is parsed, and names itself.
+    The sample need not cover all records: one that differs raises an error that names it when it is parsed.
     """
     for name, value in (("max_records", max_records), ("max_files", max_files)):
         if value < 1:
@@ -99,7 +99,7 @@ def infer_features(
 
 
 class Record(NamedTuple):
-    """A serialized message, and what messages call it."""
+    """A serialized message, and its name in error messages."""
 
     where: str
     data: bytes
@@ -128,7 +128,7 @@ def features_of(records: list[Record], ragged: bool = False) -> InferredFeatures
 
 
 class _Key:
-    """What has been seen of one key: the type of its values, how many there were, and in how many records."""
+    """Statistics of one key: the type of its values, their numbers, and the number of records that have it."""
 
     __slots__ = ("counts", "kind", "kind_where", "records")
 
@@ -140,14 +140,14 @@ class _Key:
 
 
 class _Seen:
-    """What has been seen of all keys."""
+    """Statistics of all keys."""
 
     def __init__(self, records: int) -> None:
         self.records = records
         self.keys: dict[bytes, _Key] = {}
 
     def add(self, found: dict[bytes, Span], data: bytes, where: str) -> None:
-        """Looks at the features of one record."""
+        """Adds the features of one record."""
         for key, span in found.items():
             seen = self.keys.setdefault(key, _Key())
             count = self._look(seen, data, span, f"the feature {_text(key)!r}", where)
@@ -156,7 +156,7 @@ class _Seen:
                 seen.counts.add(count)
 
     def add_lists(self, found: dict[bytes, Span], data: bytes, where: str) -> None:
-        """Looks at the feature lists of one record."""
+        """Adds the feature lists of one record."""
         for key, span in found.items():
             seen = self.keys.setdefault(key, _Key())
             what = f"the feature list {_text(key)!r}"
@@ -165,7 +165,7 @@ class _Seen:
                 seen.counts.add(self._look(seen, data, step, what, where) or 0)
 
     def _look(self, seen: _Key, data: bytes, span: Span, what: str, where: str) -> int | None:
-        """How many values a Feature has; None where it holds no list."""
+        """The number of values of a Feature; None if it holds no list."""
         number = _read(kind_of, data, span, what, where)
         if number is None:
             return None
@@ -190,7 +190,7 @@ class _Seen:
         return InferredFeatures(made, self._notes(made))
 
     def sequences(self, ragged: bool) -> InferredFeatures:
-        """The features of feature lists: the same, step by step."""
+        """The features of feature lists: the same, per step."""
         made = {}
         for key, seen in self._named():
             if len(seen.counts) == 1 and 0 not in seen.counts:
@@ -237,7 +237,7 @@ def _read(read: Any, data: bytes, span: Span, what: str, where: str) -> Any:
 
 
 def _counting(found: list[tuple[bytes, Span]]) -> dict[bytes, Span]:
-    """Of entries with one key the one that counts: the last that holds something."""
+    """For each key the entry that counts: the last one that is not empty."""
     out: dict[bytes, Span] = {}
     for key, span in found:
         if span[0] < span[1] or key not in out:
@@ -246,7 +246,7 @@ def _counting(found: list[tuple[bytes, Span]]) -> dict[bytes, Span]:
 
 
 def _has_lists(data: bytes) -> bool:
-    """True for a message with feature lists, which only a SequenceExample has."""
+    """Whether a message has feature lists, which only a SequenceExample has."""
     at = 0
     while at < len(data):
         if data[at] == LISTS:
@@ -255,7 +255,7 @@ def _has_lists(data: bytes) -> bool:
     return False
 
 
-# Which records are looked at.
+# The sample of records.
 
 
 def _names(filenames: object) -> list[bytes]:
@@ -269,7 +269,7 @@ def _names(filenames: object) -> list[bytes]:
 
 
 def _records(names: list[bytes], compression: str, most: int) -> Iterator[Record]:
-    """Records of each file, half of them from its middle on where that can be found; never one twice."""
+    """Records of each file, half of them from its middle on if a record can be found there; none twice."""
     left = MOST_BYTES
     for i, name in enumerate(names):
         share = max(1, (most * (i + 1)) // len(names) - (most * i) // len(names))
@@ -293,7 +293,7 @@ def _records(names: list[bytes], compression: str, most: int) -> Iterator[Record
 
 
 def _some(reader: TFRecordReader, place: FilePosition, most: int) -> tuple[list[Record], int]:
-    """Up to `most` records from a place on, as far as they can be read, and the byte after them."""
+    """Up to `most` records from a position on, as far as they can be read, and the byte after them."""
     found: list[Record] = []
     size = 0
     name = shown(reader._stream.name)
@@ -315,7 +315,7 @@ def _some(reader: TFRecordReader, place: FilePosition, most: int) -> tuple[list[
 
 
 def _record_after(reader: TFRecordReader, at: int) -> int | None:
-    """Where the first record after a byte begins, which is where checksums are right; None where none is near."""
+    """The offset of the first record after a byte, found by its checksums; None if none is near."""
     data, start = reader._stream.window(at, FAR)
     for place in range(start, min(len(data) - HEADER.size, start + FAR)):
         offsets, _, _ = kernels.tfrecord_frames(data, place, 1)
@@ -330,7 +330,7 @@ def _listed(names: list[bytes]) -> str:
 
 
 def _as_code(feature: Any) -> str:
-    """A feature as it is written in a program."""
+    """A feature as Python code."""
     if isinstance(feature, RaggedFeature):
         return f"fl.io.RaggedFeature({feature.dtype!r})"
     given = feature._asdict()

@@ -1,4 +1,4 @@
-"""Examples written as JSON, in protobuf's way."""
+"""Examples written as JSON, in protobuf's mapping."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NOT_FINITE = {"nan", "inf", "-inf", "NaN", "Infinity", "-Infinity"}
 
 
 def decode_json_example(json_examples: object, name: str | None = None) -> Any:
-    """`Example` messages in protobuf's binary form, from the same as JSON.
+    """Converts `Example` messages from JSON to protobuf's binary form.
 
     >>> text = '{"features": {"feature": {"age": {"int64List": {"value": [7]}}}}}'
     >>> data = fl.io.decode_json_example(text)
     >>> fl.io.parse_single_example(data, {"age": fl.io.FixedLenFeature([], fl.int64)})
     {'age': np.int64(7)}
 
-    Names may be written as `int64List` or `int64_list`, strings are base64, and numbers may stand in quotes.
+    Names may be written as `int64List` or `int64_list`, strings are base64, and numbers may be quoted.
     """
     array = strings_of(json_examples, "decode_json_example takes strings")
     out = np.empty(array.size, object)
@@ -43,7 +43,7 @@ def decode_json_example(json_examples: object, name: str | None = None) -> Any:
 
 
 class _Wrong(Exception):
-    """What is wrong with a text."""
+    """The reason why a text is invalid."""
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -56,12 +56,12 @@ def _loaded(text: bytes) -> Any:
 
     try:
         return json.loads(text, object_pairs_hook=_Pairs, parse_float=Decimal, parse_constant=no_constant)
-    except (ValueError, RecursionError) as e:  # also what is no UTF-8
+    except (ValueError, RecursionError) as e:  # also for invalid UTF-8
         raise _Wrong(f"this is no JSON: {e}") from None
 
 
 def _fields(value: object, known: dict[str, int], path: str) -> list[tuple[int, str, Any]]:
-    """The fields of a message that are there: number, path and value."""
+    """The fields present in a message: number, path and value."""
     if not isinstance(value, _Pairs):
         raise _Wrong(f"{path} must be an object, got {_shown(value)}")
     found: list[tuple[int, str, Any]] = []
@@ -164,7 +164,7 @@ def _string(item: object) -> bytes:
     if not isinstance(item, str):
         raise _Wrong(f"must be a string of base64, got {_shown(item)}")
     letters = item.rstrip("=").replace("-", "+").replace("_", "/")
-    padding = "=" * (-len(letters) % 4)  # all of it may be left out
+    padding = "=" * (-len(letters) % 4)  # it may be omitted
     try:
         if len(item) not in (len(letters), len(letters) + len(padding)):
             raise ValueError("too much padding, or too little")

@@ -1,4 +1,4 @@
-"""Ragged features: values cut into rows by other features of the same example."""
+"""Ragged features: values partitioned into rows by other features of the same example."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Array = np.ndarray[Any, Any]
 def in_rows(key: str, feature: RaggedFeature, raw: dict[str, Any]) -> Any:
     """The value of a ragged feature: an array or ragged tensor for one example, a ragged tensor for a batch.
 
-    `raw` holds the values of each key, which are arrays for one example and ragged tensors for a batch. The steps of a
-    sequence are a batch, those of a batch of sequences are one that is cut into sequences again.
+    `raw` holds the values of each key: arrays for one example, ragged tensors for a batch. The steps of a sequence are
+    treated as a batch; those of a batch of sequences as one batch that is split into sequences again.
     """
     value_key = feature.value_key or key
     value, sequences = raw[value_key], None
@@ -40,7 +40,7 @@ def in_rows(key: str, feature: RaggedFeature, raw: dict[str, Any]) -> Any:
                 value = _cut_batch(value, partition, raw)
             else:
                 value = _cut(value, partition, raw, feature)
-        except (ValueError, OverflowError, MemoryError) as e:  # row ids may ask for more rows than fit in memory
+        except (ValueError, OverflowError, MemoryError) as e:  # row ids may imply more rows than fit in memory
             raise InvalidArgumentError(f"the ragged feature {key!r} cannot be cut by {partition!r}: {e}") from None
     return value if sequences is None else _in_sequences(key, value, sequences)
 
@@ -53,7 +53,7 @@ def _in_sequences(key: str, steps: object, sequences: Array) -> RaggedTensor:
 
 
 def ragged_spec(feature: RaggedFeature, batch: tuple[int | None, ...]) -> Any:
-    """The spec of a ragged feature. Rows of one length at the inside are dense."""
+    """The spec of a ragged feature. Inner rows of uniform length are dense."""
     inner = [p.length if isinstance(p, UniformRowLength) else None for p in feature.partitions]
     rank = len(inner)
     while rank and inner[rank - 1] is not None:
@@ -84,7 +84,7 @@ def _cut(value: Any, partition: Any, raw: dict[str, Any], feature: RaggedFeature
 
 
 def _cut_batch(batch: Any, partition: Any, raw: dict[str, Any]) -> Any:
-    """As `_cut`, where what cuts an example counts from the start of that example."""
+    """Like `_cut`, for a batch: partitions count from the start of their example."""
     dtype = batch.row_splits.dtype
     if isinstance(partition, UniformRowLength):
         rows = _uniform(batch.values, partition.length, dtype)
@@ -100,7 +100,7 @@ def _cut_batch(batch: Any, partition: Any, raw: dict[str, Any]) -> Any:
         shifted = numbers + np.repeat(batch.row_splits[:-1], counts)
         if isinstance(partition, RowStarts):
             return RaggedTensor.from_row_splits(RaggedTensor.from_row_starts(batch.values, shifted), splits)
-        if isinstance(partition, RowSplits):  # the first split of each example says nothing that limits do not
+        if isinstance(partition, RowSplits):  # the first split of each example adds nothing to the limits
             first = splits[:-1][counts > 0]
             shifted = np.delete(shifted, first)
             splits = np.concatenate([[0], np.cumsum(np.maximum(counts - 1, 0))]).astype(dtype)

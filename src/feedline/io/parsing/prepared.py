@@ -1,4 +1,4 @@
-"""Parsers that are made once: features are checked when they are first used, not for every record."""
+"""Parsers that are built once: features are validated on first use, not for every record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ P = TypeVar("P")
 
 
 class _Made(NamedTuple):
-    """A parser, and what it was made of. The lists among that someone may have changed since."""
+    """A parser, and the arguments it was made from. Lists among them may have been modified since."""
 
     parser: Any
     features: list[Any]
@@ -26,9 +26,7 @@ _by_content: dict[Any, Any] = {}
 
 
 def prepared(make: Callable[..., P], op: str, *given: Any) -> P:
-    """`make(*given, op)`, the one made before where the features are the same: the same objects, or equal ones. Each of
-    `given` is a dict of features, or None.
-    """
+    """`make(*given, op)`, cached for identical or equal features. Each of `given` is a dict of features, or None."""
     try:
         objects = (op, *[part for one in given for part in ((len(one), *one, *map(id, one.values())) if one else (0,))])
         made = _by_object.get(objects)
@@ -37,7 +35,7 @@ def prepared(make: Callable[..., P], op: str, *given: Any) -> P:
             return known
         content = (op, *[_content(one) for one in given])
         parser = _by_content.get(content)
-    except (AttributeError, TypeError, ValueError):  # no features, or some that are not worth it
+    except (AttributeError, TypeError, ValueError):  # not features, or not worth caching
         return make(*given, op)
     if parser is None:
         parser = make(*[deepcopy(dict(one)) if one else one for one in given], op)
@@ -45,7 +43,7 @@ def prepared(make: Callable[..., P], op: str, *given: Any) -> P:
             _by_content.clear()
             _by_object.clear()
         _by_content[content] = parser
-        # The features are held, so that no other objects get their ids.
+        # Keeps the features alive, so that no other objects get their ids.
         held = [feature for one in given if one for feature in one.values()]
         lists = [value for feature in held for value in feature if isinstance(value, (list, tuple))]
         _by_object[objects] = _Made(parser, held, lists, deepcopy(lists))
@@ -59,7 +57,7 @@ def _content(features: Any) -> Any:
 
 
 def _known(value: Any) -> Any:
-    """Something equal only for arguments that mean the same: 1, 1.0 and True do not, nor do 0.0 and -0.0."""
+    """A key that is equal only for arguments with the same meaning: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
     kind = type(value)
     if kind is list or kind is tuple:
         return kind, tuple(map(_known, value))

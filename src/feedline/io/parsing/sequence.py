@@ -53,17 +53,16 @@ from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
 Steps = list[Any]
-"""The values of a feature step by step."""
+"""The values of a feature, per step."""
 
 Columns = tuple[dict[str, Any], ...]
-"""For each feature of the context, for each that is a sequence, and perhaps for the lengths of those: a value, a column
-or a spec.
+"""A value, column or spec for each context feature, for each sequence feature, and optionally for the sequence lengths.
 """
 
 List = tuple[Array, Array, Any]
 Lists = list[List]
-"""What the kernel gives for each list: its values, how many steps each example has, and for one that becomes a ragged
-tensor how many values each step has, for a sparse one where each value is. For an array the values are filled up.
+"""The kernel's output for each list: its values, the number of steps of each example, and for a ragged tensor the
+number of values of each step, for a sparse one the position of each value. The values of an array are padded.
 """
 
 
@@ -74,13 +73,12 @@ def parse_sequence_example(
     example_names: object = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
-    """The features of a batch of serialized `SequenceExample` messages: those of the context, those that are sequences,
-    and the lengths of the sequences that are arrays.
+    """Parses a batch of serialized `SequenceExample` messages. Returns the context features, the sequence features, and
+    the lengths of the sequences that are arrays.
 
     `context_features` are `FixedLenFeature`, `VarLenFeature` and `RaggedFeature`, as in `parse_example`.
-    `sequence_features` are `FixedLenSequenceFeature` (an array [batch, steps, ...], filled up with zeros to the
-    longest), `VarLenFeature` (a `SparseTensor` [batch, steps, values]) and `RaggedFeature` (a `RaggedTensor` of that
-    shape).
+    `sequence_features` are `FixedLenSequenceFeature` (an array [batch, steps, ...], padded with zeros to the longest),
+    `VarLenFeature` (a `SparseTensor` [batch, steps, values]) and `RaggedFeature` (a `RaggedTensor` of that shape).
 
     >>> example = fl.train.SequenceExample()
     >>> for number in (1, 2):
@@ -101,7 +99,7 @@ def parse_single_sequence_example(
     example_name: object = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The features of one serialized `SequenceExample`. See `parse_sequence_example`; there is no batch dimension.
+    """Parses one serialized `SequenceExample`: `parse_sequence_example` without the batch dimension.
 
     >>> example = fl.train.SequenceExample()
     >>> example.feature_lists.feature_list["x"].feature.add().float_list.value.extend([0.5, 1.5])
@@ -129,7 +127,7 @@ class _VectorizedSequences:
         names: object = None,
         name: object = None,
     ) -> tuple[int, Columns] | None:
-        """Strings are examples of their own, and arrays of strings are batches."""
+        """A row that is a string is one example; a row that is an array of strings is a batch."""
         if names is not None or for_kernel(column) is None:
             return None
         parser = prepared(SequenceParser, self.op, context_features, sequence_features)
@@ -145,7 +143,7 @@ class _VectorizedSequences:
         names: object = None,
         name: object = None,
     ) -> Columns | None:
-        """What the features are; a batch of strings has its dimension in front."""
+        """The specs of the features; a batch of strings adds its dimension in front."""
         single = self.op == "parse_single_sequence_example"
         spec = TensorSpec([], types.string) if spec is None else spec
         if names is not None or not isinstance(spec, TensorSpec) or spec.dtype != types.string:
@@ -161,7 +159,7 @@ register_vectorized(parse_single_sequence_example, _VectorizedSequences("parse_s
 
 
 class SequenceParser:
-    """`parse_sequence_example` with the features checked once."""
+    """`parse_sequence_example` with features that are validated once."""
 
     def __init__(self, context: Any, sequences: Any, op: str) -> None:
         if not context and not sequences:
@@ -179,7 +177,7 @@ class SequenceParser:
         self._uneven = {key: feature for key, feature in self.sequences.items() if key not in self.in_lists.dense}
 
     def _requested(self) -> tuple[Any, ...] | None:
-        """What the kernel is asked for; None where a shape is one it knows nothing about."""
+        """The request to the kernel; None if it does not support a shape."""
         context, kinds, dense = request(self.in_context, False), self.in_lists.kinds(), self.in_lists.dense
         any_number = dict.fromkeys(self.in_lists.sparse, -2) | dict.fromkeys(self.in_lists.ragged, -1)
         sizes = [math.prod(d.shape) for d in dense.values()] + list(any_number.values())
@@ -192,7 +190,7 @@ class SequenceParser:
     def __call__(
         self, serialized: object, names: object = None
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
-        """The features of the context, the sequences, and the lengths of those that are arrays."""
+        """The context features, the sequences, and the lengths of those that are arrays."""
         context, lists, lengths = read_with(self._parsed, serialized, self.op, names)
         return context, lists, lengths
 
@@ -202,13 +200,13 @@ class SequenceParser:
             if done == len(examples):
                 whole = composed(self.context, in_tensors(self.in_context, context, batch))
                 return whole, *self._sequences(lists, batch)
-        # What is wrong may be with any of the examples: all are read before their values are counted.
+        # Any of the examples may be bad: all are decoded before their values are counted.
         contexts, rows = self._values(list(examples))
         whole = composed(self.context, assembled(self.in_context, contexts, batch))
         return whole, *self._sequences(self._columns(rows), batch)
 
     def _sequences(self, columns: Lists, batch: bool) -> tuple[dict[str, Any], dict[str, Array]]:
-        """The sequences, of what the kernel gave for the keys in the order of `kinds()`, and their lengths."""
+        """The sequences, from the kernel's output for the keys in the order of `kinds()`, and their lengths."""
         out: dict[str, Any] = {}
         lengths: dict[str, Array] = {}
         found = iter(columns)
@@ -230,15 +228,15 @@ class SequenceParser:
             out[key] = RaggedTensor.from_row_splits(inner, row_splits(steps, splits)) if batch else inner
         return out
 
-    # Many elements at once, where the parser is the function of a map.
+    # Many elements at once, if the parser is the function of a map.
 
     def rows(self, strings: object) -> tuple[int, Columns]:
-        """The features of many examples, each read by itself: how many are good before the first that is not, and a
-        column for each feature of those. `strings` is what `kernels.parse_sequences` takes.
+        """The features of many examples, each parsed by itself: the number of examples before the first bad one, and a
+        column per feature of those. `strings` is in the form that `kernels.parse_sequences` takes.
         """
         if self._request is None:
             return 0, ({}, {})
-        threads = allowed(max(1, THREADS - 1))  # other steps want a processor, too
+        threads = allowed(max(1, THREADS - 1))  # leaves a processor to other steps
         read, context, lists = kernels.parse_sequences(*(strings, *self._request, threads, False))
         if self._fixed is None:
             singles = (in_tensors(self.in_context, one, False) for one in one_by_one(context, read))
@@ -258,7 +256,7 @@ class SequenceParser:
         return done, (_first(whole, done), _first({key: steps[key] for key in self.sequences}, done))
 
     def one_after_another(self, elements: list[Any]) -> tuple[int, Columns]:
-        """As `rows`, for elements that are batches, or strings by themselves; with the lengths of the sequences."""
+        """Like `rows`, for elements that are batches or single strings, with the lengths of the sequences."""
         done: list[Columns] = []
         for strings in elements:
             try:
@@ -268,7 +266,7 @@ class SequenceParser:
         return len(done), tuple([_columns(dicts) for dicts in zip(*done, strict=True)])
 
     def spec(self, batch: Dims, lengths: bool, in_function: bool = False) -> Columns:
-        """The specs of what is given for strings of the shape `batch`, with the lengths of sequences or without."""
+        """The specs of the results for strings of the shape `batch`, with or without the lengths of sequences."""
         arrays = {key: self.sequences[key] for key in self.in_lists.dense}
         lists = feature_specs(arrays, self.in_lists, batch)
         lists |= feature_specs(self._uneven, self.in_lists, (*batch, None), in_function)
@@ -276,10 +274,10 @@ class SequenceParser:
         context = feature_specs(self.context, self.in_context, batch, in_function)
         return context, {key: lists[key] for key in self.sequences}, *([counted] if lengths else [])
 
-    # One step of a plan: records by themselves, or batches of them.
+    # One step of a plan: single records, or batches of them.
 
     def column(self, column: Column) -> tuple[int, Columns]:
-        """The features of a column of records, or those of batches of them and the lengths of their sequences."""
+        """The features of a column of records, or of batches of them with the lengths of their sequences."""
         return self.rows(for_kernel(column)) if is_strings(column) else self.one_after_another(rows_of(column))
 
     def element(self, serialized: object) -> Columns:
@@ -288,13 +286,13 @@ class SequenceParser:
         return found[:2] if type(serialized) is bytes else found
 
     def element_spec(self, batch: Dims) -> Columns:
-        """The specs of it, for elements of the shape `batch`."""
+        """The specs of that, for elements of the shape `batch`."""
         return self.spec(batch, lengths=bool(batch))
 
-    # One example after another, for what the kernel does not take: this says what is wrong with it.
+    # One example after another, for input the kernel rejects: finds the error to report.
 
     def _values(self, examples: list[bytes]) -> tuple[dict[str, list[Any]], dict[str, list[Steps | None]]]:
-        """For each key the values of each example, or of each of its steps; None where it has none."""
+        """For each key the values of each example, or of each of its steps; None if it has none."""
         context_kinds, list_kinds = self.in_context.kinds(), self.in_lists.kinds()
         contexts: dict[str, list[Any]] = {key.decode(): [] for key in context_kinds}
         lists: dict[str, list[Steps | None]] = {key.decode(): [] for key in list_kinds}
@@ -313,7 +311,7 @@ class SequenceParser:
         return contexts, lists
 
     def _columns(self, lists: dict[str, list[Steps | None]]) -> Lists:
-        """As the kernel gives them."""
+        """Converts them to the form of the kernel's output."""
         out: Lists = []
         for key, kind in self.in_lists.kinds().items():
             rows, d = lists[key.decode()], self.in_lists.dense.get(key.decode())
@@ -328,7 +326,7 @@ class SequenceParser:
         return out
 
     def _whole(self, key: str, d: Dense, i: int, steps: Steps | None) -> Steps:
-        """The steps of an example, if each has as many values as it must."""
+        """The steps of an example, verified to have the right number of values each."""
         if steps is None:
             if not self.sequences[key].allow_missing:
                 raise BadExample(
@@ -349,7 +347,7 @@ class SequenceParser:
 
 
 def parts(data: bytes, where: str) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
-    """Where the features of the context and the feature lists are; of a key that is there twice, the last."""
+    """The spans of the context features and of the feature lists; of a key that occurs twice, the last."""
     try:
         return sequence_entries(data)
     except WireError as e:
@@ -365,7 +363,7 @@ def _steps(data: bytes, span: Span, kind: DType, where: str) -> Steps:
 
 
 def _read(data: bytes, span: Span, kind: DType, where: str) -> Any:
-    """As `read_feature`, but here TensorFlow does not take a Feature with two lists, or a list in pieces."""
+    """Like `read_feature`, but here TensorFlow rejects a Feature with two lists, or a list in pieces."""
     found = read_feature(data, span, kind, where, strict=True)
     if found is not None and holds_more(data, span):
         raise InvalidArgumentError(f"{where} cannot be read: there is something after its list")
@@ -390,7 +388,7 @@ def _places(steps: Array, lengths: Array) -> Array:
 
 
 def _sparse(flat: Array, steps: Array, places: Array, batch: bool) -> SparseTensor:
-    """Places [batch, step, value]; for one example without the first."""
+    """Indices [batch, step, value]; without the first for a single example."""
     indices = places.reshape(-1, 3)
     shape = [len(steps), int(steps.max(initial=0)), int(indices[:, 2].max(initial=-1)) + 1]
     first = 0 if batch else 1
@@ -411,8 +409,8 @@ def _arrays(d: Dense, flat: Array, steps: Array) -> Column:
 
 
 def _one_by_one(flat: Array, steps: Array, where: Any, placed: bool) -> Iterator[List]:
-    """What the kernel would give for each example alone, of a list with any number of values. `where` says where each
-    value is, if the list is `placed`, or how many values each step has.
+    """Splits the kernel's output for a list of variable length into the output for each example. `where` holds the
+    position of each value if the list is `placed`, otherwise the number of values of each step.
     """
     if placed:
         where = where.reshape(-1, 3)
