@@ -1,6 +1,6 @@
-"""Who eats the data: methods of `Dataset` that hand its elements to other libraries.
+"""Integrations: methods of `Dataset` that pass its elements to other libraries.
 
-They stand above `Dataset` and are put on it when feedline is imported. The libraries themselves are imported when a
+They depend on `Dataset` and are attached to it when feedline is imported. The libraries themselves are imported when a
 method is called.
 """
 

@@ -1,4 +1,4 @@
-"""A dataset as a framework iterates it: the part of this reader, and where in it the last iterator stands."""
+"""A dataset as a framework iterates it: this reader's shard, and the position of the last iterator."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from feedline.random.seeds import SeedGenerator
 VERSION = 1
 
 _of_the_parent: list[Any] = []
-"""Iterators that a fork has brought along. Their threads do not exist here; they are neither used nor closed."""
+"""Iterators inherited by a fork. Their threads do not exist here; they are neither used nor closed."""
 
 
 class Batches:
-    """What the frameworks' iterables share. Subclasses say which reader this is and how an iterator is made."""
+    """What the frameworks' iterables share. Subclasses define the reader's index and how to make an iterator."""
 
     op: ClassVar[str] = ""
 
@@ -38,27 +38,27 @@ class Batches:
         self._resume: dict[str, Any] | None = None
 
     def reader(self) -> ReaderIndex:
-        """Which of how many readers this is, here and now."""
+        """The index of the current reader, and the number of readers."""
         return ReaderIndex()
 
     def alone(self) -> bool:
-        """True when other readers have made the dataset by themselves, in processes of their own."""
+        """Whether other readers build the dataset independently, in their own processes."""
         return False
 
     def epoch(self) -> int:
-        """How many iterations have begun before the one that begins now, where no iterator of this process knows."""
+        """The number of iterations begun before this one, if no iterator of this process counts them."""
         return 0
 
     def iterator(self, part: object) -> Any:
-        """An iterator over a part of the dataset, as the framework takes it."""
+        """An iterator over a shard of the dataset, with the framework's elements."""
         raise TypeError(f"{type(self).__name__} makes no iterators")
 
     def process(self) -> ReaderIndex:
-        """Which of how many processes this is; a process may have several readers."""
+        """The index of this process, and the number of processes; a process may have several readers."""
         return ReaderIndex()
 
     def part(self, reader: ReaderIndex) -> Any:
-        """The dataset that a reader iterates: its part, and as many elements as `on_uneven` says."""
+        """The dataset that a reader iterates: its shard, with the number of elements adjusted by `on_uneven`."""
         process, alone = self.process(), self.alone()
         readers = reader.readers // process.readers
 
@@ -75,14 +75,14 @@ class Batches:
         return of_length(part, have[mine], spread(have, total)[mine])
 
     def _part(self, reader: ReaderIndex) -> tuple[Any, list[int]]:
-        if reader not in self._parts:  # it stays the same, so that what it caches is found again
+        if reader not in self._parts:  # kept, so that its caches are found again
             made = self.part(reader)
             made = dataset(lending(made._plan)) if self.copies() else made
             self._parts[reader] = made, [c.count for c in counters(made._plan)]
         return self._parts[reader]
 
     def copies(self) -> bool:
-        """True where elements are copied to another place, so that their own memory need not be theirs alone."""
+        """Whether elements are copied elsewhere, so that their own memory may be shared."""
         return False
 
     def __iter__(self) -> Any:
@@ -94,7 +94,7 @@ class Batches:
         if state is not None:
             epoch = state["epoch"]
         part, counts = self._part(reader)
-        if epoch:  # a process that was started for this epoch has not counted those before
+        if epoch:  # a process started for this epoch has not counted the ones before
             for counter, first in zip(counters(part._plan), counts, strict=True):
                 reshuffled = isinstance(counter, SeedGenerator) and counter.reshuffle
                 counter.count = first + epoch * (2 if reshuffled else 1)
@@ -109,7 +109,7 @@ class Batches:
         return len(self._part(self.reader())[0])
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the last iterator stands, as plain values: what checkpoints of a training run keep."""
+        """The position of the last iterator as plain values, for checkpoints of a training run."""
         if self._resume is not None:
             return self._resume
         reader, epoch = self._begun
@@ -118,7 +118,7 @@ class Batches:
         return {"version": VERSION, "epoch": epoch, "reader": list(reader), "state": state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """The next iterator goes on from where `state_dict` was called."""
+        """The next iterator continues where `state_dict` was called."""
         if state.get("version") != VERSION:
             got = state.get("version")
             raise FailedPreconditionError(f"{self.op}: the state has version {got}, this feedline reads {VERSION}")
@@ -137,7 +137,7 @@ class Batches:
 
 
 def lending(plan: Node) -> Node:
-    """The plan with a batch at its end that copies nothing which lies in memory already."""
+    """The plan with a final batch that does not copy rows already in memory."""
     if isinstance(plan, Batch):
         return plan.replace(lends=True)
     if isinstance(plan, (Prefetch, Repeat, WithOptions)):

@@ -1,4 +1,4 @@
-"""Elements that are moved to where they are used before they are asked for."""
+"""Moves elements to a device before they are requested."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from feedline.data.iterator import Iterator
 class DevicePrefetcher:
     """The elements of an iterator, each moved to a device while the consumer works on those before it.
 
-    Moving is started here and runs on the device's side, so no thread is needed: what is asked for now was started with
-    the element before. `depth` is how many elements are under way or waiting when one is handed out, itself included.
+    Transfers are started here and run asynchronously, so no thread is needed: each was started with the element before.
+    `depth` is the number of elements in transfer or ready when one is returned, including that one.
     """
 
     def __init__(self, source: Iterator[Any], move: Callable[[Any], Any], depth: int) -> None:
@@ -33,7 +33,7 @@ class DevicePrefetcher:
         if self._queue:
             return self.arrived(self._queue.popleft()[1])
         if self._error is not None:
-            error, self._error = self._error, None  # what follows the element that failed is still to come
+            error, self._error = self._error, None  # elements after the failed one can still be read
             raise error
         raise StopIteration
 
@@ -48,28 +48,26 @@ class DevicePrefetcher:
             self._error = e
 
     def saved(self, element: object) -> Any:
-        """What a checkpoint holds of an element that waits."""
+        """The form in which a checkpoint stores a waiting element."""
         return element
 
     def restored(self, saved: object) -> tuple[Any, Any]:
-        """The element of a checkpoint, and what was moved of it."""
+        """An element from a checkpoint, and its copy on the device."""
         return saved, self._move(saved)
 
     def arrived(self, moved: object) -> Any:
-        """What is handed out for an element that was moved."""
+        """The element to return for one that was moved."""
         return moved
 
     def finished(self) -> None:
-        """Called when nothing more is moved."""
+        """Called when no more elements will be moved."""
 
     def save(self) -> dict[str, Any]:
-        """Where the consumer is: the iterator's state, and the elements that it has given and the consumer has not got
-        yet.
-        """
+        """The consumer's position: the iterator's state, and the elements prefetched but not yet returned."""
         return {"iterator": self.source.save(), "ahead": [self.saved(element) for element, _ in self._queue]}
 
     def restore(self, state: Any) -> None:
-        """Goes on from there. The state of an iterator that moves nothing ahead will do, too."""
+        """Continues from there. Also accepts the state of an iterator without prefetching."""
         if not isinstance(state, dict):
             state = {"iterator": state, "ahead": []}
         self.source.restore(state["iterator"])
@@ -77,7 +75,7 @@ class DevicePrefetcher:
         self._queue = deque(self.restored(saved) for saved in state["ahead"])
 
     def close(self) -> None:
-        """Frees what the iterator holds."""
+        """Releases the iterator's resources."""
         self.finished()
         self._queue.clear()
         self._ended = True

@@ -1,4 +1,4 @@
-"""What every framework needs: its import, the dtypes asked for, and an error for a leaf it has no type for."""
+"""What all frameworks need: the import, requested dtypes, and errors for leaves without an equivalent type."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _STRINGS = "holds strings", "leave it out, or turn it into numbers, in a map"
 
 
 def needed(module: str, extra: str, op: str) -> Any:
-    """The module, or an error that says what to install."""
+    """Imports the module, or raises an error that says what to install."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as e:
-        if e.name != module.partition(".")[0]:  # it is there, and lacks something itself
+        if e.name != module.partition(".")[0]:  # the module exists, but an import of its own fails
             raise
         raise ImportError(f"{op} needs the package {e.name}: pip install 'feedline[{extra}]'", name=e.name) from e
 
 
 def refused(op: str, path: str, leaf: object) -> InvalidTypeError:
-    """The error for a leaf, or its spec, that becomes no array of numbers."""
+    """The error for a leaf, or its spec, that cannot become a numeric array."""
     for kinds, what, remedy in _NO_TENSOR:
         if isinstance(leaf, kinds):
             return InvalidTypeError(f"{op}: the leaf {path} {what}, and there is no such tensor; {remedy}")
@@ -50,14 +50,14 @@ def refused(op: str, path: str, leaf: object) -> InvalidTypeError:
 
 
 def is_string(leaf: object) -> bool:
-    """True for strings, arrays of them and their spec."""
+    """Whether a leaf or spec is a string or an array of strings."""
     if isinstance(leaf, TensorSpec):
         return leaf.dtype == string
     return isinstance(leaf, bytes) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O")
 
 
 def check(op: str, spec: object, more: Callable[[str, TensorSpec], None] | None = None) -> None:
-    """Refuses elements with leaves that become no arrays of numbers, before any of them is made."""
+    """Rejects elements with leaves that cannot become numeric arrays, before any element is made."""
     leaves, tree = flatten(spec)
     for path, leaf in zip(tree.paths(), leaves, strict=True):
         if leaf is not None and (not isinstance(leaf, TensorSpec) or is_string(leaf)):
@@ -67,8 +67,8 @@ def check(op: str, spec: object, more: Callable[[str, TensorSpec], None] | None 
 
 
 class Dtypes:
-    """Which dtype a leaf is to have: `dtypes` as users give it, one dtype for all leaves, or a mapping whose keys are
-    dtypes, or paths of leaves such as `"$.image"`, which win.
+    """The dtype requested for each leaf. `dtypes` is one dtype for all leaves, or a mapping whose keys are dtypes or
+    paths of leaves such as `"$.image"`; paths take precedence.
     """
 
     def __init__(self, dtypes: object, op: str) -> None:
@@ -80,14 +80,14 @@ class Dtypes:
         self.given = dtypes is not None
 
     def check(self, tree: Tree) -> None:
-        """Refuses paths that elements of this structure do not have."""
+        """Rejects paths that this structure does not have."""
         unknown = sorted(set(self._paths) - set(tree.paths()))
         if unknown:
             has = ", ".join(tree.paths())
             raise InvalidArgumentError(f"{self.op}: dtypes names the leaf {unknown[0]}, but the elements have {has}")
 
     def wanted(self, path: str, dtype: np.dtype[Any]) -> str | None:
-        """The name of the dtype that a leaf is to be cast to, None where it is to stay as it is."""
+        """The name of the dtype to cast a leaf to, None to leave it unchanged."""
         found = self._paths.get(path) or self._names.get(dtype.name) or self._all
         return None if found == dtype.name else found
 
@@ -98,7 +98,7 @@ def _name(dtype: object) -> str:
 
 
 def converter(tree: Tree, leaves: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """A function that treats each leaf of an element by its function."""
+    """A function that applies to each leaf of an element its own function."""
     if tree.is_leaf:
         return leaves[0]
     if tree.kind is tuple and len(leaves) == 2 and all(child.is_leaf for child in tree.children):
@@ -109,7 +109,7 @@ def converter(tree: Tree, leaves: list[Callable[[Any], Any]]) -> Callable[[Any],
 
 
 def apart(tree: Tree) -> Callable[[Any], Sequence[Any]]:
-    """As `tree.flatten`, for elements that are known to have this structure since they were made by it."""
+    """A faster `tree.flatten`, for elements known to have exactly this structure."""
     kind = tree.kind
     if kind is None:
         return lambda element: (element,)

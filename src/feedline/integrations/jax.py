@@ -1,4 +1,4 @@
-"""`to_jax`: elements as JAX arrays, on their devices before they are used."""
+"""`to_jax`: elements as JAX arrays, placed on their devices ahead of use."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ from feedline.structure.types import as_dtype
 
 OP = "to_jax"
 NARROW = {np.dtype(np.int64): np.dtype(np.int32), np.dtype(np.uint64): np.dtype(np.uint32)}
-"""What JAX without x64 has in their place."""
+"""The dtypes that replace them in JAX without x64."""
 UNDER_WAY = 4
-"""So many elements at once on their way to a GPU."""
+"""The most elements in transfer to a GPU at once."""
 ROUNDED = {"float64": "float32", "complex128": "complex64"}
 WIDE = frozenset([*NARROW, *map(np.dtype, ROUNDED)])
 
 
 class JaxBatches(Batches):
-    """What `to_jax` gives: an iterable of JAX arrays. `state_dict` and `load_state_dict` keep the place in it.
+    """The result of `to_jax`: an iterable of JAX arrays. `state_dict` and `load_state_dict` save and restore its
+    position.
 
     >>> batches = fl.Dataset.from_tensor_slices([1.0, 2.0, 3.0]).batch(2).to_jax()
     >>> len(batches), [b.tolist() for b in batches]
@@ -59,36 +60,36 @@ class JaxBatches(Batches):
         self._fast_put: FastDevicePut | None = None
 
     def reader(self) -> ReaderIndex:
-        """By process of a job on several machines."""
+        """The process's index in a multi-host job."""
         return self.here(self.jax)
 
     @staticmethod
     def here(jax: Any) -> ReaderIndex:
-        """Which of how many processes this is."""
+        """The index of this process, and the number of processes."""
         return ReaderIndex(jax.process_count(), jax.process_index())
 
     def alone(self) -> bool:
-        """Processes make their datasets each for itself."""
+        """Whether there are several processes, which build their datasets independently."""
         return bool(self.jax.process_count() > 1)
 
     process = reader
 
     def copies(self) -> bool:
-        """To a GPU. On the processor arrays may share the memory they are made from."""
+        """Whether arrays go to a GPU. On the CPU they may share the memory they are made from."""
         return self._put.driver is not None
 
     def iterator(self, part: object) -> Any:
-        """Arrays on their way to the devices; or arrays in the memory of the batches, which are there already."""
+        """Arrays in transfer to the devices; on the CPU, arrays in the memory of the batches."""
         if self.sharding is None and self.jax.default_backend() == "cpu":
             self._fast_put = self._fast_put or FastDevicePut(
                 self.jax
-            )  # the next epoch's batches are like those of this one
+            )  # batches of the next epoch are alike
             return Arrays(part, self.jax, self._dtypes, self._put, self._fast_put)
         return DevicePrefetcher(Leaves(part, self.jax, self._dtypes), self._put, self.prefetch)
 
 
 class Leaves(Iterator[Any]):
-    """An `Iterator` whose elements are taken apart: their structure, and their leaves as arrays that JAX takes."""
+    """An `Iterator` over flattened elements: their structure, and their leaves as arrays that JAX accepts."""
 
     def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes) -> None:
         self.jax, self.dtypes = jax, dtypes
@@ -111,7 +112,7 @@ class Leaves(Iterator[Any]):
         return map(form.make, cursor.rows)
 
     def _looks(self, block: Block) -> list[Callable[[Any], Any] | None]:
-        """What takes a look at the leaves, one after the other; None for one that needs none."""
+        """The function that checks each leaf; None for a leaf that needs no check."""
         dtypes, config = self.dtypes, self.jax.config
         looks: list[Any] = [partial(look, dtypes, config, path) for path in block.tree.paths()]
         if not dtypes.given:
@@ -120,12 +121,12 @@ class Leaves(Iterator[Any]):
         return looks
 
     def _made(self, tree: Tree, columns: list[Any], looks: list[Any]) -> tuple[Callable[[Any], Any], bool]:
-        """What makes elements of rows; and whether it will do for the next block like this one."""
+        """The function that makes elements of rows, and whether it also serves the next block of this layout."""
         return looked_at(tree, looks), True
 
 
 def look(dtypes: Dtypes, config: Any, path: str, value: Any) -> Any:
-    """A leaf as JAX takes it."""
+    """A leaf as an array that JAX accepts."""
     if value is None:
         return None
     if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
@@ -137,7 +138,7 @@ def look(dtypes: Dtypes, config: Any, path: str, value: Any) -> Any:
 
 
 def looked_at(tree: Tree, looks: list[Any]) -> Callable[[Any], Any]:
-    """The function that takes an element apart and has its leaves looked at."""
+    """A function that flattens an element and checks its leaves."""
     take = apart(tree)
     if not any(looks):
         return lambda row: (tree, take(row))
@@ -145,7 +146,7 @@ def looked_at(tree: Tree, looks: list[Any]) -> Callable[[Any], Any]:
 
 
 class ElementLayout:
-    """What makes the elements of a block, and of those that have its structure, shapes and dtypes."""
+    """Makes the elements of a block, and of others with its structure, shapes and dtypes."""
 
     __slots__ = ("_columns", "_config", "_tree", "_wide", "make")
 
@@ -159,8 +160,8 @@ class ElementLayout:
             self._wide = config.jax_enable_x64
 
     def fits(self, block: Block) -> bool:
-        """True for a block like the first."""
-        if block.tree is not self._tree and block.tree != self._tree:  # functions may make it anew for each block
+        """Whether a block has the same layout."""
+        if block.tree is not self._tree and block.tree != self._tree:  # functions may build a new tree for each block
             return False
         if self._wide is not None and self._wide != self._config.jax_enable_x64:
             return False
@@ -171,14 +172,14 @@ class ElementLayout:
 
 
 class Arrays(Leaves):
-    """An `Iterator` over JAX arrays on the processor. Memory is made so that JAX takes it as it is, and an array is
-    where it is used as soon as it is made: nothing is gained by making it ahead.
+    """An `Iterator` over JAX arrays on the CPU. Memory is aligned so that JAX uses it without a copy; such arrays are
+    ready at once, so prefetching would gain nothing.
     """
 
     def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes, put: DevicePut, alike: FastDevicePut) -> None:
         self._let_go, self._put, self._fast_put = let_go(jax), put, alike
         self._ahead: Any = iter([])
-        with aligned():  # in the threads as well, which see what is set where the iterator is made
+        with aligned():  # also in the threads, which inherit the setting in effect when the iterator is made
             super().__init__(dataset, jax, dtypes)
 
     def _refill(self) -> bool:
@@ -199,13 +200,13 @@ class Arrays(Leaves):
         return make, True
 
     def save(self) -> Any:
-        """As ever; and elements that another iterator had put ahead, if they still wait."""
+        """The state, with elements restored from a prefetching iterator that have not been returned yet."""
         with self._lock:
             state, ahead = super().save(), list(copy(self._ahead))
         return {"iterator": state, "ahead": [taken_back(element) for element in ahead]} if ahead else state
 
     def restore(self, state: object) -> None:
-        """Takes what `DevicePrefetcher` saves as well: elements that were ahead come first."""
+        """Also accepts the state of a `DevicePrefetcher`: its prefetched elements come first."""
         state, ahead = (state["iterator"], state["ahead"]) if isinstance(state, dict) else (state, [])
         with self._lock:
             super().restore(state)
@@ -214,13 +215,13 @@ class Arrays(Leaves):
 
 
 def taken_back(element: object) -> Any:
-    """An element of JAX arrays as `DevicePut` takes it."""
+    """An element of JAX arrays in the form that `DevicePut` takes."""
     leaves, tree = flatten(element)
     return tree, [leaf if leaf is None else np.array(leaf) for leaf in leaves]
 
 
 def taken_as_it_is(column: object, wide: bool) -> bool:
-    """True for a column whose rows need no look at each of them."""
+    """Whether the rows of a column need no individual checks."""
     if type(column) is not np.ndarray:
         return False
     dtype = column.dtype
@@ -228,7 +229,7 @@ def taken_as_it_is(column: object, wide: bool) -> bool:
 
 
 class DevicePut:
-    """Puts elements on devices. JAX only starts the copy here, and does it while others compute."""
+    """Puts elements on devices. JAX only starts the copy here; it runs asynchronously."""
 
     def __init__(self, jax: Any, sharding: Any) -> None:
         self.jax, self.sharding = jax, sharding
@@ -241,7 +242,7 @@ class DevicePut:
         tree, leaves = element
         if self.driver is None:
             return self._put(tree, leaves)
-        # One that runs ahead of its GPU would fill the memory of both.
+        # Running further ahead of the GPU would fill the memory of both.
         while len(self._under_way) >= UNDER_WAY:
             self.jax.block_until_ready([a for a in self._under_way.popleft() if a is not None and not a.is_deleted()])
         made = self._put(tree, [self._readable(leaf) for leaf in leaves])
@@ -249,7 +250,7 @@ class DevicePut:
         return made
 
     def _readable(self, leaf: object) -> Any:
-        """The leaf in memory that a GPU reads by itself, if it is large. JAX holds it until it is copied."""
+        """The leaf in pinned memory if it is large. JAX holds it until it is copied."""
         if self.driver is None or not isinstance(leaf, np.ndarray) or leaf.nbytes < LARGE:
             return leaf
         if leaf.flags.c_contiguous and locked.holds(leaf, self.driver):
@@ -292,7 +293,7 @@ class DevicePut:
 
 
 def remedy(leaf: Any, sharding: Any) -> str:
-    """What to do about a leaf that does not go with a sharding."""
+    """Advice for a leaf that does not fit a sharding."""
     axes = len(getattr(sharding, "spec", None) or ())
     if axes > leaf.ndim:
         return (
@@ -308,7 +309,7 @@ def remedy(leaf: Any, sharding: Any) -> str:
 
 @functools.cache
 def driver(jax: Any) -> Driver | None:
-    """That of JAX's GPUs. None where there are none, or where JAX has no call for it."""
+    """The driver of JAX's GPUs. None if there are none, or if JAX has no call for it."""
     device = jax.local_devices()[0]
     if device.platform != "gpu" or not hasattr(device.client, "dma_map"):
         return None
@@ -316,7 +317,7 @@ def driver(jax: Any) -> Driver | None:
     def lock(array: object, first: int, size: int) -> bool:
         try:
             device.client.dma_map(first, size)
-        except Exception:  # of its runtime: then it copies by itself
+        except Exception:  # error of JAX's runtime: it then copies without pinned memory
             return False
         return True
 
@@ -324,7 +325,7 @@ def driver(jax: Any) -> Driver | None:
 
 
 def fitting(path: str, value: Any) -> Any:
-    """The value in a dtype that JAX has without x64. Integers are narrowed where no value changes by that."""
+    """The value in a dtype that JAX has without x64. Integers are narrowed if that changes no value."""
     dtype = value.dtype
     if dtype not in WIDE:
         return value
@@ -341,7 +342,7 @@ def fitting(path: str, value: Any) -> Any:
 
 
 def held(value: Any, dtype: np.dtype[Any]) -> bool:
-    """True where all bits that are set in the numbers are among those a smaller dtype has for numbers above zero."""
+    """Whether all set bits of the numbers fit into the non-negative range of a smaller dtype."""
     return 0 <= int(np.bitwise_or.reduce(value, axis=None)) <= np.iinfo(dtype).max
 
 
@@ -365,19 +366,19 @@ def to_jax(
     dtypes: object = None,
     on_uneven: OnUneven | None = None,
 ) -> JaxBatches:
-    """The elements as JAX arrays, of which `prefetch` are put on their devices ahead of use. On the processor, where
-    arrays share the memory of batches and are there as soon as they are made, none are, unless `sharding` is given.
+    """Converts elements to JAX arrays, with `prefetch` of them put on their devices ahead of use. On the CPU, arrays
+    share the memory of batches and are ready at once, so nothing is prefetched unless `sharding` is given.
 
     >>> for x, y in fl.Dataset.from_tensor_slices(([1.0, 2.0, 3.0, 4.0], [0, 1, 2, 3])).batch(2).to_jax():
     ...     print((x * 2).tolist(), y.tolist())
     [2.0, 4.0] [0, 1]
     [6.0, 8.0] [2, 3]
 
-    `sharding` is a `jax.sharding.Sharding`, a device, or such in the structure of the elements. On several machines,
-    each process reads its own part of the dataset and its batches are its part of global arrays. A
-    `shard(jax.process_count(), jax.process_index())` in the dataset is taken for that division; any other shard is an
-    error then. All processes take part in each step, so all must give as many batches: `on_uneven` says what happens
-    where their numbers differ, "pad", "drop", "error" or "allow", as in `to_torch`. Left open it is "drop" where the
+    `sharding` is a `jax.sharding.Sharding`, a device, or a structure of these like the elements'. In a multi-host job,
+    each process reads its own shard of the dataset, and its batches are its part of global arrays. A
+    `shard(jax.process_count(), jax.process_index())` in the dataset is recognized as that division; any other shard is
+    then an error. All processes take part in each step, so all need the same number of batches: if their numbers
+    differ, `on_uneven` decides ("pad", "drop", "error" or "allow", as in `to_torch`). The default is "drop" if the
     numbers are known.
 
     >>> import jax
@@ -386,12 +387,12 @@ def to_jax(
     >>> next(iter(fl.Dataset.from_tensor_slices([1, 2, 3]).batch(3).to_jax(spread))).sharding == spread
     True
 
-    Without JAX's x64, float64 is refused where JAX would round it silently: cast it, for instance with
+    Without JAX's x64, float64 is rejected, because JAX would round it silently: cast it, for instance with
     `dtypes={fl.float64: fl.float32}`. int64 becomes int32 as long as no value changes. `dtypes` may be one dtype, or a
     mapping from dtypes or paths of leaves (`"$.image"`) to dtypes.
 
-    A function under `jax.jit` is compiled anew for a last batch that is shorter, and a sharding may not divide it;
-    `batch(n, drop_remainder=True)` leaves it out.
+    A function under `jax.jit` is recompiled for a shorter last batch, and a sharding may not divide it evenly;
+    `batch(n, drop_remainder=True)` drops it.
     """
     jax = needed("jax", "jax", OP)
     ahead = integer(prefetch, "prefetch", OP)

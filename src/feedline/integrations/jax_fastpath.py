@@ -1,7 +1,7 @@
-"""JAX arrays on the processor, made as those before were.
+"""A fast path to JAX arrays on the CPU, for arrays like those before.
 
-`jax.device_put` takes tens of microseconds to find out what it is given and where it goes; whole batches take less.
-Batches are alike, so what it has found out for one is kept, and JAX's own call beneath it makes the next.
+`jax.device_put` takes tens of microseconds to analyse its argument and placement, longer than making a whole batch.
+Batches are alike, so the result of that analysis is cached, and the next ones go straight to JAX's internal call.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from feedline.integrations.dtypes import apart, converter
 from feedline.structure.nest import Tree
 
 MOST = 256
-"""So many shapes are remembered."""
+"""The most shapes to cache."""
 
 
 class DevicePlacement(NamedTuple):
-    """Where `device_put` puts arrays while `default` is JAX's default device."""
+    """The placement that `device_put` chooses while `default` is JAX's default device."""
 
     default: Any
     sharding: Any
@@ -33,8 +33,8 @@ NOWHERE = DevicePlacement(object(), None, [], False)
 
 
 class FastDevicePut:
-    """Puts arrays where `device_put` puts them, in a tenth of its time. As there, an array shares the memory that it is
-    made from where that begins at a multiple of 64 bytes.
+    """Puts arrays where `device_put` would, in a tenth of the time. As there, an array shares the memory it is made
+    from if that is aligned to 64 bytes.
     """
 
     __slots__ = ("_avals", "_beneath", "_config", "_jax", "_place")
@@ -55,7 +55,7 @@ class FastDevicePut:
             if aval is not None:
                 try:
                     return self._beneath(aval, sharding, [leaf], devices, committed)
-                except Exception:  # where transfers are guarded; `device_put` makes it, or says what is the matter
+                except Exception:  # transfers may be guarded: `device_put` then succeeds, or raises the right error
                     return self._jax.device_put(leaf)
         made = self._jax.device_put(leaf)
         if self._beneath is not None:
@@ -63,8 +63,8 @@ class FastDevicePut:
         return made
 
     def elements(self, tree: Tree, columns: Sequence[Any]) -> tuple[Callable[[Any], Any], bool]:
-        """The function for elements whose leaves are the rows of these arrays; and whether it will do for others like
-        them, or there is something to learn from them.
+        """The function for elements whose leaves are rows of these arrays, and whether it also serves other blocks like
+        this one: not as long as a layout is still to be cached.
         """
         each = converter(tree, [self] * tree.size)
         avals = [self._avals.get((c.shape[1:], c.dtype)) for c in columns]
@@ -101,7 +101,7 @@ class FastDevicePut:
 
 @functools.cache
 def beneath(jax: Any) -> Callable[..., Any] | None:
-    """The call beneath `device_put`. It is none of JAX's public ones, so it is tried out; None where it has changed."""
+    """JAX's internal call below `device_put`. It is not public, so it is tried first; None if it has changed."""
     try:
         from jax._src.lib import xla_client
 
@@ -110,15 +110,15 @@ def beneath(jax: Any) -> Callable[..., Any] | None:
         like = jax.device_put(array)
         made = call(like.aval, like.sharding, [array], list(like.devices()), like.committed)
         good = made.tolist() == [0, 1, 2] and (made.aval, made.sharding) == (like.aval, like.sharding)
-    except Exception:  # whatever another version makes of it
+    except Exception:  # other versions may fail in any way
         return None
     return call if good else None
 
 
 @functools.cache
 def let_go(jax: object) -> Callable[[], None]:
-    """Has JAX let go of the memory of arrays that are gone. By itself it does so by and by, and new batches would lie
-    in memory that no cache of the processor holds.
+    """Makes JAX release the memory of collected arrays at once. Otherwise it does so late, and new batches would use
+    memory that is not in the processor's cache.
     """
     try:
         from jax._src.lib import xla_client

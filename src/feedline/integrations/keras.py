@@ -1,4 +1,4 @@
-"""`to_keras`: a dataset that `fit`, `evaluate` and `predict` of a Keras model take."""
+"""`to_keras`: a dataset for `fit`, `evaluate` and `predict` of a Keras model."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from feedline.structure.spec import TensorSpec
 
 OP = "to_keras"
 OLDEST = (3, 7)
-"""The first Keras that takes data adapters other than its own."""
+"""The first Keras version that accepts external data adapters."""
 
 
 class KerasBatches(Batches):
-    """What `to_keras` gives. Keras asks it for batches in the form of its backend, and for their number.
+    """The result of `to_keras`. Keras asks it for batches in the form of its backend, and for their number.
 
     >>> from feedline.integrations.keras import KerasBatches
     >>> KerasBatches(fl.Dataset.range(5).batch(2)).num_batches
@@ -45,13 +45,13 @@ class KerasBatches(Batches):
 
     @property
     def num_batches(self) -> int | None:
-        """What the progress bar shows; None where it is not known."""
+        """The number of batches, for the progress bar; None if unknown."""
         part, _ = self._part(self.reader())
         n = int(part.cardinality())
         return n if n >= 0 else None
 
     def reader(self) -> ReaderIndex:
-        """By process, where the backend runs in several."""
+        """The process's index, if the backend runs in several processes."""
         keras = sys.modules.get("keras")
         backend = None if keras is None else keras.backend.backend()
         if backend == "jax":
@@ -61,7 +61,7 @@ class KerasBatches(Batches):
     process = reader
 
     def alone(self) -> bool:
-        """Processes make their datasets each for itself."""
+        """True: each process builds its dataset independently."""
         return True
 
     def iterator(self, part: Any) -> Any:
@@ -80,14 +80,14 @@ class KerasBatches(Batches):
 
         def tensors(batch: Any) -> Any:
             leaves, tree = flatten(as_arrays(batch))
-            # PyTorch shares the memory, and would have to say that it must not be written to.
+            # PyTorch shares the memory, and has no notion of read-only memory.
             own = [v if v is None or v.flags.writeable else v.copy() for v in leaves]
             return tree.unflatten([v if v is None else to_tensor(v) for v in own])
 
         return map(tensors, self._batches())
 
     def get_tf_dataset(self) -> Any:
-        """Not for this backend."""
+        """Raises: this backend is not supported."""
         raise UnimplementedError(
             f"{OP}: Keras' TensorFlow backend is not served; choose another one with KERAS_BACKEND=torch or "
             "KERAS_BACKEND=jax, or give the elements to tf.data.Dataset.from_generator"
@@ -100,7 +100,7 @@ class KerasBatches(Batches):
         """Nothing to do: an epoch is an iteration."""
 
     def gave_nothing(self) -> None:
-        """An iteration has ended before its first batch. Keras would say something else of it."""
+        """Raises a clear error for an iteration without batches, for which Keras would report something else."""
         raise InvalidArgumentError(
             f"{OP}: the dataset has no batches; a filter may have left nothing, or drop_remainder=True may have left "
             "out the only one"
@@ -108,8 +108,8 @@ class KerasBatches(Batches):
 
     def _batches(self) -> RestartableIterator:
         self._check_call()
-        # Before it trains, Keras takes one batch to see its shape, and then begins anew; at the end of an epoch
-        # it makes an iterator it does not use. For that a shuffle would fill its buffer and go on to its next order.
+        # Before training, Keras takes one batch to see its shape, and then starts over; at the end of an epoch it makes
+        # an iterator that it does not use. For that a shuffle must not fill its buffer and move on to its next order.
         if self._look is None:
             self._look = RestartableIterator(self)
             return self._look
@@ -117,7 +117,7 @@ class KerasBatches(Batches):
         return look.again() if look.begun_only and self.num_batches != 1 else RestartableIterator(self)
 
     def _check_call(self) -> None:
-        """What Keras' own adapters check from arguments that it does not hand to others."""
+        """Checks what Keras' own adapters check in arguments that it does not pass to external ones."""
         frame: Any = sys._getframe(1)
         while frame is not None:
             seen = frame.f_locals
@@ -147,8 +147,8 @@ class KerasBatches(Batches):
 
 
 class RestartableIterator:
-    """An iterator that is made when its first element is asked for, and can begin anew as long as it has given no more
-    than that one.
+    """An iterator that is made when its first element is requested, and can be restarted as long as it has returned no
+    more than that one.
     """
 
     def __init__(self, elements: Any) -> None:
@@ -179,18 +179,18 @@ class RestartableIterator:
 
     @property
     def begun_only(self) -> bool:
-        """True when only the first element was taken."""
+        """Whether only the first element was taken."""
         return self._given == 1 and len(self._first) == 1
 
     def again(self) -> RestartableIterator:
-        """The same elements from the first on; this one must not be used any more."""
+        """The same elements from the first on; this iterator must not be used any more."""
         made = RestartableIterator(self._elements)
         made._source, made._first = self._source, self._first
         return made
 
 
 def as_arrays(batch: Any) -> Any:
-    """A batch, after a look at its leaves."""
+    """A batch with its leaves checked."""
     leaves, tree = flatten(batch)
     for path, leaf in zip(tree.paths(), leaves, strict=True):
         if leaf is not None and (not isinstance(leaf, (np.ndarray, np.generic)) or is_string(leaf)):
@@ -206,7 +206,7 @@ def _batched(path: str, spec: TensorSpec) -> None:
 
 
 def scalar(path: str) -> InvalidArgumentError:
-    """The error for elements that are no batches."""
+    """The error for elements that are not batches."""
     return InvalidArgumentError(
         f"{OP}: the leaf {path} is a scalar, and Keras takes batches; put a batch(n) at the end of the dataset"
     )
@@ -214,7 +214,7 @@ def scalar(path: str) -> InvalidArgumentError:
 
 @functools.cache
 def data_adapter() -> type[KerasBatches]:
-    """`KerasBatches` as a class that Keras knows; it exists once Keras is imported."""
+    """`KerasBatches` as a subclass of Keras' data adapter, defined once Keras is imported."""
     keras = needed("keras", "keras", OP)
     if tuple(map(int, keras.__version__.split(".")[:2])) < OLDEST:
         found = keras.__version__
@@ -234,15 +234,15 @@ def to_keras(self: DatasetBase[Any], on_uneven: OnUneven | None = None) -> Keras
     2
 
     Elements are batches: `x`, `(x, y)` or `(x, y, sample_weight)`, where each may be a structure.
-    `model.fit(train.to_keras(), validation_data=test.to_keras(), epochs=3)` shows the number of batches where it is
-    known. Where it is not, as after a `filter`, Keras warns at the end of the first epoch that the data ran out;
-    `fl.experimental.assert_cardinality(n)` tells it the number. A dataset without end needs `steps_per_epoch`.
+    `model.fit(train.to_keras(), validation_data=test.to_keras(), epochs=3)` shows the number of batches if it is known.
+    If it is not, as after a `filter`, Keras warns at the end of the first epoch that the data ran out;
+    `fl.experimental.assert_cardinality(n)` declares the number. An infinite dataset needs `steps_per_epoch`.
 
-    Where the backend runs in several processes, each reads its part of the dataset, and `on_uneven` says what happens
-    where their numbers of batches differ: "pad", "drop", "error" or "allow", as in `to_torch`. Left open it is "drop"
-    where the numbers are known, since all processes take part in each step.
+    If the backend runs in several processes, each reads its shard of the dataset, and `on_uneven` decides what happens
+    if their numbers of batches differ: "pad", "drop", "error" or "allow", as in `to_torch`. The default is "drop" if
+    the numbers are known, since all processes take part in each step.
 
-    `fit(ds)` alone does not work: Keras takes data of a few known classes only.
+    `fit(ds)` alone does not work: Keras accepts data of a few known classes only.
     """
     kind = data_adapter()
     if self._plan.spec_known:

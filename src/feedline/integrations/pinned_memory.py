@@ -1,9 +1,9 @@
-"""Memory that a GPU reads by itself.
+"""Pinned memory, from which a GPU copies without help of the processor.
 
-A GPU copies from memory at the full speed of its link where the pages are locked, that is, where the system has
-promised not to move them. From other memory somebody must copy first, which takes longer than sending it. Locking takes
-about as long as copying, so it pays for memory that is used again: that of the buffer pool, which batches are put
-together in, and large arrays that come by a second time, as in the next epoch over a cache.
+A GPU copies at the full speed of its link only from page-locked memory, which the system promises not to move. Other
+memory must first be copied to such pages, which takes longer than the transfer. Locking takes about as long as copying,
+so it pays for memory that is reused: that of the buffer pool, in which batches are assembled, and large arrays that are
+sent a second time, as in the next epoch over a cache.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from feedline.structure.buffer_pool import address, buffers
 Array = np.ndarray[Any, Any]
 
 MOST = 16 << 30
-"""How many bytes of others' arrays are locked at most."""
+"""The most bytes to lock in arrays outside the buffer pool."""
 
 
 class Driver(NamedTuple):
-    """What locks pages, given an array, the address of its pages and their size; and what unlocks them again."""
+    """Locks pages, given an array, the address of its pages and their size; and unlocks them."""
 
     lock: Callable[[Array, int, int], bool]
     unlock: Callable[[int], Any]
 
 
 class PinnedMemory:
-    """What is locked in this process, by whichever driver: they do not lock twice, and use what others have locked.
+    """The memory pinned in this process, by any driver: drivers cannot lock twice, and use what another has locked.
     Each buffer is locked once and unlocked when its memory is freed.
     """
 
     def __init__(self) -> None:
-        self._sent: dict[int, int] = {}  # bytes that were copied from a buffer, by its id
-        self._by: dict[int, Driver | None] = {}  # who has locked it; None where nobody could
+        self._sent: dict[int, int] = {}  # bytes copied from a buffer, by its id
+        self._by: dict[int, Driver | None] = {}  # the driver that has locked it; None if none could
         self._total = 0
         self._guard = threading.RLock()
 
     def holds(self, array: Array, driver: Driver) -> bool:
-        """True where the array's memory is locked, now if not before."""
+        """Whether the array's memory is pinned; pins it if that pays."""
         owner = array if array.base is None else array.base
         if id(owner) in self._by:
             return self._by[id(owner)] is not None
@@ -67,7 +67,7 @@ class PinnedMemory:
             if sent is None:
                 sent = self._sent[key] = 0
                 weakref.finalize(buffer, self._freed, key, first, size if foreign else 0).atexit = False
-            if foreign and sent < size:  # it comes by for the first time
+            if foreign and sent < size:  # it is sent for the first time
                 self._sent[key] = sent + foreign
                 return False
             may = forks_safely() and (not foreign or self._total + size <= MOST)
@@ -90,32 +90,32 @@ locked = PinnedMemory()
 
 @functools.cache
 def forks_safely() -> bool:
-    """True where a process that forks keeps the pages that devices read. Linux before 5.12 may leave the device with
-    pages that the process has no longer.
+    """Whether a process keeps the pages that devices read when it forks. With Linux before 5.12 the device may be left
+    with pages the process no longer has.
     """
     found = re.match(r"(\d+)\.(\d+)", os.uname().release) if hasattr(os, "uname") else None
     return found is not None and os.uname().sysname == "Linux" and (int(found[1]), int(found[2])) >= (5, 12)
 
 
 class PendingCopies:
-    """The copies that a device is still making, and what they read."""
+    """The copies that a device is still making, and the memory they read."""
 
     def __init__(self) -> None:
         self._copies: deque[tuple[Any, Any]] = deque()
 
     def add(self, done: object, read: object) -> None:
-        """A copy has been started that reads `read`; `done` is its event."""
+        """Records a copy in progress that reads `read`; `done` is its event."""
         self._copies.append((done, read))
 
     def wait(self, most: int) -> None:
-        """Waits until there are no more than so many."""
+        """Waits until at most `most` copies are in progress."""
         while len(self._copies) > most:
             self._copies[0][0].synchronize()
             self._copies.popleft()
 
 
 class _Alias:
-    """An array's memory, as if it could be written to."""
+    """An array's memory, presented as writeable."""
 
     def __init__(self, array: Array) -> None:
         self.array = array
@@ -123,5 +123,5 @@ class _Alias:
 
 
 def readable(array: Array) -> Array:
-    """The array for those who only read it but do not take memory that must not be written to."""
+    """A writeable view of a read-only array, for libraries that reject read-only buffers. Do not write to it."""
     return array if array.flags.writeable else np.asarray(_Alias(array))

@@ -1,9 +1,9 @@
-"""The part of a dataset that one of several readers gets: worker processes of a loader, processes of a training job.
+"""Shards of a dataset for several readers: worker processes of a loader, processes of a training job.
 
-The parts are made as near to the sources as the plan allows, so that readers share the work and not only its results:
-below functions, shuffles and batches, and at the names of files where there are enough of them. Each element comes to
-exactly one reader. Where only `map`, `batch` and `prefetch` stand above a source, batch number i comes to reader i
-modulo their number: taken in turn, the readers give the order of the whole dataset.
+A plan is divided as close to its sources as possible, so that readers share the work and not only its results: below
+functions, shuffles and batches, and by file name if there are enough files. Each element goes to exactly one reader. If
+only `map`, `batch` and `prefetch` are above a source, batch i goes to reader i modulo their number: a round robin over
+the readers yields the order of the whole dataset.
 """
 
 from __future__ import annotations
@@ -44,13 +44,15 @@ numbers of 4096 readers stay below 2**32, up to which they seed NumPy's generato
 
 
 class ReaderIndex(NamedTuple):
-    """Which of how many readers."""
+    """The index of a reader, and the number of readers."""
 
     readers: int = 1
     number: int = 0
 
     def within(self, outer: ReaderIndex) -> ReaderIndex:
-        """This one of those that share what `outer` reads. All of them in turn give what `outer` would."""
+        """This reader among those that share the shard of `outer`. A round robin over them yields the elements of
+        `outer`.
+        """
         return ReaderIndex(self.readers * outer.readers, outer.number + outer.readers * self.number)
 
 
@@ -58,14 +60,14 @@ ALONE = ReaderIndex()
 
 
 class ShardState(NamedTuple):
-    """How many rows of the input have been passed."""
+    """The number of input rows consumed."""
 
     at: int = 0
 
 
 @node
 class ShardGroups(Node):
-    """Every n-th group of `size` rows: what makes every n-th batch."""
+    """Every n-th group of `size` rows, from which every n-th batch is made."""
 
     State: ClassVar[Any] = ShardState
     op: ClassVar[str] = "shard"
@@ -75,12 +77,12 @@ class ShardGroups(Node):
     size: int
 
     def cardinality(self) -> int:
-        """The whole groups, and of the last one what there is of it."""
+        """The rows of all complete groups, and those of an incomplete last one."""
         n = self.input.cardinality()
         return n if n < 0 else _rows_of(self, n)
 
     def step(self, state: ShardState, pull: Pull, want: int) -> tuple[Block | None, ShardState]:
-        """Rows of a group that is its own, or passes over those of others."""
+        """Returns rows of this shard's groups, and skips those of the others."""
         at = state.at
         first, place = self.index * self.size, at % (self.num_shards * self.size)
         own = first <= place < first + self.size
@@ -93,7 +95,7 @@ class ShardGroups(Node):
 
 @node
 class ShardRows(Indexed):
-    """The same of a source that knows where each row is: the rows of others are not read."""
+    """`ShardGroups` of a source with random access: rows of other shards are not read."""
 
     op: ClassVar[str] = "shard"
     source: Indexed
@@ -102,19 +104,19 @@ class ShardRows(Indexed):
     size: int
 
     def spec(self) -> Any:
-        """The source's."""
+        """The source's spec."""
         return self.source.element_spec
 
     def cardinality(self) -> int:
-        """The whole groups, and of the last one what there is of it."""
+        """The rows of all complete groups, and those of an incomplete last one."""
         return _rows_of(self, self.source.cardinality())
 
     def begin(self, pull: Any) -> Any:
-        """The source is read by row numbers and need not be started."""
+        """The source is read by row number and need not be started."""
         return self.State()
 
     def span(self, start: int, stop: int) -> Block:
-        """Neighbours in the source, group by group."""
+        """Contiguous rows of the source, group by group."""
         parts, apart = [], (self.num_shards - 1) * self.size
         while start < stop:
             group = start // self.size
@@ -125,7 +127,7 @@ class ShardRows(Indexed):
         return concat(parts)
 
     def rows(self, index: Array) -> Block:
-        """The source's rows."""
+        """The source's rows at these indices of the shard."""
         group = index // self.size
         return self.source.rows(index + self.index * self.size + group * (self.num_shards - 1) * self.size)
 
@@ -136,9 +138,9 @@ def _rows_of(part: ShardGroups | ShardRows, n: int) -> int:
 
 
 def part_of(whole: object, reader: ReaderIndex, alone: bool = False, process: ReaderIndex = ALONE, op: str = "") -> Any:
-    """The dataset that one reader iterates, as the option `auto_shard_policy` says. With `alone` the readers have made
-    their datasets each for itself, so that a shuffle without a seed has another order in each. `process` says which of
-    the readers are in one process: a `shard` that divides the dataset among processes is taken for what it is.
+    """The dataset that one reader iterates, according to the option `auto_shard_policy`. With `alone` the readers build
+    their datasets independently, so that a shuffle without a seed has another order in each. `process` tells which
+    readers share a process: a `shard` that divides the dataset among processes is then recognized.
     """
     made = divided(whole, reader, alone, process, process.number, op)
     if made is not whole:
@@ -149,7 +151,7 @@ def part_of(whole: object, reader: ReaderIndex, alone: bool = False, process: Re
 
 
 def divided(whole: Any, reader: ReaderIndex, alone: bool, process: ReaderIndex, number: int, op: str) -> Any:
-    """The part of a reader in process `number`, as this process, which is `process`, would make it."""
+    """The shard of a reader in process `number`, as this process, `process`, would compute it."""
     if reader.readers == 1:
         return whole
     options: Options | None = merged_options(whole._plan)
@@ -176,8 +178,8 @@ def divided(whole: Any, reader: ReaderIndex, alone: bool, process: ReaderIndex, 
 
 
 def _by_hand(plan: Node, process: ReaderIndex, policy: AutoShardPolicy, op: str) -> bool:
-    """True where a `shard` of the user's gives this process its part. Any other one is refused, since what it leaves
-    would be divided once more, unless the policy says that it should be.
+    """Whether a `shard` written by the user gives this process its shard. Any other one is rejected, since its rows
+    would be divided once more, unless the policy asks for that.
     """
     found = [n for n in plan.walk() if is_shard(n) and _division(n).readers not in (1, SHARD_HINT)]
     if any(_division(n) == process for n in found):
@@ -200,7 +202,7 @@ def _division(n: Node) -> ReaderIndex:
 
 
 def _as_process(plan: Node, number: int) -> Node:
-    """The plan with the parts of another process in its shards."""
+    """The plan with its shards set to those of another process."""
     made = with_inputs(plan, tuple([_as_process(n, number) for n in plan.inputs])) if plan.inputs else plan
     if isinstance(made, View) and is_shard(made):
         count = Shard(made.source, made.by, number).cardinality()
@@ -211,14 +213,14 @@ def _as_process(plan: Node, number: int) -> Node:
 
 
 class PlanDivider:
-    """Puts the division into a plan."""
+    """Inserts the division into a plan."""
 
     def __init__(self, reader: ReaderIndex, alone: bool) -> None:
         self.reader, self.alone = reader, alone
         self.by_files = False
 
     def below(self, plan: Node, size: int) -> Node:
-        """The plan with its rows, in groups of `size`, divided as far down as can be."""
+        """The plan with its rows, in groups of `size`, divided as far down as possible."""
         if isinstance(plan, (RowWise, Prefetch, WithOptions, Repeat, IgnoreErrors)):
             return self._under(plan, 1 if isinstance(plan, (Filter, IgnoreErrors)) else size)
         if isinstance(plan, Grouped):
@@ -241,7 +243,7 @@ class PlanDivider:
         return replace_node(plan, made)
 
     def here(self, plan: Node, size: int) -> Node:
-        """The plan's rows divided, which means that all readers run all of it."""
+        """The plan's rows divided here, so that every reader runs the whole plan below."""
         if self.alone and any(g.seed > M for g in generators(plan) if hasattr(g, "seed")):
             steps = ", ".join(f"{n.op} at step {n.position}" for n in plan.walk() if _seedless(n))
             raise InvalidArgumentError(
@@ -249,7 +251,7 @@ class PlanDivider:
                 "some elements would be read twice, others never; give it a seed, or call fl.random.set_seed"
             )
         kind: Callable[..., Node] = ShardRows if isinstance(plan, Indexed) else ShardGroups
-        # What a plain shard divides can go on in any number of readers.
+        # A plain shard can be resharded to any number of readers.
         made = kind(plan, *self.reader, size) if size > 1 else Shard(plan, *self.reader)
         return replace_node(plan, made)
 

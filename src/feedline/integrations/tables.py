@@ -23,19 +23,19 @@ from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
 
 ROWS = 8192
-"""So many rows are asked for at once."""
+"""Rows requested at a time."""
 
 
 def to_pandas(self: DatasetBase[Any], limit: int | None = None) -> Any:
-    """The elements, at most `limit` of them, as a pandas `DataFrame` with a column per leaf.
+    """Converts the elements, at most `limit` of them, to a pandas `DataFrame` with a column per leaf.
 
     >>> fl.Dataset.from_tensor_slices({"x": [1, 2, 3], "name": ["a", "b", "c"]}).to_pandas(limit=2)
        x  name
     0  1  b'a'
     1  2  b'b'
 
-    Columns are called by the path of their leaf: `x`, `image.height`, `0` for the first of a tuple, `value` for a
-    dataset whose elements are no structures. Arrays, ragged and sparse values are objects, one per row.
+    Columns are named by the path of their leaf: `x`, `image.height`, `0` for the first of a tuple, `value` for a
+    dataset whose elements are not structures. Arrays, ragged and sparse values are stored as objects, one per row.
     """
     pandas = needed("pandas", "pandas", "to_pandas")
     names, columns, n = _columns(self, limit, "to_pandas")
@@ -44,14 +44,14 @@ def to_pandas(self: DatasetBase[Any], limit: int | None = None) -> Any:
 
 
 def to_arrow(self: DatasetBase[Any], limit: int | None = None) -> Any:
-    """The elements, at most `limit` of them, as a pyarrow `Table` with a column per leaf.
+    """Converts the elements, at most `limit` of them, to a pyarrow `Table` with a column per leaf.
 
     >>> table = fl.Dataset.from_tensor_slices({"x": [[1, 2], [3, 4]], "name": ["a", "b"]}).to_arrow()
     >>> table.schema.names, table["x"].to_pylist(), table["name"].to_pylist()
     (['x', 'name'], [[1, 2], [3, 4]], [b'a', b'b'])
 
-    Columns are called as in `to_pandas`. Arrays of one shape become lists of that size, those of differing shape and
-    ragged ones lists of any size, strings binary, and sparse values lists of their dense form.
+    Columns are named as in `to_pandas`. Arrays of one shape become fixed-size lists, ragged ones and those of differing
+    shape lists of variable size, strings binary, and sparse values lists of their dense form.
     """
     arrow = needed("pyarrow", "parquet", "to_arrow")
     names, columns, _ = _columns(self, limit, "to_arrow")
@@ -60,7 +60,7 @@ def to_arrow(self: DatasetBase[Any], limit: int | None = None) -> Any:
 
 
 def _columns(ds: Any, limit: int | None, op: str) -> tuple[list[str], list[Any], int]:
-    """The names of the columns, the columns, and how many rows they have."""
+    """The names of the columns, the columns, and the number of rows."""
     most = None if limit is None else integer(limit, "limit", op)
     if most is not None and most < 0:
         raise InvalidArgumentError(f"{op}: limit must be zero or more, got {most}")
@@ -132,7 +132,7 @@ def _nested(arrow: Any, name: str, array: Array) -> Any:
     if array.ndim > 1:
         rows, size, *shape = array.shape
         inner = _nested(arrow, name, array.reshape(rows * size, *shape))
-        # Not with from_arrays, which would divide by the size to find out how many rows there are.
+        # Not with from_arrays, which divides by the list size to find the number of rows.
         return arrow.Array.from_buffers(arrow.list_(inner.type, size), rows, [None], children=[inner])
     if array.dtype.kind == "O":
         return arrow.array(array, arrow.binary())
@@ -144,7 +144,7 @@ def _nested(arrow: Any, name: str, array: Array) -> Any:
 
 
 def _lists(arrow: Any, name: str, spec: Any) -> Any:
-    """The type of rows of this spec: lists of any size; None where the spec does not say it."""
+    """The type of rows of this spec: lists of variable size; None if the spec does not determine it."""
     dtype, rank = getattr(spec, "dtype", None), getattr(getattr(spec, "shape", None), "rank", None)
     if dtype is None:
         return None

@@ -1,4 +1,4 @@
-"""`to_torch`: elements as PyTorch tensors, in a form that `DataLoader` takes."""
+"""`to_torch`: elements as PyTorch tensors, in a form that `DataLoader` accepts."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from feedline.structure.nest import Tree, flatten
 MOST_WORKERS = 1024
 OP = "to_torch"
 SHARED = "biufc"
-"""The families of dtypes that PyTorch takes from NumPy."""
+"""The kinds of NumPy dtypes that PyTorch accepts."""
 AHEAD = 2
 UNDER_WAY = 4
-"""So many copies to a device at once, so that the next has long been asked for when one ends."""
+"""The most copies to a device at once: enough that the next is queued when one ends."""
 
 
 class TorchBatches(Batches):
-    """What `to_torch` gives: an `IterableDataset` whose elements are tensors.
+    """The result of `to_torch`: an `IterableDataset` whose elements are tensors.
 
     >>> batches = fl.Dataset.range(4).batch(2).to_torch()
     >>> len(batches), [b.tolist() for b in batches]
     (2, [[0, 1], [2, 3]])
 
-    `state_dict` and `load_state_dict` keep the place in the middle of an epoch, also for torchdata's
+    `state_dict` and `load_state_dict` save and restore the position within an epoch, also for torchdata's
     `StatefulDataLoader`.
     """
 
@@ -59,29 +59,29 @@ class TorchBatches(Batches):
         self.torch = needed("torch", "torch", OP)
         self.device, self.pin_memory, self.dtypes = device, pin_memory, dtypes
         self._convert = TensorConverter(self.torch, Dtypes(dtypes, OP), zero_copy=self.copies())
-        # How many epochs each worker has begun. Workers that live for one epoch see it through shared memory.
+        # Epochs begun by each worker. Workers that live for one epoch read it from shared memory.
         shared = self.torch.zeros(MOST_WORKERS, dtype=self.torch.int32) if epochs is None else epochs
         self._epochs = shared.share_memory_()
         self._rank = ReaderIndex()
 
     def reader(self) -> ReaderIndex:
-        """By worker of a `DataLoader`, and by rank of `torch.distributed`."""
+        """The reader's index, by worker of a `DataLoader` and rank of `torch.distributed`."""
         self._rank = self.here(self.torch, self._rank)
         info = self.torch.utils.data.get_worker_info()
         return self._rank if info is None else ReaderIndex(info.num_workers, info.id).within(self._rank)
 
     def process(self) -> ReaderIndex:
-        """The rank."""
+        """The rank, and the number of ranks."""
         return self._rank
 
     def alone(self) -> bool:
-        """Ranks make their datasets each for itself, workers get a copy of one."""
+        """Whether ranks build their datasets independently; workers get a copy of one."""
         return self._rank.readers > 1
 
     @staticmethod
     def here(torch: Any, otherwise: ReaderIndex = ALONE) -> ReaderIndex:
-        """Which of how many ranks this is. A worker that was not forked has no process group; it knows `otherwise` from
-        the process that started it.
+        """The rank of this process, and the number of ranks. A spawned worker has no process group; it gets `otherwise`
+        from the process that started it.
         """
         distributed = torch.distributed
         if distributed.is_available() and distributed.is_initialized():
@@ -89,7 +89,7 @@ class TorchBatches(Batches):
         return otherwise
 
     def epoch(self) -> int:
-        """Counted by worker, since a worker may live for one epoch only."""
+        """The epoch, counted per worker, since a worker may live for one epoch only."""
         info = self.torch.utils.data.get_worker_info()
         if info is None:
             return 0
@@ -100,11 +100,11 @@ class TorchBatches(Batches):
         return begun
 
     def copies(self) -> bool:
-        """To a device."""
+        """Whether tensors go to a device."""
         return self.device is not None
 
     def iterator(self, part: Any) -> Any:
-        """Tensors that share memory with the arrays, or copies of them on their way to a device."""
+        """Tensors that share memory with the arrays, or copies of them in transfer to a device."""
         worker = self.torch.utils.data.get_worker_info() is not None
         if self.device is None and not self.pin_memory:
             convert = TensorConverter(self.torch, Dtypes(self.dtypes, OP), sent=True) if worker else self._convert
@@ -120,7 +120,7 @@ class TorchBatches(Batches):
         import cloudpickle
 
         self._rank = self.here(self.torch, self._rank)
-        plan = cloudpickle.dumps(self.dataset)  # functions of the program itself travel along
+        plan = cloudpickle.dumps(self.dataset)  # includes functions defined in the main program
         arguments = self.device, self.pin_memory, self.dtypes, self.on_uneven, self._epochs
         return _revived, (plan, arguments, self._rank, self._resume)
 
@@ -135,15 +135,15 @@ def _revived(plan: bytes, arguments: tuple[Any, ...], rank: ReaderIndex, resume:
 
 @functools.cache
 def iterable_dataset() -> type[TorchBatches]:
-    """`TorchBatches` as a class that PyTorch knows; it exists once PyTorch is imported."""
+    """`TorchBatches` as a subclass of `IterableDataset`, defined once PyTorch is imported."""
     torch = needed("torch", "torch", OP)
     bases = TorchBatches, torch.utils.data.IterableDataset
     return type("TorchBatches", bases, {"__module__": __name__, "__doc__": TorchBatches.__doc__})
 
 
 class TensorConverter:
-    """Makes elements of arrays into elements of tensors; `zero_copy` are tensors that nobody will write to, `sent`
-    those that go to another process.
+    """Converts elements of arrays to elements of tensors; `zero_copy` promises that the tensors are never written to,
+    `sent` that they go to another process.
     """
 
     def __init__(self, torch: Any, dtypes: Dtypes, zero_copy: bool = False, sent: bool = False) -> None:
@@ -154,8 +154,8 @@ class TensorConverter:
         self._any: Callable[[Any], Any] = _never
 
     def of(self, block: Block) -> Callable[[Any], Any]:
-        """The function for the elements of a block. Most blocks hold nothing but arrays that can be shared as they
-        are, which is seen in the whole columns.
+        """The converter for the elements of a block. Most blocks hold only arrays that can be shared as they are, which
+        whole columns show.
         """
         self._learn(block.tree)
         if self.dtypes.given:
@@ -166,7 +166,7 @@ class TensorConverter:
         return self._shared
 
     def apart(self, element: object) -> tuple[Tree, list[Any], list[Any]]:
-        """The structure of one element, its leaves, and tensors of them."""
+        """The structure of one element, its leaves, and their tensors."""
         leaves, tree = flatten(element)
         self._learn(tree)
         return tree, leaves, [make(leaf) for make, leaf in zip(self._leaves, leaves, strict=True)]
@@ -197,11 +197,11 @@ class TensorConverter:
             return None
         if not isinstance(value, (np.ndarray, np.generic)) or is_string(value):
             raise refused(OP, path, value)
-        # PyTorch knows no memory that must not be written to and no negative strides, and scalars have none to share.
+        # PyTorch does not support read-only memory or negative strides, and scalars have no memory to share.
         array = readable(value) if self.zero_copy and isinstance(value, np.ndarray) else value
         if not isinstance(array, np.ndarray) or not array.flags.writeable or min(array.strides, default=0) < 0:
             array = np.array(value, order="C")
-        if array.dtype.kind == "V" and array.dtype.name == "bfloat16":  # goes by its bits: from_numpy does not know it
+        if array.dtype.kind == "V" and array.dtype.name == "bfloat16":  # by its bits: from_numpy does not support it
             return self.torch.from_numpy(array.view(np.int16)).view(self.torch.bfloat16)
         try:
             return self.torch.from_numpy(array)
@@ -226,9 +226,8 @@ class TorchIterator(Iterator[Any]):
 
 
 class TorchDevicePrefetcher(DevicePrefetcher):
-    """Elements on a device. They are copied on a stream of their own, so that copying goes on while the device works on
-    the element before, from memory whose pages are locked: that of the batch itself where it is used again and again,
-    else pinned memory of PyTorch's.
+    """Elements on a device. They are copied on a separate stream, in parallel with computation, from pinned memory:
+    that of the batch itself if it is reused, otherwise PyTorch's.
     """
 
     def __init__(self, source: Iterator[Any], convert: TensorConverter, torch: Any, device: Any, pin: bool) -> None:
@@ -238,7 +237,7 @@ class TorchDevicePrefetcher(DevicePrefetcher):
         self.stream = torch.cuda.Stream(self.device) if self.streamed else None
         self.driver = driver(torch) if self.streamed and pin else None
         self.copies = PendingCopies()
-        weakref.finalize(self, self.copies.wait, 0)  # what is under way outlives an iterator that is dropped
+        weakref.finalize(self, self.copies.wait, 0)  # copies in progress outlive a dropped iterator
         super().__init__(source, self._moved, AHEAD if self.device is not None else 1)
 
     def _moved(self, element: Any) -> Any:
@@ -261,14 +260,14 @@ class TorchDevicePrefetcher(DevicePrefetcher):
         return tree, there, done
 
     def _readable(self, tensor: Any, array: Any) -> bool:
-        """True where the tensor is the array, in memory that the device reads by itself."""
+        """Whether the tensor shares the array's memory, and that is pinned."""
         if self.driver is None or not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
             return False
         return array.nbytes >= LARGE and locked.holds(array, self.driver) and tensor.data_ptr() == address(array)
 
     def arrived(self, moved: Any) -> Any:
-        """The tensors, safe to use on the current stream: it waits for the copy, and the memory is not used again
-        before the current stream is done with it.
+        """The tensors, safe to use on the current stream: it waits for the copy, and their memory is not reused before
+        the current stream is done with it.
         """
         tree, tensors, done = moved
         if done is not None:
@@ -280,19 +279,19 @@ class TorchDevicePrefetcher(DevicePrefetcher):
         return tree.unflatten(tensors)
 
     def finished(self) -> None:
-        """Waits for the last copies, so that the memory they read is free."""
+        """Waits for the last copies, which frees the memory they read."""
         self.copies.wait(0)
 
 
 @functools.cache
 def driver(torch: Any) -> Driver:
-    """CUDA, as PyTorch has it."""
+    """CUDA, as PyTorch exposes it."""
     runtime = torch.cuda.cudart()
 
     def lock(array: Any, first: int, size: int) -> bool:
         if torch.from_numpy(readable(array)).is_pinned() or int(runtime.cudaHostRegister(first, size, 0)) == 0:
             return True
-        with suppress(RuntimeError):  # CUDA keeps the error, for the next kernel to raise
+        with suppress(RuntimeError):  # CUDA keeps the error, and the next kernel would raise it
             torch.zeros(1, device="cuda")
         return False
 
@@ -306,7 +305,7 @@ def to_torch(
     dtypes: object = None,
     on_uneven: OnUneven = "allow",
 ) -> TorchBatches:
-    """The elements as PyTorch tensors. Batches share their memory with the tensors; nothing is copied.
+    """Converts elements to PyTorch tensors. Batches share their memory with the tensors; nothing is copied.
 
     >>> import torch
     >>> batches = fl.Dataset.from_tensor_slices({"x": [[1.0, 2.0], [3.0, 4.0]], "y": [0, 1]}).batch(2).to_torch()
@@ -314,29 +313,29 @@ def to_torch(
     {'x': tensor([[1., 2.],
             [3., 4.]]), 'y': tensor([0, 1], dtype=torch.int32)}
 
-    With `device`, elements are moved there; to a GPU from pinned memory and on a stream of their own, one element ahead
-    of its use. `dtypes` says what to cast: one dtype, or a mapping from dtypes or paths of leaves to dtypes.
+    With `device`, elements are moved there; to a GPU from pinned memory, on a separate stream, one element ahead of its
+    use. `dtypes` casts leaves: one dtype, or a mapping from dtypes or paths of leaves to dtypes.
 
     >>> ds = fl.Dataset.from_tensor_slices((np.zeros((4, 2)), np.arange(4))).batch(4)
     >>> x, y = next(iter(ds.to_torch(dtypes={fl.float64: torch.bfloat16, "$[1]": torch.int32})))
     >>> x.dtype, y.dtype
     (torch.bfloat16, torch.int32)
 
-    It is an `IterableDataset`, so `DataLoader(batches, batch_size=None, num_workers=4)` works, and its workers share
-    the dataset: each element comes out of exactly one of them, and, where `torch.distributed` is initialized, in
-    exactly one of the processes. See `auto_shard_policy` in `fl.Options` for where it is divided. A
-    `shard(world_size, rank)` in the dataset is taken for that division; any other shard is an error then. Worker
-    processes run one after another through the epochs of a shuffle.
+    The result is an `IterableDataset`, so `DataLoader(batches, batch_size=None, num_workers=4)` works, and its workers
+    share the dataset: each element goes to exactly one of them, and, if `torch.distributed` is initialized, to exactly
+    one of the processes. See `auto_shard_policy` in `fl.Options` for where it is divided. A `shard(world_size, rank)`
+    in the dataset is recognized as that division; any other shard is then an error. Worker processes go through the
+    epochs of a shuffle in order.
 
-    Where the processes have different numbers of elements, `on_uneven` says what happens at the end of an epoch: "pad"
-    gives the first elements once more where there are fewer, "drop" leaves the last ones out where there are more,
-    "error" raises before the first element, and "allow" gives what is there. All but the last need a number that is
+    If the processes have different numbers of elements, `on_uneven` decides what happens at the end of an epoch: "pad"
+    repeats the first elements of processes with fewer, "drop" omits the last ones of processes with more, "error"
+    raises before the first element, and "allow" yields all elements as they are. All but "allow" need a number that is
     known or can be counted.
 
     >>> [b.tolist() for b in fl.Dataset.range(3).batch(2).to_torch(on_uneven="drop")]  # there is one process only
     [[0, 1], [2]]
 
-    Strings, ragged and sparse tensors have no tensor here; an error names the leaf and what to do.
+    Strings, ragged and sparse tensors cannot be converted; an error names the leaf and what to do.
     """
     torch = needed("torch", "torch", OP)
     if self._plan.spec_known:

@@ -1,8 +1,8 @@
-"""Tensors on their way from a worker of a `DataLoader` to the program, through memory that is used again.
+"""Shared memory, reused, for tensors that a `DataLoader` worker sends to the main process.
 
-PyTorch takes new shared memory for each batch, and the system clears every page of it: for pictures, a tenth of what
-decoding them takes. Here a worker copies a large tensor, in the thread that sends it, to shared memory that others have
-gone through before. The program clears the byte behind it once nobody there uses the tensor any more.
+PyTorch allocates new shared memory for each batch, and the system clears every page of it: for images, a tenth of the
+time to decode them. Here a worker copies a large tensor, in the thread that sends it, to shared memory that was used
+before. The main process clears the byte behind it once the tensor is no longer referenced there.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Array = np.ndarray[Any, Any]
 
 FREE, IN_USE = 0, 1
 OLD = 64
-"""Memory that has not been used for so many tensors is given back."""
+"""Memory that has been unused for this many tensors is released."""
 
 
 @functools.cache
 def mark_for_sharing(torch: Any) -> Any:
-    """A class of tensors that go through such memory when they are sent. To everything else they are tensors."""
+    """A class of tensors that are sent through such memory. In all other respects they are plain tensors."""
 
     class SharedTensor(torch.Tensor):  # type: ignore[misc]
-        __torch_function__ = torch._C._disabled_torch_function_impl  # what is computed from them is no more of them
+        __torch_function__ = torch._C._disabled_torch_function_impl  # results computed from them are plain tensors
 
         def __reduce_ex__(self, protocol: Any) -> Any:
             return self.as_subclass(torch.Tensor).__reduce_ex__(protocol)
@@ -43,12 +43,12 @@ def mark_for_sharing(torch: Any) -> Any:
 
 
 def is_marked(torch: Any, tensor: Any) -> Any:
-    """The tensor as one of those, if it is large."""
+    """The tensor as an instance of that class, if it is large."""
     return tensor.as_subclass(mark_for_sharing(torch)) if tensor is not None and tensor.nbytes >= LARGE else tensor
 
 
 class SharedTensorBuffer:
-    """Shared memory for one tensor, and a byte behind it that says whether it is in use."""
+    """Shared memory for one tensor, and a byte behind it that tells whether it is in use."""
 
     def __init__(self, torch: Any, size: int) -> None:
         self.bytes = torch.empty(size + 1, dtype=torch.uint8).share_memory_()
@@ -58,16 +58,16 @@ class SharedTensorBuffer:
 
     @property
     def free(self) -> bool:
-        """True until it is taken, and when the program is done with it."""
+        """Whether it is unused: never taken, or released by the main process."""
         return int(self._flag[0]) == FREE
 
     def take(self, count: int) -> None:
-        """For tensor number `count`."""
+        """Marks it as in use by tensor number `count`."""
         self._flag[0], self.last = IN_USE, count
 
 
 class SharedTensorPool:
-    """The shared memory of a worker."""
+    """The pool of a worker's shared memory."""
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
@@ -77,7 +77,7 @@ class SharedTensorPool:
         self._pid = os.getpid()
 
     def send(self, tensor: Any) -> Any:
-        """How a tensor is pickled for another process."""
+        """Pickles a tensor for another process."""
         from torch.multiprocessing.reductions import reduce_tensor
 
         plain = tensor.detach().as_subclass(self._torch.Tensor).requires_grad_(tensor.requires_grad)
@@ -90,8 +90,8 @@ class SharedTensorPool:
         return received, (piece.bytes.untyped_storage(), plain.dtype, plain.shape, plain.nbytes)
 
     def _piece(self, size: int) -> SharedTensorBuffer | None:
-        """Memory for so many bytes; None where there is too much already."""
-        if self._pid != os.getpid():  # in a child that was forked, and has no right to this memory
+        """Memory for `size` bytes; None if the pool is full."""
+        if self._pid != os.getpid():  # a forked child does not own this memory
             return None
         with self._lock:
             self._count += 1
@@ -107,18 +107,18 @@ class SharedTensorPool:
 
 
 def received(storage: Any, dtype: Any, shape: Any, size: int) -> Any:
-    """The tensor in the process that has got it."""
+    """The tensor in the receiving process."""
     import torch
 
     def view(first: int, count: int) -> Array:
         array: Array = torch.empty(0, dtype=torch.uint8).set_(storage, first, (count,)).numpy()
         return array
 
-    array = view(0, size)  # which the tensor's memory holds, so it lives as long as any view of the tensor
+    array = view(0, size)  # referenced by the tensor's storage: it lives as long as any view of the tensor
     weakref.finalize(array, _release, view(storage.nbytes() - 1, 1), os.getpid()).atexit = False
     return torch.from_numpy(array).view(dtype).view(shape)
 
 
 def _release(flag: Array, pid: int) -> None:
-    if pid == os.getpid():  # a child that was forked has tensors of its parent's, and drops them
+    if pid == os.getpid():  # a forked child drops its parent's tensors without releasing them
         flag[0] = FREE

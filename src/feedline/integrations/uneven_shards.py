@@ -1,4 +1,4 @@
-"""Processes that have different numbers of elements: what one that has fewer does while the others go on."""
+"""Processes with different numbers of elements: padding, dropping, or an error."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from feedline.plan.rewrite import bottom_up
 from feedline.structure.block import Block, concat
 
 OnUneven = Literal["pad", "drop", "error", "allow"]
-"""What to do where processes have different numbers of elements: those with fewer give their first ones once more,
-those with more leave their last ones out, it is an error, or nothing.
+"""What to do if processes have different numbers of elements: repeat the first elements of those with fewer, drop the
+last ones of those with more, raise an error, or nothing.
 """
 
 
 def on_uneven_argument(value: object, op: str) -> Any:
-    """`on_uneven`, or None where it is left open."""
+    """Validates `on_uneven`; None if it is not given."""
     if value is not None and value not in get_args(OnUneven):
         named = ", ".join(map(repr, get_args(OnUneven)))
         raise InvalidArgumentError(f"{op}: on_uneven must be one of {named}, got {value!r}")
@@ -33,7 +33,7 @@ def on_uneven_argument(value: object, op: str) -> Any:
 
 
 class UnevenState(NamedTuple):
-    """The first rows, which are given once more; how many have been given; and whether the input has ended."""
+    """The first rows, which are repeated at the end; the number of rows returned; and whether the input has ended."""
 
     kept: Block | None = None
     given: int = 0
@@ -42,7 +42,7 @@ class UnevenState(NamedTuple):
 
 @node
 class Padded(Node):
-    """The input's rows, and after them its first ones again, until there are `count`."""
+    """The input's rows, followed by its first ones again, until there are `count`."""
 
     State: ClassVar[Any] = UnevenState
     op: ClassVar[str] = "pad"
@@ -52,11 +52,11 @@ class Padded(Node):
     short: int
 
     def cardinality(self) -> int:
-        """As asked for."""
+        """The number of rows requested."""
         return self.count
 
     def step(self, state: UnevenState, pull: Pull, want: int) -> tuple[Block | None, UnevenState]:
-        """Keeps as many rows as will be missing."""
+        """Keeps the first rows, as many as will be missing."""
         kept, given, ended = state
         if not ended:
             block = pull(want)
@@ -75,8 +75,8 @@ class Padded(Node):
 def evened(
     op: str, how: str | None, processes: int, number: int, lengths: Callable[[int], list[int | None]]
 ) -> int | None:
-    """How many elements a process is to give; None for as many as it has. `lengths` are those of the readers in a
-    process. Where `how` is left open, numbers that are known are made equal by leaving out elements.
+    """The number of elements a process must return; None for all it has. `lengths` returns those of the readers in a
+    process. If `how` is None, known numbers are made equal by dropping elements.
     """
     if processes == 1 or how == "allow":
         return None
@@ -108,8 +108,8 @@ def evened(
 
 
 def known_length(plan: Node, count: bool) -> int | None:
-    """How many elements a plan has, below zero where it has no end; None where that is not known. With `count`, records
-    are counted where that can be done.
+    """The number of elements of a plan, negative if infinite; None if unknown. With `count`, records are counted if
+    possible.
     """
     n = plan.cardinality()
     if n < 0 and n != INFINITE and count:
@@ -118,7 +118,7 @@ def known_length(plan: Node, count: bool) -> int | None:
 
 
 def _with_names(plan: Node) -> Node | None:
-    """Files whose names are a part of those in memory, with their names in memory."""
+    """A files node over a shard of names in memory, with that shard evaluated."""
     if not isinstance(plan, Files) or not isinstance(plan.input, Shard) or not plan.input.indexable:
         return None
     n = plan.input.cardinality()
@@ -126,8 +126,8 @@ def _with_names(plan: Node) -> Node | None:
 
 
 def spread(lengths: Sequence[int], total: int) -> list[int]:
-    """How many elements each of several readers gives so that they give `total` together: about as many more or fewer
-    for all of them, and none for one that has none.
+    """How many elements each reader returns for a sum of `total`: all change by about the same number, and a reader
+    without elements stays at none.
     """
     made = list(lengths)
     while (gap := total - sum(made)) != 0:
@@ -142,7 +142,7 @@ def spread(lengths: Sequence[int], total: int) -> list[int]:
 
 
 def of_length(part: Any, have: int, count: int) -> Any:
-    """The dataset with so many elements, where it has `have`."""
+    """The dataset, which has `have` elements, cut or padded to `count`."""
     if count > have:
         return dataset(Padded(part._plan, count, count - have))
     made = part.take(count) if count < have else part

@@ -1,14 +1,14 @@
-"""Files that are elsewhere: what a URL names, through fsspec, which is imported when the first one is met.
+"""Remote files: what a URL names, through fsspec, which is imported when the first URL is used.
 
-    reader  reads ahead: large ranges, several on their way at a time
-    web     what HTTP servers give, each answer compared with what was asked for
-    identity  by what a file is known: size, time, version
-    trying  again what has failed in a way that may pass
-    writer  writes a file here first, and sends it when it is closed
-    calls   everything else that a file system is asked for
-    errors  what goes wrong, in TensorFlow's classes, with the URL in the text
+    reader  reads ahead: large ranges, several requests at a time
+    web     HTTP servers, every response checked against the request
+    identity  the version of a file: size, time, version tag
+    trying  retries after transient errors
+    writer  writes a local file first, and uploads it when it is closed
+    calls   all other file system operations
+    errors  failures as TensorFlow's classes, with the URL in the text
 
-Where an error may pass, all of them try again, a few times.
+All of them retry transient errors a few times.
 """
 
 from __future__ import annotations

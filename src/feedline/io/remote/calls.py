@@ -1,4 +1,4 @@
-"""What a file system is asked for, besides the contents of a file in parts."""
+"""File system operations other than reading parts of a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SENT_AT_ONCE = 4
 
 
 def filesystem(name: bytes) -> tuple[Any, str]:
-    """The file system of a URL, and what it calls the file."""
+    """The file system of a URL, and its own name for the file."""
     import fsspec
 
     try:
@@ -30,7 +30,7 @@ def filesystem(name: bytes) -> tuple[Any, str]:
 
 
 def info(name: bytes) -> dict[str, Any]:
-    """What the file system knows of a file or folder, as of now."""
+    """The current metadata of a file or folder."""
     fs, path = filesystem(name)
     if web.is_web(fs):
         return web.server_info(name, fs, path)
@@ -40,14 +40,14 @@ def info(name: bytes) -> dict[str, Any]:
 
 
 def identity_of(name: bytes, about: dict[str, Any] | None = None) -> Identity:
-    """By what a file is known, as of now or as `info` has told."""
+    """The identity of a file: the current one, or that in `about`, a result of `info`."""
     about = info(name) if about is None else about
     found = identity_in(about)
     return found if found.version or found.time else found._replace(time=modified_ns(name, about))
 
 
 def exists(name: bytes) -> bool:
-    """True for a file or folder that is there."""
+    """Whether a file or folder exists."""
     try:
         return bool(info(name))
     except NotFoundError:
@@ -55,7 +55,7 @@ def exists(name: bytes) -> bool:
 
 
 def isdir(name: bytes) -> bool:
-    """True for a folder that is there."""
+    """Whether a folder exists."""
     try:
         return bool(info(name)["type"] == "directory")
     except NotFoundError:
@@ -63,7 +63,7 @@ def isdir(name: bytes) -> bool:
 
 
 def children(name: bytes) -> dict[str, bool]:
-    """The names in a folder, and which of them are folders; none where there is no such folder."""
+    """The names in a folder, and which of them are folders; empty if there is no such folder."""
     fs, path = filesystem(name)
     fs.invalidate_cache()
     try:
@@ -75,14 +75,14 @@ def children(name: bytes) -> dict[str, bool]:
     for entry in found:
         full = entry["name"].rstrip("/")
         base = full.rpartition("/")[2]
-        # Stores that have no folders keep an object of no bytes for one. A file is listed as its own only content.
+        # Stores without folders keep an empty object in place of one. A file is listed as its own only child.
         if base and not (base == itself and full.strip("/").endswith(str(path).strip("/"))):
             names[base] = entry["type"] == "directory"
     return names
 
 
 def must_take_files(name: bytes) -> tuple[Any, str]:
-    """As `filesystem`, of a URL to which files can be written; raises for others."""
+    """Like `filesystem`, for a URL that can be written to; raises for others."""
     fs, path = filesystem(name)
     if web.is_web(fs):
         raise UnimplementedError(
@@ -92,28 +92,28 @@ def must_take_files(name: bytes) -> tuple[Any, str]:
 
 
 def write(name: bytes, data: bytes) -> None:
-    """Writes a file anew, all of it or nothing."""
+    """Replaces a file atomically."""
     fs, path = must_take_files(name)
     asked(name, lambda: fs.pipe_file(path, data))
 
 
 def modified_ns(name: bytes, about: dict[str, Any]) -> int:
-    """When a file was changed last, in nanoseconds since 1970, of which `info` has told; 0 where nobody knows."""
+    """Modification time in nanoseconds since 1970, from `about`, a result of `info`, if it is there; 0 if unknown."""
     fs, path = filesystem(name)
     try:
         return time_in(about) or time_in({"modified": fs.modified(path)})
-    except Exception:  # each file system has its own way to say that it does not know
+    except Exception:  # file systems differ in how they say that it is unknown
         return 0
 
 
 def send(file: str | bytes, name: bytes) -> None:
-    """Writes a file anew with the contents of one that is here."""
+    """Uploads a local file, replacing an existing one."""
     fs, path = must_take_files(name)
     asked(name, lambda: fs.put_file(os.fsdecode(file), path))
 
 
 def send_all(folder: str | bytes, name: bytes) -> None:
-    """Sends the files of a folder that is here, several at a time."""
+    """Uploads the files of a local folder, several at a time."""
     from concurrent.futures import ThreadPoolExecutor
 
     files = sorted(os.listdir(os.fsencode(folder)))
@@ -122,6 +122,6 @@ def send_all(folder: str | bytes, name: bytes) -> None:
 
 
 def remove_all(name: bytes) -> None:
-    """Removes a file, or a folder with everything in it."""
+    """Removes a file, or a folder with its contents."""
     fs, path = filesystem(name)
     asked(name, lambda: fs.rm(path, recursive=True))

@@ -1,4 +1,4 @@
-"""What file systems, and the libraries below them, report, in TensorFlow's classes."""
+"""Converts errors of file systems and HTTP libraries to TensorFlow's classes."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _NUMBERS: dict[int, type[OpError]] = {
     **({errno.EREMOTEIO: UnavailableError} if hasattr(errno, "EREMOTEIO") else {}),
 }
 _PASSING = ("Connect", "Timeout", "Disconnect", "Payload", "IncompleteRead", "Protocol", "DNS", "HTTPClient")
-"""In the names of the classes by which HTTP libraries say that a connection failed."""
+"""Parts of the class names that HTTP libraries use for connection failures."""
 
 
 def as_op_error(error: BaseException, name: bytes) -> OpError:
-    """What a file system, or the library below it, reported of a URL, as TensorFlow's class for it."""
+    """An error of a file system, or of the library below it, as TensorFlow's class for it."""
     if isinstance(error, OpError):
         return error
     return _class_for(error)(f"{os.fsdecode(name)}: {_words(error)}")
@@ -79,7 +79,7 @@ def _class_for(error: BaseException) -> type[OpError]:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status that an error of one of several libraries carries."""
+    """The HTTP status in an error of one of several libraries."""
     response = getattr(error, "response", None)
     if isinstance(response, dict):
         status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")

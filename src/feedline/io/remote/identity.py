@@ -1,4 +1,4 @@
-"""By what a file that is elsewhere is known: what its store says of it besides its name."""
+"""The identity of a remote file: what its store reports besides the name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 _VERSIONS = ("generation", "ETag", "etag", "content_md5", "Content-MD5", "md5Hash", "blob_id", "VersionId")
-"""Under which names stores tell the version of a file, the most telling first."""
+"""The metadata keys under which stores report the version of a file, most specific first."""
 _TIMES = ("LastModified", "Last-Modified", "last_modified", "updated", "mtime", "modified")
 
 
 class Identity(NamedTuple):
-    """Size (-1: nobody knows), time of the last change in nanoseconds (0: nobody knows), and version ("": none)."""
+    """Size (-1: unknown), modification time in nanoseconds (0: unknown), and version ("": none)."""
 
     size: int
     time: int
@@ -20,11 +20,11 @@ class Identity(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """True where another content has another version, so that the bytes need not be compared."""
+        """Whether different contents always have different versions, so that bytes need not be compared."""
         return bool(self.version) and not self.version.startswith("W/")
 
     def differs(self, now: Identity) -> str:
-        """What sets another identity apart, in words; empty where nothing does, or only the time."""
+        """How another identity differs, in words; empty if it does not, or only in time."""
         if -1 not in (self.size, now.size) and self.size != now.size:
             return f"it had {self.size} bytes and has {now.size}"
         if self.version and now.version and self.version.removeprefix("W/") != now.version.removeprefix("W/"):
@@ -33,14 +33,14 @@ class Identity(NamedTuple):
 
 
 def identity_in(about: dict[str, Any]) -> Identity:
-    """The identity of a file of which its store has told this."""
+    """The identity in a store's metadata of a file."""
     size = about.get("size")
     version = next((str(about[key]) for key in _VERSIONS if about.get(key)), "")
     return Identity(-1 if size is None else int(size), time_in(about), version)
 
 
 def time_in(about: dict[str, Any]) -> int:
-    """When the file was changed last, in nanoseconds since 1970; 0 where the store does not tell it."""
+    """Modification time in nanoseconds since 1970; 0 if the store does not report it."""
     when = next((about[key] for key in _TIMES if about.get(key)), None)
     try:
         if isinstance(when, str):
@@ -53,7 +53,7 @@ def time_in(about: dict[str, Any]) -> int:
 
 
 def _parsed(text: str) -> datetime:
-    """A time as HTTP or as ISO 8601 writes it."""
+    """Parses a time in HTTP or ISO 8601 notation."""
     try:
         return email.utils.parsedate_to_datetime(text)
     except ValueError:

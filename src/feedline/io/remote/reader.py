@@ -1,4 +1,4 @@
-"""Reading ahead: the next parts of a file are on their way while the last one is in use."""
+"""Reading remote files ahead: the next ranges are requested while the last one is in use."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from feedline.io.remote.trying import asked
 FIRST = 1 << 20
 RANGE = 8 << 20
 GROWTH = 4
-"""Ranges grow from `FIRST` to `RANGE` while a file is read on: what is read in places, or left early, costs little."""
+"""Factor by which ranges grow from `FIRST` to `RANGE` in a sequential read: short reads then transfer little."""
 
 DEPTH = 4
-"""At most so many ranges of a file are read ahead."""
+"""The most ranges of a file to read ahead."""
 
 AHEAD_BYTES = 256 << 20
-"""What all open files together may read ahead. Beyond it a file gets the range that it needs, and no more."""
+"""The most bytes that all open files together read ahead. Beyond that a file requests only the range it needs."""
 
 IO_BUFFER = 1 << 16
 
 REQUEST_S = 120.0
-"""A range that is not there by then counts as failed."""
+"""Seconds after which a range request counts as failed."""
 
 
 _held: dict[int, int] = {}
-"""How much each open file has read or asked for, by its id. Each changes its own number alone, so there is no lock,
-which a file that is dropped while another one holds it would wait for in vain.
+"""Bytes that each open file has read or requested, by its id. Each file changes only its own entry, so no lock is
+needed on which the finalizer of a dropped file could deadlock.
 """
 
 
 class _There(NamedTuple):
-    """A file that is elsewhere, as it was when it was opened."""
+    """A remote file in the version that was opened."""
 
     name: bytes
     fs: Any
@@ -55,7 +55,7 @@ class _There(NamedTuple):
 
 
 class _Range:
-    """Bytes start to stop of a file, on their way."""
+    """Bytes start to stop of a file, being requested."""
 
     __slots__ = ("_data", "_future", "_got", "_have", "_there", "start", "stop")
 
@@ -64,7 +64,7 @@ class _Range:
         self.start, self.stop = start, stop
         self._data: bytes | None = None
         self._future: Any = None
-        self._have, self._got = bytearray(), bytearray()  # in all, and of the present request
+        self._have, self._got = bytearray(), bytearray()  # in total, and of the current request
         self._request()
 
     def _request(self) -> None:
@@ -86,11 +86,11 @@ class _Range:
             self._future = asyncio.run_coroutine_threadsafe(call, fs.loop)
             return
         self._future = future = Future[bytes]()
-        # It knows the request alone: a file that nobody refers to any more must not live on in it.
+        # The callback holds only the request, so that it does not keep a dropped file alive.
         threading.Thread(target=_fetch, args=(future, fs, path, span), name="feedline read-ahead", daemon=True).start()
 
     def data(self) -> bytes:
-        """The bytes, once they are there."""
+        """The bytes; waits for them."""
         if self._data is None:
             patience = web.PATIENCE_S if web.is_web(self._there.fs) else None
             self._data = asked(self._there.name, self._wait, lambda: len(self._have), patience)
@@ -103,7 +103,7 @@ class _Range:
 
         if self._future is None:
             self._request()
-        future, self._future = self._future, None  # the next call asks anew
+        future, self._future = self._future, None  # the next call sends a new request
         name, size = os.fsdecode(self._there.name), self.stop - self.start
         try:
             data: bytes | None = future.result(REQUEST_S)
@@ -118,7 +118,7 @@ class _Range:
         finally:
             future.cancel()
             self._have += bytes(self._got)
-        if data is None:  # it has come bit by bit
+        if data is None:  # it has arrived in pieces
             if len(self._have) < size:
                 raise UnavailableError(f"{name}: {len(self._have)} bytes came of the {size} from byte {self.start} on")
             data = bytes(self._have)
@@ -130,7 +130,7 @@ class _Range:
         return data
 
     def drop(self) -> None:
-        """It is not needed any more."""
+        """Cancels the request."""
         if self._future is not None:
             self._future.cancel()
             self._future = None
@@ -148,8 +148,8 @@ def _fetch(future: Any, fs: Any, path: str, span: dict[str, int]) -> None:
 class RemoteFile:
     """A file at a URL, open for reading from any position.
 
-    Where it is read on from the last position, the next ranges are on their way already. The range before stays too:
-    readers look back a little. A file whose size nobody knows is read from its beginning to its end.
+    In a sequential read the next ranges are requested ahead. The previous range is kept too, since readers look back a
+    little. A file of unknown size is read from beginning to end.
     """
 
     def __init__(self, name: bytes) -> None:
@@ -168,7 +168,7 @@ class RemoteFile:
         self._there = _There(name, fs, path, self.identity)
         self._size: int | None = about.get("size")
         self._parts = 0
-        if self._size is None or not about.get("partial", True):  # a server that knows no ranges
+        if self._size is None or not about.get("partial", True):  # the server does not support ranges
             self._size = None
             if web.is_web(fs):
                 self._whole = web.WholeBody(name, fs, path, self.identity, about.get("encoding", ""))
@@ -176,20 +176,20 @@ class RemoteFile:
                 self._whole = asked(name, lambda: fs.open(path, "rb"))
 
     def size(self) -> int | None:
-        """The size of the file; None where nobody knows it."""
+        """The size of the file; None if unknown."""
         return self._size
 
     @property
     def seekable(self) -> bool:
-        """True where it can be read from any position."""
+        """Whether it can be read from any position."""
         return self._size is not None
 
     def tell(self) -> int:
-        """The position."""
+        """The current position."""
         return self._at
 
     def seek(self, position: int) -> int:
-        """Goes to a position."""
+        """Moves to a position."""
         if self._size is None and position != self._at:
             raise UnimplementedError(
                 f"{os.fsdecode(self.name)}: its server gives it from the beginning to the end, and not from byte "
@@ -215,7 +215,7 @@ class RemoteFile:
         return piece
 
     def read_at(self, position: int, size: int) -> bytes:
-        """The bytes at a position, fewer where the file ends. The file stays where it is, with what is on its way."""
+        """The bytes at a position, fewer at the end of the file. Neither the position nor pending requests change."""
         assert self._size is not None
         stop = min(position + size, self._size)
         if position >= stop:
@@ -226,34 +226,34 @@ class RemoteFile:
         return _Range(self._there, position, stop).data()
 
     def ahead(self, size: int) -> bytes:
-        """The next bytes, which stay to be read; fewer where the file ends."""
+        """The next bytes, without consuming them; fewer at the end of the file."""
         if self._size is not None:
             if self._at < self._size:
-                self._range()  # which will be read next
+                self._range()  # it is read next
             return self.read_at(self._at, size)
         while len(self._peeked) < size and (piece := self._read_on(size - len(self._peeked))):
             self._peeked += piece
         return self._peeked
 
     def readinto(self, view: memoryview) -> int:
-        """Fills a buffer with the next bytes; how many there were."""
+        """Fills a buffer with the next bytes; returns their number."""
         piece = self.read(len(view))
         view[: len(piece)] = piece
         return len(piece)
 
     def read_all(self) -> bytes:
-        """Everything from the position on."""
+        """Everything from the current position on."""
         pieces = []
         while piece := self.read(RANGE):
             pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def as_io(self) -> io.BufferedReader:
-        """The same file as Python's own are; closing that one closes this one."""
+        """The file as a Python file object; closing that closes this one."""
         return io.BufferedReader(_Io(self), IO_BUFFER)
 
     def close(self) -> None:
-        """Calls off what is on its way."""
+        """Cancels pending requests."""
         while self._window:
             self._window.pop().drop()
         self._weigh()
@@ -272,7 +272,7 @@ class RemoteFile:
         return piece
 
     def _range(self) -> _Range:
-        """The range with the position in it; those that are next are sent for."""
+        """The range at the current position; requests the ones after it."""
         window = self._window
         found = next((r for r in window if r.start <= self._at < r.stop), None)
         if found is None:
@@ -292,7 +292,7 @@ class RemoteFile:
         return found
 
     def _send_for(self, start: int, must: bool) -> bool:
-        """Asks for the range that begins there; False at the end, or where nothing more may be read ahead."""
+        """Requests the range that begins at `start`; False at the end, or if the read-ahead limit is reached."""
         assert self._size is not None
         if start >= self._size:
             return False
@@ -308,13 +308,13 @@ class RemoteFile:
         return True
 
     def must_be_whole(self) -> None:
-        """Raises where the file was replaced while it was read in parts. Over HTTP each part tells it."""
+        """Raises if the file was replaced while it was read in parts. Over HTTP every response shows that."""
         parts, self._parts = self._parts, 0
         if parts < 2 or web.is_web(self._there.fs):
             return
         try:
             now = identity_of(self.name)
-        except NotFoundError:  # it is not needed any more
+        except NotFoundError:  # removed since, which does no harm
             return
         what = self.identity.differs(now)
         if not what and not self.identity.version and self.identity.time != now.time:
@@ -332,7 +332,7 @@ class RemoteFile:
 
     def __del__(self) -> None:
         if "_whole" in self.__dict__:
-            with contextlib.suppress(Exception):  # the interpreter may be on its way out
+            with contextlib.suppress(Exception):  # the interpreter may be shutting down
                 self.close()
 
 

@@ -1,4 +1,4 @@
-"""Trying again what has failed in a way that may pass."""
+"""Retries after transient errors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ T = TypeVar("T")
 
 PAUSES_S = (0.1, 0.4, 1.6)
 PATIENCE_S = 10.0
-"""After an error that may pass, a call is made again, once after each pause, unless so much time has gone by: file
-systems have a patience of their own.
+"""A call is retried after a transient error, once after each pause, until this many seconds have passed: file systems
+have retries of their own.
 """
 MOST = 100
-"""More than so many times nothing is tried, however far it gets each time."""
+"""The most attempts, however far each gets."""
 
 
 def asked(
     name: bytes, call: Callable[[], T], reached: Callable[[], int] = lambda: 0, patience: float | None = None
 ) -> T:
-    """What `call` gives. Where it fails in a way that may pass, it is called again, a few times. Tries are counted anew
-    where it got further than before, as `reached` tells.
+    """The result of `call`, which is retried a few times after transient errors. Attempts are counted anew after
+    progress, as reported by `reached`.
     """
     began, pauses, before = time.monotonic(), iter(PAUSES_S), reached()
     for left in reversed(range(MOST)):
@@ -42,4 +42,4 @@ def asked(
                     raise
                 raise error from e
         time.sleep(pause * random.uniform(0.5, 1.0))
-    raise AssertionError  # the last turn returns or raises
+    raise AssertionError  # the last attempt returns or raises

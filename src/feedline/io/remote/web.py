@@ -1,4 +1,4 @@
-"""Files behind HTTP. No answer of a server is taken for what was asked for before it has been found to be that."""
+"""Files on HTTP servers. Every response is verified to match its request."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from feedline.io.remote.trying import asked
 
 CONNECT_S = 15.0
 STALL_S = 15.0
-"""A server that gives nothing for so long counts as gone. `client_kwargs={"timeout": ...}` of fsspec's file system
-sets other times.
+"""Seconds without data after which a server counts as gone. `client_kwargs={"timeout": ...}` of fsspec's file system
+overrides the timeouts.
 """
 PATIENCE_S = 25.0
-"""After a failure it is asked again, unless it has failed for so long."""
+"""Seconds of consecutive failures after which there are no more retries."""
 PIECE = 1 << 20
 BUFFER = 4 << 20
-"""So much of a file that comes as a whole is read ahead."""
+"""Bytes to read ahead of a file that comes without ranges."""
 
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 _TOLD = ("ETag", "Last-Modified", "Content-MD5")
@@ -29,33 +29,33 @@ _DECODERS: dict[str, Any] = {"gzip": Gzip, "x-gzip": Gzip, "deflate": Zlib, "zst
 
 
 def is_web(fs: object) -> bool:
-    """True for plain HTTP."""
+    """Whether this is plain HTTP."""
     return any(c.__module__ == "fsspec.implementations.http" for c in type(fs).__mro__)
 
 
 async def about(fs: Any, url: str) -> dict[str, Any]:
-    """What the server says of a file: its size, if it says so, whether it gives it in parts, and its version."""
+    """The server's metadata of a file: size (if reported), whether it supports ranges, and version."""
     session = await fs.set_session()
     async with session.head(fs.encode_url(url), **_request(fs, {"allow_redirects": True})) as answer:
         if answer.status in (408, 429) or (answer.status >= 500 and answer.status != 501):
             answer.raise_for_status()
         said = _said(answer) if answer.status < 400 else {}
-    # Some servers know no HEAD, tell no size there, or a wrong one of zero bytes.
+    # Some servers do not support HEAD, omit the size there, or report zero bytes.
     if not said.get("size") or ("partial" not in said and not said.get("encoding")):
         async with session.get(fs.encode_url(url), **_request(fs, headers={"Range": "bytes=0-0"})) as answer:
-            if answer.status == 416:  # of an empty file there is no first byte
+            if answer.status == 416:  # an empty file has no first byte
                 total = answer.headers.get("Content-Range", "").rpartition("/")[2]
                 said = {**said, "size": int(total) if total.isdigit() else said.get("size", 0), "partial": False}
             else:
                 answer.raise_for_status()
                 before, said = said, _said(answer)
                 if before.get("size") and not said.get("encoding"):
-                    said["size"] = before["size"]  # an answer that is shorter than that will be noticed
+                    said["size"] = before["size"]  # a shorter response will be noticed
     return {"name": url, "type": "file", "size": None, "partial": False, **said}
 
 
 def _said(answer: Any) -> dict[str, Any]:
-    """What the headers of an answer tell of the file."""
+    """The metadata of the file in the headers of a response."""
     headers = answer.headers
     said: dict[str, Any] = {key: headers[key] for key in _TOLD if key in headers}
     encoding = _encoding(answer)
@@ -76,13 +76,13 @@ def _said(answer: Any) -> dict[str, Any]:
 
 
 def _encoding(answer: Any) -> str:
-    """How the server has compressed what it gives; empty where it has not."""
+    """The content encoding of a response; empty if there is none."""
     found = answer.headers.get("Content-Encoding", "").strip().lower()
     return "" if found == "identity" else found
 
 
 def _request(fs: Any, more: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> dict[str, Any]:
-    """The arguments of a request: those of the file system, as the file is, and no waiting without end."""
+    """The arguments of a request: those of the file system, without content encoding, and with timeouts."""
     import aiohttp
 
     given = {**fs.kwargs, **(more or {})}
@@ -94,7 +94,7 @@ def _request(fs: Any, more: dict[str, Any] | None = None, headers: dict[str, str
 
 
 def _must_be(name: bytes, known: Identity, answer: Any) -> None:
-    """Raises where an answer is that of another file than the one that was opened."""
+    """Raises if a response belongs to another version of the file than the one opened."""
     now = identity_in({key: answer.headers[key] for key in _TOLD if key in answer.headers})
     what = known.differs(now)
     if not what and not (known.version and now.version) and 0 not in (known.time, now.time) and known.time != now.time:
@@ -104,7 +104,7 @@ def _must_be(name: bytes, known: Identity, answer: Any) -> None:
 
 
 async def fetch(name: bytes, fs: Any, url: str, known: Identity, start: int, stop: int, got: bytearray) -> None:
-    """Adds the bytes from `start` to `stop` of a file to `got`, as they come, as many as the server gives."""
+    """Appends bytes `start` to `stop` of a file to `got` as they arrive, as many as the server sends."""
     session = await fs.set_session()
     asked_for = {"Range": f"bytes={start}-{stop - 1}"}
     async with session.get(fs.encode_url(url), **_request(fs, headers=asked_for)) as answer:
@@ -124,24 +124,25 @@ async def fetch(name: bytes, fs: Any, url: str, known: Identity, start: int, sto
                 _add(got, _left(answer.content), skip, stop - start)
                 raise
             skip = _add(got, piece, skip, stop - start)
-            whole = whole or len(got) == stop - start  # who gives all of the file is not listened to any longer
+            whole = whole or len(got) == stop - start  # the rest of a response with the complete file is not read
 
 
 def _add(got: bytearray, piece: bytes, skip: int, most: int) -> int:
-    """Adds what comes after `skip` bytes of a piece, up to `most` in all; how many are still to be passed over."""
+    """Appends a piece without its first `skip` bytes, up to `most` bytes in total; returns how many are left to skip.
+    """
     dropped = min(skip, len(piece))
     got += memoryview(piece)[dropped : dropped + most - len(got)]
     return skip - dropped
 
 
 def _left(content: object) -> bytes:
-    """What has come before a connection broke, which aiohttp does not hand out any more."""
+    """Bytes received before the connection broke, which aiohttp no longer returns."""
     return b"".join(getattr(content, "_buffer", ()))[getattr(content, "_buffer_offset", 0) :]
 
 
 def _before(name: bytes, answer: Any, known: Identity, start: int, stop: int) -> int:
-    """How many bytes come before those that were asked for."""
-    if answer.status != 206:  # all of it: the server does not give parts after all
+    """The number of bytes in the response before the requested ones."""
+    if answer.status != 206:  # the complete file: the server does not support ranges after all
         length = answer.headers.get("Content-Length", "")
         if length.isdigit() and int(length) != known.size:
             raise _other_size(name, known.size, int(length))
@@ -162,9 +163,9 @@ def _other_size(name: bytes, size: int, now: int) -> DataLossError:
 
 
 class WholeBody:
-    """A file that the server gives from its beginning to its end.
+    """A file that the server sends from beginning to end.
 
-    Where the connection breaks it is read anew, up to the place where it was, and must be the same up to there.
+    After a broken connection it is read again up to the same position, and must have the same bytes up to there.
     """
 
     def __init__(self, name: bytes, fs: Any, url: str, known: Identity, encoding: str = "") -> None:
@@ -179,7 +180,7 @@ class WholeBody:
             self._decoder = _DECODERS[encoding](_Received(self))
 
     def read(self, size: int) -> bytes:
-        """The next bytes, at most so many; none at the end."""
+        """The next bytes, at most `size`; none at the end."""
         if self._decoder is None:
             return self.receive(size)
         try:
@@ -189,7 +190,7 @@ class WholeBody:
         return piece
 
     def receive(self, size: int) -> bytes:
-        """The next bytes as they come."""
+        """The next bytes as they arrive."""
         if self._ended:
             return b""
         piece: bytes = asked(self.name, lambda: _wait(self._fs, self._next(size)), lambda: self._at, PATIENCE_S)
@@ -237,7 +238,7 @@ class WholeBody:
             answer.close()
 
     def close(self) -> None:
-        """Hangs up."""
+        """Closes the connection."""
         self._ended = True
         if self._answer is not None and self._fs.loop.is_running():
             self._fs.loop.call_soon_threadsafe(self._answer.close)
@@ -245,7 +246,7 @@ class WholeBody:
 
 
 class _Received:
-    """What comes over the wire, for a decoder."""
+    """The received bytes, as input of a decoder."""
 
     seekable = False
 
@@ -260,17 +261,17 @@ class _Received:
 
 
 def _wait(fs: Any, call: Any) -> Any:
-    """What a coroutine gives, which runs where those of the file system do."""
+    """The result of a coroutine, run in the event loop of the file system."""
     import asyncio
 
     future = asyncio.run_coroutine_threadsafe(call, fs.loop)
     try:
         return future.result()
     finally:
-        future.cancel()  # who waits may be interrupted
+        future.cancel()  # the waiting thread may be interrupted
 
 
 def server_info(name: bytes, fs: object, url: str) -> dict[str, Any]:
-    """What the server says of a file."""
+    """The server's metadata of a file."""
     found: dict[str, Any] = asked(name, lambda: _wait(fs, about(fs, url)), patience=PATIENCE_S)
     return found

@@ -1,4 +1,4 @@
-"""Writing files that appear as a whole."""
+"""Writing remote files atomically."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from feedline.io.remote.reader import read
 
 
 class RemoteWriter:
-    """A file that will be at a URL. It is written here, and is there, as a whole, when it is closed.
+    """A file to be uploaded to a URL. It is written locally, and appears at the URL, complete, when it is closed.
 
-    `discard` leaves what is there as it is, and so does an exception inside `with`.
+    `discard`, or an exception inside `with`, leaves an existing file as it is.
     """
 
     def __init__(self, name: bytes, append: bool = False) -> None:
         self.name = name
         self._file: Any = None
-        must_take_files(name)  # what cannot be written to at all is refused before the work is done
+        must_take_files(name)  # rejects URLs that cannot be written to before any work is done
         before = read(name) if append and exists(name) else b""
         number, self._here = tempfile.mkstemp(prefix="feedline-")
         self._file = os.fdopen(number, "wb", buffering=1 << 18)
@@ -30,25 +30,25 @@ class RemoteWriter:
 
     @property
     def closed(self) -> bool:
-        """True when it is sent, or discarded."""
+        """Whether it has been uploaded or discarded."""
         return self._file is None
 
     def write(self, data: object) -> int:
-        """Adds bytes."""
+        """Writes bytes."""
         written: int = self._open().write(data)
         return written
 
     def tell(self) -> int:
-        """How many bytes there are."""
+        """The number of bytes written."""
         position: int = self._open().tell()
         return position
 
     def flush(self) -> None:
-        """Keeps what is written here; nothing is sent."""
+        """Flushes the local file; nothing is uploaded."""
         self._open().flush()
 
     def close(self) -> None:
-        """Sends the file. Closing it again does nothing."""
+        """Uploads the file. Closing it again does nothing."""
         if self._file is None:
             return
         try:
@@ -58,7 +58,7 @@ class RemoteWriter:
             self.discard()
 
     def discard(self) -> None:
-        """Forgets what was written."""
+        """Drops the local file."""
         file, self._file = self._file, None
         if file is not None:
             file.close()
