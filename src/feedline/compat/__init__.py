@@ -1,4 +1,4 @@
-"""Older ways of using feedline's datasets. `v1` is TensorFlow 1's: graphs, sessions and their iterators."""
+"""Older APIs for feedline's datasets. `v1` is TensorFlow 1's: graphs, sessions and their iterators."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@
 [0 1 2 3]
 [4]
 
-What is symbolic has a value only in `Session.run`. NumPy's functions take symbolic values.
+Symbolic tensors have a value only in `Session.run`. NumPy's functions accept them.
 """
 
 from __future__ import annotations

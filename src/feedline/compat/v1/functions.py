@@ -1,4 +1,4 @@
-"""The functions that make operations and tensors: placeholders, constants, functions of the user's, and groups."""
+"""Functions that make operations and tensors: placeholders, constants, user functions, and groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from feedline.structure.values import leaf_of
 
 
 def placeholder(dtype: object, shape: object = None, name: str | None = None) -> Tensor:
-    """A tensor whose value is given with `feed_dict` when a session runs.
+    """A tensor whose value is fed with `feed_dict` when a session runs.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -44,7 +44,7 @@ def placeholder(dtype: object, shape: object = None, name: str | None = None) ->
 def constant(
     value: object, dtype: object = None, shape: object = None, name: str = "Const", verify_shape: bool = False
 ) -> Any:
-    """A tensor with a fixed value. Inside a function that is given to a dataset it is the value itself.
+    """A tensor with a fixed value. Inside a function passed to a dataset it is the value itself.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -87,8 +87,8 @@ def numpy_function(
     ...     session.run(y, feed_dict={x: [1.4, 2.6]})
     array([1., 3.], dtype=float32)
 
-    With a list of types the function gives that many values, and so does this. Inside a function that is given to a
-    dataset it is called at once.
+    With a list of types, `func` returns that many values, and so does this function. Inside a function passed to a
+    dataset, `func` is called at once.
     """
     types = [as_dtype(t) for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
     label = name or getattr(func, "__name__", "") or "function"
@@ -133,7 +133,7 @@ py_func = numpy_function
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """One operation that does several.
+    """Groups several operations into one.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -162,7 +162,7 @@ def no_op(name: str | None = None) -> Operation:
 
 
 def global_variables_initializer() -> Operation:
-    """Does nothing: there are no variables. Programs call it before they run anything else.
+    """Does nothing, since there are no variables. Programs call it before they run anything else.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -173,7 +173,7 @@ def global_variables_initializer() -> Operation:
 
 
 def local_variables_initializer() -> Operation:
-    """Does nothing, as `global_variables_initializer`.
+    """Does nothing, like `global_variables_initializer`.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default():
@@ -184,7 +184,7 @@ def local_variables_initializer() -> Operation:
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """Does nothing, as `global_variables_initializer`: there are no tables that wait for it.
+    """Does nothing, like `global_variables_initializer`: no table needs to be initialized.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default():
@@ -195,7 +195,7 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
 
 
 def disable_eager_execution() -> None:
-    """Does nothing: what is in this module always works with graphs. Programs call it first.
+    """Does nothing: this module always works with graphs. Programs call it first.
 
     >>> from feedline.compat import v1
     >>> v1.disable_eager_execution()

@@ -1,4 +1,4 @@
-"""`Graph`: what the parts of a TF1 program belong to. It has a seed, names and collections; operations hold themselves.
+"""`Graph`: the scope of a TF1 program's parts. It has a seed, names and collections; operations refer to each other.
 
 Random operators follow TensorFlow's rule for graphs: the graph's seed, and a count of the seedless ones made in it.
 """
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Graph:
-    """What operations, datasets and iterators are made in; a session runs one graph.
+    """The graph in which operations, datasets and iterators are made; a session runs one graph.
 
     >>> from feedline.compat import v1
     >>> graph = v1.Graph()
@@ -29,7 +29,7 @@ class Graph:
     >>> x.graph is graph
     True
 
-    Without one of your own, everything is made in a graph that is always there (`get_default_graph`).
+    Unless another one is set, everything is made in a global default graph (`get_default_graph`).
     """
 
     def __init__(self) -> None:
@@ -41,17 +41,17 @@ class Graph:
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
-        """Within it, what is made is made in this graph."""
+        """Makes this the default graph within the block."""
         with _default.put(self):
             yield self
 
     @property
     def seed(self) -> int | None:
-        """What `set_random_seed` set, None before."""
+        """The seed set by `set_random_seed`, None before."""
         return self._seeds.seed
 
     def unique_name(self, name: str) -> str:
-        """`name`, with a number after it where the graph has that name already.
+        """`name`, with a number appended if the graph has that name already.
 
         >>> from feedline.compat import v1
         >>> graph = v1.Graph()
@@ -63,26 +63,26 @@ class Graph:
         return self.unique_name(f"{name}_{n}") if n else name
 
     def add_to_collection(self, name: str, value: object) -> None:
-        """Keeps `value` under a name, for instance `GraphKeys.SAVEABLE_OBJECTS`."""
+        """Adds `value` to a named collection, for instance `GraphKeys.SAVEABLE_OBJECTS`."""
         self._collections.setdefault(name, []).append(value)
 
     def get_collection(self, name: str) -> list[Any]:
-        """What `add_to_collection` has kept under a name."""
+        """The values added to a named collection."""
         return list(self._collections.get(name, ()))
 
     def _next_number(self) -> int:
-        """The number of the operation that is made now: higher than those of all it depends on."""
+        """The number of the next operation: higher than those of all its dependencies."""
         return next(self._numbers)
 
     def _reserve(self, seedless: int) -> int:
-        """The number of the first of so many seedless random operators that are made now."""
+        """The number of the first of `seedless` random operators that are made now."""
         first = self._seedless
         self._seedless += seedless
         return first
 
     @contextmanager
     def _building(self) -> Iterator[None]:
-        """Within it, the seedless random operators are this graph's, unless a function of the user's makes them."""
+        """Counts seedless random operators made within the block as this graph's, unless a user function makes them."""
         with seeding(self._seeds), nullcontext() if inside_function() else _GraphScope(self):
             yield
 
@@ -102,19 +102,19 @@ class _GraphScope(seeds.FunctionScope):
 
 
 class Default(threading.local, Generic[T]):
-    """What is the default within `with` blocks, in each thread by itself."""
+    """A stack of default values, set by `with` blocks, per thread."""
 
     def __init__(self) -> None:
         self._stack: list[T] = []
 
     @property
     def top(self) -> T | None:
-        """The innermost one."""
+        """The innermost value."""
         return self._stack[-1] if self._stack else None
 
     @contextmanager
     def put(self, value: T) -> Iterator[None]:
-        """Within it, `value` is the innermost one."""
+        """Makes `value` the innermost one within the block."""
         self._stack.append(value)
         try:
             yield
@@ -130,10 +130,10 @@ _in_force: list[seeds._Global] = []
 
 @contextmanager
 def seeding(of_graph: seeds._Global) -> Iterator[None]:
-    """Within it, random operators take a graph's seed; what `fl.random.set_seed` has set is in force outside.
+    """Random operators made within the block use a graph's seed; outside, that of `fl.random.set_seed` applies.
 
-    The seed in force is one for all threads: two graphs that make random datasets at the same moment, in two threads,
-    may see each other's.
+    The seed is shared by all threads: two graphs that make random datasets at the same moment, in two threads, may see
+    each other's.
     """
     with _lock:
         _in_force.extend([of_graph] if _in_force else [seeds._global, of_graph])
@@ -149,13 +149,13 @@ def seeding(of_graph: seeds._Global) -> Iterator[None]:
 
 
 def inside_function() -> bool:
-    """True while a function of the user's runs for an element: there, values are values and nothing is symbolic."""
+    """Whether a user function is being called for an element: there, values are concrete and nothing is symbolic."""
     scope = seeds._scope.get()
     return scope is not None and not isinstance(scope, _GraphScope)
 
 
 def with_seed_of(graph: Graph, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which makes datasets from elements, as one that makes them in `graph`, whatever thread it runs in."""
+    """Wraps `function`, which makes datasets from elements, to make them in `graph`, in whatever thread it runs."""
     of_graph = graph._seeds
     if of_graph.seed is None or not callable(function):
         return function
@@ -169,7 +169,7 @@ def with_seed_of(graph: Graph, function: Callable[..., Any]) -> Callable[..., An
 
 
 def get_default_graph() -> Graph:
-    """The graph of the innermost `as_default`, else the one that is always there.
+    """The graph of the innermost `as_default`, otherwise the global one.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default() as graph:
@@ -180,7 +180,7 @@ def get_default_graph() -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Replaces the graph that is always there by a new one.
+    """Replaces the global default graph by a new one.
 
     >>> from feedline.compat import v1
     >>> v1.set_random_seed(3)
@@ -194,7 +194,7 @@ def reset_default_graph() -> None:
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Sets the seed of the current graph. Operators made in it without a seed of their own are then numbered from 0.
+    """Sets the seed of the current graph. Operators made in it without a seed are then numbered from 0.
 
     >>> from feedline.compat import v1
     >>> def order():

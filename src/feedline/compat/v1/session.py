@@ -1,4 +1,4 @@
-"""`Session`: runs operations of a graph, and holds the iterators they work on."""
+"""`Session`: runs operations of a graph, and holds the state of their iterators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from feedline.structure.values import leaf_of
 
 
 class Session:
-    """Runs a graph: the current one, unless `graph` says otherwise.
+    """Runs a graph: `graph`, or the current one by default.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -29,17 +29,17 @@ class Session:
     {'x': np.int64(0), 'twice': np.int64(0)}
     [np.int64(1), np.int64(1)]
 
-    Iterators stand where this session has brought them; another session starts with its own. `with` closes the session.
-    `target` and `config` are taken and have no effect.
+    Each session has its own positions of iterators. `with` closes the session. `target` and `config` are accepted and
+    have no effect.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: object = None) -> None:
         self.graph = graph or get_default_graph()
         self.closed = False
         self.iterators: dict[str, DataIterator[Any]] = {}
-        """The iterators that have been initialised, by the name of their resource."""
+        """The initialized iterators, by the name of their resource."""
         self.handles: dict[bytes, Any] = {}
-        """The iterator resources that `string_handle` has named in this session."""
+        """The iterator resources by the handles that `string_handle` returned in this session."""
         self._entered = ExitStack()
 
     def run(
@@ -49,11 +49,10 @@ class Session:
         options: object = None,
         run_metadata: object = None,
     ) -> Any:
-        """Computes `fetches`, a tensor, an operation, or a nest of them, and gives the values in the same nest.
+        """Computes `fetches`, a tensor, an operation, or a nest of them, and returns the values in the same nest.
 
-        `feed_dict` gives values to placeholders, or to any other tensor in place of its own. Every operation is done
-        once in a run: two tensors of one `get_next` belong to the same element. `options` and `run_metadata` have no
-        effect.
+        `feed_dict` gives values to placeholders, or replaces those of any other tensor. Every operation is run once:
+        two tensors of one `get_next` belong to the same element. `options` and `run_metadata` have no effect.
         """
         if self.closed:
             raise RuntimeError("the session is closed; make a new one with v1.Session()")
@@ -77,7 +76,7 @@ class Session:
         return map_nest(lambda f: _own(frame.value(f)) if isinstance(f, Tensor) else None, fetches)
 
     def close(self) -> None:
-        """Ends the session and frees its iterators."""
+        """Closes the session and its iterators."""
         self.closed = True
         for iterator in self.iterators.values():
             iterator.close()
@@ -85,7 +84,9 @@ class Session:
 
     @contextmanager
     def as_default(self) -> Iterator[Session]:
-        """Within it, `tensor.eval()` and `operation.run()` use this session. It is not closed at the end."""
+        """Makes this the session of `tensor.eval()` and `operation.run()` within the block. It is not closed at the
+        end.
+        """
         with _default.put(self), self.graph.as_default():
             yield self
 
@@ -119,7 +120,7 @@ class Session:
 
 
 class InteractiveSession(Session):
-    """A session that is the default one from the start, until it is closed: for notebooks.
+    """A session that is the default from its creation until it is closed: for notebooks.
 
     >>> from feedline.compat import v1
     >>> session = v1.InteractiveSession(graph=v1.Graph())
@@ -133,7 +134,7 @@ class InteractiveSession(Session):
         self._entered.enter_context(self.as_default())
 
     def close(self) -> None:
-        """Ends the session."""
+        """Closes the session."""
         self._entered.close()
         super().close()
 
@@ -142,7 +143,7 @@ _default: Default[Session] = Default()
 
 
 def get_default_session() -> Session | None:
-    """The session whose `with` block this is, None outside.
+    """The session of the innermost `with` block, None outside.
 
     >>> from feedline.compat import v1
     >>> with v1.Session() as session:
@@ -173,5 +174,5 @@ def _fed_value(tensor: Tensor, value: object) -> Any:
 
 
 def _own(value: object) -> Any:
-    """Memory shared with a dataset's source is read-only, and programs for TensorFlow 1 write into what they get."""
+    """A writeable copy of read-only memory shared with a source: programs for TensorFlow 1 modify fetched values."""
     return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value

@@ -1,4 +1,4 @@
-"""Arguments without a value yet: finding them in nests and functions, and putting values in their place."""
+"""Symbolic arguments: finding them in nests and functions, and replacing them by values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class SymbolicValues:
-    """Where symbolic things get their values from: one run of a session, or stand-ins."""
+    """The source of values for symbolic objects: one run of a session, or stand-ins."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}
@@ -21,14 +21,14 @@ class SymbolicValues:
         raise TypeError(f"{type(self).__name__} has no values")
 
     def once(self, thing: object, make: Callable[[], Any]) -> Any:
-        """What `make` gives for a thing: the same for every use of it."""
+        """The result of `make` for an object, computed once and shared by all uses."""
         if id(thing) not in self._made:
-            self._made[id(thing)] = thing, make()  # the thing is kept, so that no other gets its id
+            self._made[id(thing)] = thing, make()  # keeps the object alive, so that no other gets its id
         return self._made[id(thing)][1]
 
 
 class Symbolic:
-    """Something that may have a value only while a session runs."""
+    """An object that may have a value only while a session runs."""
 
     def _tensors(self) -> Iterator[Any]:
         """The tensors whose values `_resolve` needs."""
@@ -39,12 +39,12 @@ class Symbolic:
         raise TypeError(f"{type(self).__name__} has no value")
 
     def _pending(self) -> bool:
-        """True where there is no value before a session runs."""
+        """Whether there is no value before a session runs."""
         return True
 
 
 class SymbolicCall:
-    """A function and its arguments, some of which are symbolic, or are functions that refer to symbolic things."""
+    """A function and its arguments, some of which are symbolic, or are functions that refer to symbolic objects."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
@@ -59,13 +59,13 @@ class SymbolicCall:
 
     @property
     def pending(self) -> bool:
-        """True where the function cannot be called before a session runs. What functions refer to is always theirs to
-        give: a dataset among it starts anew with each initialisation.
+        """Whether the function cannot be called before a session runs. Symbolic objects captured by functions do not
+        count: a dataset among them starts over with each initialization.
         """
         return bool(self._captured) or any(s._pending() for s in self._direct)
 
     def __call__(self, values: SymbolicValues) -> Any:
-        """What the function gives for these values."""
+        """The result of the function for these values."""
         return self.function(*resolved(self.args, values), **resolved(self.kwargs, values))
 
     def __repr__(self) -> str:
@@ -73,8 +73,8 @@ class SymbolicCall:
 
 
 def map_nest(function: Callable[[Any], Any], nest: object) -> Any:
-    """The same nest with `function` applied to what is inside lists, tuples, mappings and slices."""
-    if isinstance(nest, (Symbolic, int, float)):  # what most leaves are
+    """The same nest with `function` applied to the leaves of lists, tuples, mappings and slices."""
+    if isinstance(nest, (Symbolic, int, float)):  # the most common leaves
         return function(nest)
     if isinstance(nest, list):
         return [map_nest(function, v) for v in nest]
@@ -90,14 +90,14 @@ def map_nest(function: Callable[[Any], Any], nest: object) -> Any:
 
 
 def leaves(nest: object) -> list[Any]:
-    """What is inside the containers that `map_nest` knows."""
+    """The leaves of the containers that `map_nest` supports."""
     found: list[Any] = []
     map_nest(found.append, nest)
     return found
 
 
 def resolved(nest: Any, values: SymbolicValues) -> Any:
-    """The nest with values in place of symbolic things. One that holds none of them stays the object it is."""
+    """The nest with values in place of symbolic objects; the same object if it holds none."""
 
     def put(leaf: Any) -> Any:
         if isinstance(leaf, Symbolic):
@@ -113,7 +113,7 @@ def resolved(nest: Any, values: SymbolicValues) -> Any:
 
 
 def _captured(function: object) -> list[Symbolic]:
-    """The symbolic things that a function refers to, or has as defaults; none for anything else."""
+    """The symbolic objects that a function captures, or has as defaults; empty for any other object."""
     if isinstance(function, functools.partial):
         parts = leaves((function.func, function.args, function.keywords))
         return [s for p in parts for s in ([p] if isinstance(p, Symbolic) else _captured(p))]
@@ -125,26 +125,26 @@ def _captured(function: object) -> list[Symbolic]:
 
 
 def _outer_names(function: types.FunctionType) -> dict[str, Any]:
-    """The symbolic things that a function refers to from outside, by name."""
+    """The symbolic objects that a function captures from outside, by name."""
     found = {name: function.__globals__.get(name) for name in _global_names(function.__code__)}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             found[name] = cell.cell_contents
-        except ValueError:  # a variable that has no value yet
+        except ValueError:  # a variable without a value yet
             found[name] = None
     return {name: value for name, value in found.items() if isinstance(value, Symbolic)}
 
 
 @functools.lru_cache(maxsize=1024)
 def _global_names(code: types.CodeType) -> frozenset[str]:
-    """The global names that a function, or one defined inside it, reads."""
+    """The global names that a function, or one nested in it, reads."""
     names = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
     inner = [_global_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
     return frozenset(names.union(*inner))
 
 
 def _rebound(function: types.FunctionType, values: SymbolicValues) -> types.FunctionType:
-    """The function as if the symbolic things it refers to had been these values all along."""
+    """A copy of the function with the symbolic objects it captures replaced by their values."""
     code = function.__code__
     captured = resolved(_outer_names(function), values)
     outer = {name: value for name, value in captured.items() if name not in code.co_freevars}

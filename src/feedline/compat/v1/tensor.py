@@ -1,11 +1,11 @@
-"""Operations and the tensors they give, and how a session's run computes them.
+"""Operations and their output tensors, and how a session run computes them.
 
     Operation  something a session can do; it is done at most once in a run
-    Tensor     a value that an operation gives; NumPy's functions and Python's operators make new tensors from it
-    Frame      one run: what is fed, and what has been computed so far
-    StandIns   made-up values, to see what comes out: types and shapes
+    Tensor     an output of an operation; NumPy's functions and Python's operators make new tensors from it
+    SessionRun one run: the values that are fed, and those computed so far
+    StandIns   made-up values, to infer types and shapes of results
 
-Nothing here knows of datasets.
+This module does not depend on datasets.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from feedline.structure.zeros import zeros_of
 
 
 class Operation:
-    """Something a session can do: `session.run(operation)` does it and gives None.
+    """Something a session can do: `session.run(operation)` runs it and returns None.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default():
@@ -60,17 +60,17 @@ class Operation:
         self.number = self.graph._next_number()
         self.compute = compute
         self.stateful = stateful
-        """Its result depends on when it runs, so that it cannot be computed once and kept."""
+        """Whether the result depends on when the operation runs, so that it cannot be computed once and kept."""
 
     def outputs(self, spec: object) -> Any:
-        """Tensors for what the operation gives, in the structure of `spec`. Where that is None, one for all of it."""
+        """Tensors for the operation's outputs, in the structure of `spec`; a single tensor if that is None."""
         if spec is None:
             return Tensor(self, 0, None)
         leaves, tree = flatten(spec)
         return tree.unflatten([None if s is None else Tensor(self, i, s) for i, s in enumerate(leaves)])
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: object = None) -> None:
-        """Runs it in `session`, or in the session whose `with` block this is."""
+        """Runs the operation in `session`, or in the default session."""
         _session(session, "run").run(self, feed_dict)
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ class Operation:
 
 
 class Tensor(Symbolic):
-    """A value that is there when a session runs. Operators and NumPy's functions on it give tensors.
+    """A value that exists when a session runs. Operators and NumPy's functions on it return tensors.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -89,7 +89,7 @@ class Tensor(Symbolic):
     Tensor("sum:0", shape=(2,), dtype=float32)
     array([ 8., 12.], dtype=float32)
 
-    As in TensorFlow 1, `==` asks whether two tensors are the same object; `np.equal` compares their values.
+    As in TensorFlow 1, `==` tests whether two tensors are the same object; `np.equal` compares their values.
     """
 
     def __init__(self, op: Operation, index: int, spec: object, call: SymbolicCall | None = None) -> None:
@@ -108,19 +108,19 @@ class Tensor(Symbolic):
 
     @property
     def spec(self) -> Any:
-        """What is known of the value before a session runs, None where that is nothing."""
+        """The spec of the value as known before a session runs, None if unknown."""
         if self._spec is None and self._call is not None:
             self._spec, self._call = leaf_spec(self._call), None
         return self._spec
 
     @property
     def dtype(self) -> DType | None:
-        """The type, where it is known."""
+        """The dtype; None if unknown."""
         return getattr(self.spec, "dtype", None)
 
     @property
     def shape(self) -> TensorShape:
-        """The shape as far as it is known."""
+        """The static shape, as far as it is known."""
         return getattr(self.spec, "shape", None) or TensorShape(None)
 
     def get_shape(self) -> TensorShape:
@@ -128,7 +128,7 @@ class Tensor(Symbolic):
         return self.shape
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: object = None) -> Any:
-        """The value in a run of `session`, or of the session whose `with` block this is."""
+        """The value in a run of `session`, or of the default session."""
         return _session(session, "eval").run(self, feed_dict)
 
     def _tensors(self) -> Iterator[Tensor]:
@@ -140,7 +140,7 @@ class Tensor(Symbolic):
     # NumPy's functions
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Tensor:
-        kwargs.pop("out", None)  # `array += tensor` gives a tensor and leaves the array alone
+        kwargs.pop("out", None)  # `array += tensor` makes a tensor and leaves the array unchanged
         return computed(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs, ufunc.__name__)
 
     def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Tensor:
@@ -270,20 +270,20 @@ class Tensor(Symbolic):
 def computed(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, name: str = ""
 ) -> Tensor:
-    """A tensor for what `function` will give."""
+    """A tensor for the result of `function`."""
     call = SymbolicCall(function, args, kwargs or {})
     op = Operation(name or getattr(function, "__name__", "call"), lambda frame: [call(frame)], call.tensors)
     return Tensor(op, 0, None, call)
 
 
 def leaf_spec(call: SymbolicCall) -> TypeSpec | None:
-    """The spec of what a call gives, seen in what it makes of stand-ins; None where that does not work."""
+    """The spec of a call's result, inferred by calling it with stand-ins; None if that fails."""
     merged: Any = None
     for size in StandIns.SIZES:
         try:
             with np.errstate(all="ignore"):
                 spec = type_spec_from_value(call(StandIns(size)))
-        except Exception:  # the function has no meaning for made-up values
+        except Exception:  # the function does not accept made-up values
             return None
         merged = spec if merged is None else general_leaf(merged, spec)
     return merged if isinstance(merged, TypeSpec) else None
@@ -299,7 +299,7 @@ class SessionRun(SymbolicValues):
         self._done: dict[Operation, Sequence[Any]] = {}
 
     def run(self, operations: Iterable[Operation]) -> None:
-        """Does the operations and what they depend on, each once, in the order in which the program made them."""
+        """Runs the operations and their dependencies, each once, in the order in which the program made them."""
         needed: dict[int, Operation] = {}
         waiting = list(operations)
         while waiting:
@@ -313,17 +313,19 @@ class SessionRun(SymbolicValues):
             self._done[op] = op.compute(self)
 
     def value(self, tensor: Tensor) -> Any:
-        """The value of a tensor that is fed or has been computed."""
+        """The value of a tensor that has been fed or computed."""
         return self._fed[tensor] if tensor in self._fed else self._done[tensor.op][tensor.index]
 
     def fetch(self, tensors: Sequence[Tensor]) -> list[Any]:
-        """The values of tensors, computed now where they are not known."""
+        """The values of tensors, computed now if they are not known."""
         self.run([t.op for t in tensors if t not in self._fed])
         return [self.value(t) for t in tensors]
 
 
 class StandIns(SymbolicValues):
-    """Made-up values for tensors. Two sizes in place of what is unknown show which dimensions of a result are."""
+    """Made-up values for tensors. Using two sizes for unknown dimensions shows which dimensions of a result are
+    unknown.
+    """
 
     SIZES = (1, 2)
 
@@ -333,8 +335,8 @@ class StandIns(SymbolicValues):
         self._number = size + 1
 
     def value(self, tensor: Tensor) -> Any:
-        """Ones or empty strings. A single number gets a value that is smaller than that of the one before, which suits
-        an index that follows a count.
+        """Ones or empty strings. Each scalar gets a smaller value than the one before, which suits an index that
+        follows a count.
         """
         return self.once(tensor, lambda: self._made_up(tensor))
 
@@ -350,7 +352,7 @@ class StandIns(SymbolicValues):
             return np.full(shape, b"", object) if shape else b""
         if dims is None:
             return np.full(shape, self._next_number(), dtype).view(_NumberOrArray)
-        # One number in all places: an array of the whole shape may be as large as what is to be fed.
+        # A broadcast number: an array of the full shape may be as large as the data to be fed.
         return np.broadcast_to(dtype.type(1), shape) if shape else dtype.type(self._next_number())
 
     def _next_number(self) -> int:
@@ -359,15 +361,15 @@ class StandIns(SymbolicValues):
 
 
 class _NumberOrArray(np.ndarray[Any, Any]):
-    """What stands in for a tensor of unknown rank: an array that passes for a number, too, where one is needed."""
+    """Stand-in for a tensor of unknown rank: an array that can also be used as a number."""
 
     def __index__(self) -> int:
         return int(self.flat[0])
 
 
 def _unpacked_into(frame: Any) -> int | None:
-    """Into how many names the caller unpacks a value just now. For elements of a structure that nobody knows yet, this
-    is what lets `features, label = iterator.get_next()` work.
+    """The number of names into which the caller unpacks a value now. For elements of unknown structure this makes
+    `features, label = iterator.get_next()` work.
     """
     code, at = frame.f_code.co_code, frame.f_lasti
     return code[at + 1] if dis.opname[code[at]] == "UNPACK_SEQUENCE" else None

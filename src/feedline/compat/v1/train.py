@@ -1,4 +1,4 @@
-"""`tf.compat.v1.train`: feedline's own `train`, and `Saver`, which saves where iterators stand."""
+"""`tf.compat.v1.train`: feedline's own `train`, and `Saver`, which saves the positions of iterators."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ __all__ = [
 
 
 class Saver:
-    """Saves and restores what `var_list` holds: saveables, as a list or by name. Without it, all that the graph has in
-    its collection `GraphKeys.SAVEABLE_OBJECTS`. See `v1.data.experimental.make_saveable_from_iterator`.
+    """Saves and restores the saveables in `var_list`, a list or a dict by name. The default is the graph's collection
+    `GraphKeys.SAVEABLE_OBJECTS`. See `v1.data.experimental.make_saveable_from_iterator`.
 
     >>> import os, tempfile
     >>> from feedline.compat import v1
@@ -68,7 +68,7 @@ class Saver:
         self._saveables: dict[str, Any] = named
 
     def save(self, sess: Any, save_path: str | os.PathLike[str], global_step: Any = None, **_: Any) -> str:
-        """Writes the file `save_path`, with `-global_step` after it where that is given, and gives its name."""
+        """Writes the file `save_path`, with `-global_step` appended if given, and returns its name."""
         path = on_disk(save_path, "Saver.save")
         path = path if global_step is None else f"{path}-{int(global_step)}"
         states = {name: base64.b64encode(s.save(sess)).decode() for name, s in self._saveables.items()}
@@ -76,7 +76,7 @@ class Saver:
         return path
 
     def restore(self, sess: object, save_path: str | os.PathLike[str]) -> None:
-        """Takes everything back to where it was when the file was written. Initialise the iterators first."""
+        """Restores everything saved in the file. Initialize the iterators first."""
         path = on_disk(save_path, "Saver.restore")
         try:
             with open(path, encoding="utf-8") as file:

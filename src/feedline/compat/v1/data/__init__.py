@@ -1,11 +1,11 @@
 """`tf.compat.v1.data`: datasets in a graph, and the four kinds of iterators over them.
 
-    one-shot         make_one_shot_iterator       goes over a dataset once, needs no initialisation
+    one-shot         make_one_shot_iterator       goes over a dataset once, needs no initialization
     initializable    make_initializable_iterator  starts over when its initializer is run; takes placeholders
-    reinitializable  Iterator.from_structure      is initialised with one of several datasets
-    feedable         Iterator.from_string_handle  is another iterator in each run, as its handle is fed
+    reinitializable  Iterator.from_structure      is initialized with one of several datasets
+    feedable         Iterator.from_string_handle  stands for the iterator whose handle is fed in a run
 
-`get_next` of each gives the tensors of one element.
+`get_next` of each returns the tensors of one element.
 """
 
 from __future__ import annotations

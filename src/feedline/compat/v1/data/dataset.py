@@ -1,4 +1,4 @@
-"""`v1.data.Dataset`: feedline's datasets, made in a graph. All operators take symbolic arguments."""
+"""`v1.data.Dataset`: feedline's datasets in a graph. All operators accept symbolic arguments."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Dataset(_Methods[T_co], Symbolic):
     ...     session.run(batch)
     array([0, 1, 2])
 
-    Arguments may be tensors, and functions may refer to tensors; their values are those at the time of initialisation.
-    Functions see values, as in `fl.Dataset`. Making an iterator tries them on a few elements, or on made-up ones where
-    tensors have no value yet, to see the structure of what `get_next` gives. `cardinality`, `get_single_element`,
-    `reduce` and `save` give tensors.
+    Arguments may be tensors, and functions may capture tensors; they get their values when an iterator is initialized.
+    Functions receive values, as in `fl.Dataset`. Making an iterator calls them on a few elements, or on made-up ones if
+    tensors have no value yet, to infer the structure of `get_next`. `cardinality`, `get_single_element`, `reduce` and
+    `save` return tensors.
     """
 
     def make_one_shot_iterator(self) -> _Iterator:
-        """An iterator that needs no initialisation and goes over the dataset once. Placeholders cannot be used with it.
+        """An iterator that needs no initialization and goes over the dataset once. Placeholders cannot be used with it.
 
         >>> from feedline.compat import v1
         >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -63,7 +63,8 @@ class Dataset(_Methods[T_co], Symbolic):
         return make_one_shot_iterator(self)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> _Iterator:
-        """An iterator that starts over whenever its `initializer` is run. Those with one `shared_name` are one.
+        """An iterator that starts over whenever its `initializer` is run. Iterators with the same `shared_name` share
+        their state.
 
         >>> from feedline.compat import v1
         >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -97,7 +98,7 @@ class Dataset(_Methods[T_co], Symbolic):
     if not TYPE_CHECKING:
 
         def apply(self, transformation_func):
-            """What `transformation_func` makes of this dataset.
+            """The result of `transformation_func` on this dataset.
 
             >>> from feedline.compat import v1
             >>> list(v1.data.Dataset.range(3).apply(v1.data.experimental.enumerate_dataset(5)).take(1))
@@ -162,7 +163,7 @@ Dataset._made = staticmethod(_make)
 
 
 def in_graph(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which makes a dataset, as a maker of v1 datasets that takes symbolic arguments."""
+    """Wraps `function`, which makes a dataset, to make v1 datasets from symbolic arguments."""
 
     @functools.wraps(function)
     def method(*args: Any, **kwargs: Any) -> Any:
@@ -172,14 +173,14 @@ def in_graph(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def v1_dataset(made: object) -> Any:
-    """A dataset or a plan as a v1 dataset; anything else as it is."""
+    """Converts a dataset or a plan to a v1 dataset; returns any other value unchanged."""
     if isinstance(made, DatasetBase):
         return made if isinstance(made, Dataset) else _make(made._plan)
     return _make(made) if isinstance(made, Node) else made
 
 
 def as_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which runs a dataset and gives a value, as one that gives a tensor."""
+    """Wraps `function`, which runs a dataset and returns a value, to return a tensor."""
 
     @functools.wraps(function)
     def method(*args: Any, **kwargs: Any) -> Any:
@@ -192,7 +193,7 @@ def as_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _making_datasets(method: Callable[..., Any]) -> Callable[..., Any]:
-    """`method` for a function that makes datasets, which then are datasets of the graph."""
+    """Wraps `method` so that the datasets made by its function argument belong to the graph."""
 
     @functools.wraps(method)
     def call(self: object, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Datasets whose arguments are symbolic: their plans are made when an iterator is initialised."""
+"""Datasets with symbolic arguments: their plans are made when an iterator is initialized."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from feedline.structure.spec import general
 
 @node
 class Deferred(Node):
-    """Stands for the plan that `call` makes once its arguments have values.
+    """Placeholder for the plan that `call` makes once its arguments have values.
 
-    TensorFlow gives random operators their seeds when the program makes them, not when they run: `seeds` are those of
+    TensorFlow assigns seeds to random operators when the program makes them, not when they run: `seeds` are those of
     the graph at that time, and `first` is the number of the first seedless operator that the call makes.
     """
 
@@ -37,7 +37,7 @@ class Deferred(Node):
     first: int
 
     def spec(self) -> Any:
-        """What stand-ins for the arguments lead to."""
+        """The spec inferred with stand-ins for the arguments."""
         merged: Any = None
         for size in StandIns.SIZES if self.call.tensors else StandIns.SIZES[:1]:
             spec = element_spec(resolved_plan(self, StandIns(size)))
@@ -47,11 +47,11 @@ class Deferred(Node):
         return merged
 
     def cardinality(self) -> int:
-        """Not known yet."""
+        """Unknown until the arguments have values."""
         return UNKNOWN
 
     def begin(self, pull: Any) -> NoReturn:
-        """There is nothing to run yet."""
+        """Raises: there is no plan to run yet."""
         raise FailedPreconditionError(
             "the dataset depends on values that are there only while a session runs; iterate it with "
             "make_initializable_iterator(), whose initializer is run with a feed_dict"
@@ -63,7 +63,7 @@ class Deferred(Node):
 
 
 def applied(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The dataset that `function` makes, or the plan that stands for it where the arguments are symbolic."""
+    """The dataset that `function` makes, or a deferred plan for it if the arguments are symbolic."""
     graph = get_default_graph()
     call = SymbolicCall(function, args, kwargs)
     with graph._building():
@@ -72,7 +72,7 @@ def applied(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         with function_scope() as scope:
             try:
                 made: Any = call(StandIns(StandIns.SIZES[0]))
-            except Exception:  # made-up values need not suit it; the real ones will tell
+            except Exception:  # it may reject made-up values; real ones will show
                 made = None
         if made is not None and not isinstance(made, DatasetBase):
             raise TypeError(f"{call!r} gives no dataset and takes no symbolic arguments")
@@ -80,11 +80,11 @@ def applied(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def resolved_plan(plan: Node, values: SymbolicValues) -> Node:
-    """The plan that runs: deferred steps made with their values, and random ones as if they had just been made.
+    """The plan to run: deferred steps made with their values, and random ones as if newly made.
 
-    TensorFlow makes all datasets of a graph anew whenever an iterator is initialised. So a seeded shuffle starts over
-    with the same orders, one without any seed has other ones, and a cache is empty. A dataset that is used twice is
-    made twice; what the uses share then is the generator of `random`, not that of a shuffle.
+    TensorFlow makes all datasets of a graph again whenever an iterator is initialized. So a seeded shuffle starts over
+    with the same orders, one without a seed gets new ones, and a cache is empty. A dataset that is used twice is made
+    twice; the uses share the generator of `random`, but not that of a shuffle.
     """
     if isinstance(plan, Deferred):
         return _made(plan, values)
@@ -110,14 +110,14 @@ def _made(step: Deferred, values: SymbolicValues) -> Node:
 
 
 def _fresh(held: SeedGenerator) -> SeedGenerator:
-    # Given seeds are below 2**31; larger ones came from the operating system, which is asked again.
+    # Given seeds are below 2**31; larger ones came from the operating system and are drawn again.
     unseeded = max(held.seed, held.seed2) > M
     pair = (secrets.randbits(64), secrets.randbits(64)) if unseeded else (held.seed, held.seed2)
     return SeedGenerator(*pair, held.reshuffle)
 
 
 def element_spec(plan: Node) -> Any:
-    """The spec of a plan's elements. Where one of those that show it fails, the first element alone must do."""
+    """The spec of a plan's elements. If it cannot be inferred from several elements, the first one alone is used."""
     try:
         return plan.element_spec
     except Exception:

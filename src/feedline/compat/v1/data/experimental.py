@@ -1,4 +1,4 @@
-"""`tf.compat.v1.data.experimental`: everything in feedline's own `experimental`, and what TensorFlow 1 has besides."""
+"""`tf.compat.v1.data.experimental`: feedline's own `experimental`, and what TensorFlow 1 adds to it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OptionalStructure = OptionalSpec
 
 
 def TensorStructure(dtype: object, shape: object) -> TensorSpec:
-    """A `TensorSpec`, with the arguments the other way round.
+    """A `TensorSpec`, with the arguments in reverse order.
 
     >>> from feedline.compat import v1
     >>> v1.data.experimental.TensorStructure(fl.int32, [2])
@@ -44,7 +44,7 @@ def TensorStructure(dtype: object, shape: object) -> TensorSpec:
 
 
 def SparseTensorStructure(dtype: object, shape: object) -> SparseTensorSpec:
-    """A `SparseTensorSpec`, with the arguments the other way round.
+    """A `SparseTensorSpec`, with the arguments in reverse order.
 
     >>> from feedline.compat import v1
     >>> v1.data.experimental.SparseTensorStructure(fl.int32, [None, 2])
@@ -54,7 +54,7 @@ def SparseTensorStructure(dtype: object, shape: object) -> SparseTensorSpec:
 
 
 def RaggedTensorStructure(dtype: object, shape: object, ragged_rank: int) -> RaggedTensorSpec:
-    """A `RaggedTensorSpec`, with the first two arguments the other way round.
+    """A `RaggedTensorSpec`, with the first two arguments in reverse order.
 
     >>> from feedline.compat import v1
     >>> v1.data.experimental.RaggedTensorStructure(fl.int32, [None, None], 1)
@@ -64,7 +64,7 @@ def RaggedTensorStructure(dtype: object, shape: object, ragged_rank: int) -> Rag
 
 
 class IteratorSaveable:
-    """Where an iterator stands, as `v1.train.Saver` saves it: see `make_saveable_from_iterator`."""
+    """The position of an iterator, for `v1.train.Saver`: see `make_saveable_from_iterator`."""
 
     def __init__(self, iterator: Iterator) -> None:
         self.resource = iterator._own_resource("make_saveable_from_iterator")
@@ -80,12 +80,12 @@ class IteratorSaveable:
         return state
 
     def restore(self, session: object, state: bytes) -> None:
-        """Takes the iterator, which must have been initialised in the session, to where it was saved."""
+        """Restores the iterator, which must have been initialized in the session, to the saved position."""
         self.resource.state(session).restore(state)
 
 
 def make_saveable_from_iterator(iterator: Iterator, external_state_policy: object = None) -> IteratorSaveable:
-    """Lets `v1.train.Saver` save where an iterator stands.
+    """Makes the position of an iterator available to `v1.train.Saver`.
 
     >>> import os, tempfile
     >>> from feedline.compat import v1
@@ -149,7 +149,7 @@ _VALUES = {"at", "cardinality", "save"}
 
 
 def _transformation(make: Callable[..., Any]) -> Callable[..., Any]:
-    """`make`, whose result is for `apply`, as one that takes symbolic arguments."""
+    """Wraps `make`, whose result is for `apply`, to accept symbolic arguments."""
 
     @functools.wraps(make)
     def made(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:

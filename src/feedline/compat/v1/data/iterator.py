@@ -1,4 +1,4 @@
-"""TensorFlow 1's iterators. What they stand for is kept by the session: see `Resource`."""
+"""TensorFlow 1's iterators. Their state is kept by the session: see `Resource`."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from feedline.structure.spec import OptionalSpec, RaggedTensorSpec, SparseTensor
 
 
 class Resource:
-    """One iterator of a graph. Each session has its own state for it, under its name."""
+    """One iterator of a graph. Each session keeps its own state for it, by name."""
 
     def __init__(self, name: str | None, spec: Any, one_shot: Dataset[Any] | None = None) -> None:
         self.name = name or get_default_graph().unique_name("Iterator")
         self.spec = spec
         self.one_shot = one_shot
-        self._lock = threading.RLock()  # threads that share a session start a one-shot iterator once
+        self._lock = threading.RLock()  # threads that share a session must start a one-shot iterator only once
 
     def initialize(self, session: Any, dataset: Dataset[Any]) -> Any:
-        """Starts over with a dataset, which must depend on nothing symbolic any more."""
+        """Starts over with a dataset that no longer depends on symbolic objects."""
         before = session.iterators.pop(self.name, None)
         if before is not None:
             before.close()
@@ -58,14 +58,14 @@ class Resource:
             return self.initialize(session, self.one_shot._resolve(frame))
 
     def handle(self, session: Any) -> bytes:
-        """A name under which `from_string_handle` finds the iterator."""
+        """A handle by which `from_string_handle` finds the iterator."""
         handle = f"feedline/iterator/{self.name}".encode()
         session.handles[handle] = self
         return handle
 
 
 class Iterator:
-    """Goes over a dataset, one element per run of a `get_next`.
+    """Iterates over a dataset, one element per run of a `get_next`.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -103,7 +103,7 @@ class Iterator:
     def from_structure(
         output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
     ) -> Iterator:
-        """An iterator that can be initialised with different datasets of one structure: see `make_initializer`.
+        """An iterator that can be initialized with different datasets of the same structure: see `make_initializer`.
 
         >>> from feedline.compat import v1
         >>> v1.data.Iterator.from_structure((fl.int64, fl.string), ([], [None])).output_shapes
@@ -116,7 +116,7 @@ class Iterator:
     def from_string_handle(
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
     ) -> Iterator:
-        """An iterator that is, in each run, the one whose `string_handle` is fed.
+        """An iterator that stands, in each run, for the one whose `string_handle` is fed.
 
         >>> from feedline.compat import v1
         >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -141,7 +141,7 @@ class Iterator:
         return self._initializer
 
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
-        """An operation that starts the iterator over with `dataset`, whose elements must be like the iterator's."""
+        """An operation that starts the iterator over with `dataset`, whose elements must match the iterator's spec."""
         ds = _dataset(dataset, "make_initializer")
         spec = _known_spec(ds)
         if spec is not None and self._spec is not None:
@@ -159,7 +159,7 @@ class Iterator:
     def get_next(self, name: str | None = None) -> Any:
         """The next element: a structure of tensors, which in one run all belong to one element.
 
-        Every call of this method makes a new operation, and each takes an element of its own.
+        Every call of this method makes a new operation, and each takes its own element.
         """
         spec = self._spec
         tree = None if spec is None else flatten(spec)[1]
@@ -170,7 +170,7 @@ class Iterator:
         return Operation(name or "IteratorGetNext", compute, self._handle, stateful=True).outputs(spec)
 
     def get_next_as_optional(self) -> NextElement:
-        """The next element, or the message that there is none, as two tensors.
+        """The next element, or the information that there is none, as two tensors.
 
         >>> from feedline.compat import v1
         >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -186,7 +186,7 @@ class Iterator:
         return NextElement(Tensor(op, 0, OptionalSpec(self._spec)), self._spec)
 
     def string_handle(self, name: str | None = None) -> Tensor:
-        """A string that stands for the iterator in this session: what `from_string_handle` takes."""
+        """A string that identifies the iterator in this session, for `from_string_handle`."""
 
         def compute(frame: SessionRun) -> Sequence[Any]:
             return [self._find(frame).handle(frame.session)]
@@ -221,11 +221,11 @@ class Iterator:
 
     @property
     def _handle(self) -> tuple[Tensor, ...]:
-        """The tensor that says which iterator this is, where one does."""
+        """The tensor that selects the iterator, if there is one."""
         return (self._resource,) if isinstance(self._resource, Tensor) else ()
 
     def _own_resource(self, op: str) -> Resource:
-        """The iterator that this one always is."""
+        """The fixed resource of this iterator."""
         if isinstance(self._resource, Resource):
             return self._resource
         raise InvalidArgumentError(
@@ -247,7 +247,7 @@ class Iterator:
 
 
 class NextElement:
-    """What `get_next_as_optional` gives: an element that may be missing.
+    """The result of `get_next_as_optional`: an element that may be missing.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -268,7 +268,7 @@ class NextElement:
         return Tensor(Operation(name or "OptionalHasValue", compute, [self._optional]), 0, TensorSpec([], types.bool))
 
     def get_value(self, name: str | None = None) -> Any:
-        """The element; `InvalidArgumentError` in the run where there is none."""
+        """The element; raises `InvalidArgumentError` in a run without one."""
         spec = self.element_spec
         tree = None if spec is None else flatten(spec)[1]
 
@@ -279,7 +279,7 @@ class NextElement:
 
 
 def make_one_shot_iterator(dataset: Any) -> Iterator:
-    """`Dataset.make_one_shot_iterator` as a function, which takes an `fl.Dataset`, too.
+    """`Dataset.make_one_shot_iterator` as a function, which also accepts an `fl.Dataset`.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -298,7 +298,7 @@ def make_one_shot_iterator(dataset: Any) -> Iterator:
 
 
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
-    """`Dataset.make_initializable_iterator` as a function, which takes an `fl.Dataset`, too.
+    """`Dataset.make_initializable_iterator` as a function, which also accepts an `fl.Dataset`.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default(), v1.Session() as session:
@@ -315,7 +315,7 @@ def make_initializable_iterator(dataset: Any, shared_name: str | None = None) ->
 
 
 def spec_from(output_types: Any, output_shapes: Any = None, output_classes: Any = None) -> Any:
-    """The element spec for types, shapes and classes in the structure of the types; shapes not given are unknown."""
+    """The element spec for types, shapes and classes in the structure of the types; missing shapes are unknown."""
     leaves, tree = flatten(output_types)
     shaped = [None] * len(leaves) if output_shapes is None else _up_to(tree, output_shapes)
     kinds = [Tensor] * len(leaves) if output_classes is None else _up_to(tree, output_classes)
@@ -329,11 +329,11 @@ def _leaf_spec(dtype: Any, shape: Any, kind: Any) -> Any:
         return SparseTensorSpec(TensorShape(shape), types.as_dtype(dtype))
     if kind is CLASSES[RaggedTensorSpec]:
         return RaggedTensorSpec(TensorShape(shape), types.as_dtype(dtype))
-    return kind  # a spec stands for itself
+    return kind  # already a spec
 
 
 def _up_to(tree: Tree, nest: Any) -> list[Any]:
-    """The parts of `nest` where `tree` has its leaves; a shape may itself be a tuple."""
+    """The parts of `nest` at the leaves of `tree`; a shape may itself be a tuple."""
     if tree.is_leaf:
         return [nest]
     parts = [nest[k] if isinstance(nest, dict) else part for k, part in zip(tree.keys, nest, strict=True)]
@@ -348,7 +348,7 @@ def _dataset(value: Any, op: str) -> Dataset[Any]:
 
 
 def _known_spec(dataset: Dataset[Any]) -> Any:
-    """The spec of a dataset's elements; None where it will be seen only when the dataset runs with real values."""
+    """The spec of a dataset's elements; None if it is known only when the dataset runs with real values."""
     try:
         return dataset.element_spec
     except Exception:

@@ -1,4 +1,4 @@
-"""Datasets that read files, made in a graph: names of files, and all other arguments, may be symbolic."""
+"""Datasets that read files, in a graph: file names and all other arguments may be symbolic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ else:
 
 
 def _constructor(reader: type[Any]) -> Any:
-    """The `__init__` of a class for datasets of the graph that are made as those of `reader`."""
+    """The `__init__` of a v1 dataset class with the arguments of `reader`."""
     make = in_graph(reader)
 
     @functools.wraps(reader.__init__)
@@ -26,13 +26,13 @@ def _constructor(reader: type[Any]) -> Any:
 
 
 def in_graph_class(reader: type[Any]) -> type[Dataset[Any]]:
-    """A subclass of `v1.data.Dataset` that stands for `reader`, a subclass of `fl.Dataset`."""
+    """A subclass of `v1.data.Dataset` that corresponds to `reader`, a subclass of `fl.Dataset`."""
     body = {"__init__": _constructor(reader), "__doc__": reader.__doc__, "__module__": __name__}
     return type(reader.__name__, (Dataset,), body)
 
 
 class TFRecordDataset(TFRecordDatasetInit):
-    """The records of TFRecord files, as `fl.TFRecordDataset`.
+    """The records of TFRecord files, like `fl.TFRecordDataset`.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default():
@@ -46,7 +46,7 @@ class TFRecordDataset(TFRecordDatasetInit):
 
 
 class TextLineDataset(TextLineDatasetInit):
-    """The lines of text files, as `fl.TextLineDataset`.
+    """The lines of text files, like `fl.TextLineDataset`.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default():
@@ -60,7 +60,7 @@ class TextLineDataset(TextLineDatasetInit):
 
 
 class FixedLengthRecordDataset(FixedLengthRecordDatasetInit):
-    """Records of a fixed number of bytes, as `fl.FixedLengthRecordDataset`.
+    """Records of a fixed number of bytes, like `fl.FixedLengthRecordDataset`.
 
     >>> from feedline.compat import v1
     >>> with v1.Graph().as_default():
