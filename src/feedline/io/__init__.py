@@ -1,4 +1,4 @@
-"""`tf.io`: files, records, and what is in them."""
+"""`tf.io`: files, records, and their contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of ArrayRecord files, by number."""
+"""Random access to the records of ArrayRecord files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from feedline.io.record_locations import File
 from feedline.io.stream import LocalFile
 from feedline.structure.block import Array, Block
 
-# Reading ahead is for one who reads on; here every call says what it wants.
+# Reading ahead helps sequential reads only; here every call names the records it needs.
 OPTIONS = "readahead_buffer_size:0"
 
 
 class ArrayRecordReader(CountedReader):
-    """An open ArrayRecord file. A place is the number of a record."""
+    """An open ArrayRecord file. A position is the number of a record."""
 
     def __init__(self, name: bytes) -> None:
         self.name = name
@@ -29,7 +29,7 @@ class ArrayRecordReader(CountedReader):
                 "it here first, with fl.io.gfile.copy"
             )
         try:
-            self._raw = LocalFile(here)  # the library would not say what kind of error it was
+            self._raw = LocalFile(here)  # reports errors more precisely than the library
         except OSError as e:
             raise as_op_error(e, name) from None
         self.file = File((), name, *self._raw.identity)
@@ -46,11 +46,11 @@ class ArrayRecordReader(CountedReader):
 
     @property
     def count(self) -> int:
-        """From the end of the file."""
+        """The number of records, from the footer."""
         return self._count
 
     def read(self, place: FilePosition, want: int) -> Read:
-        """The records that follow."""
+        """The next records."""
         start = place.number
         stop = min(start + want, self._count)
         if start >= stop:
@@ -58,7 +58,7 @@ class ArrayRecordReader(CountedReader):
         for end in (stop, start + 1):
             try:
                 found = self._file.read(start, end)
-            except RuntimeError as e:  # one of them is damaged: those before it come out first, one by one
+            except RuntimeError as e:  # one of them is damaged: those before it are returned first, one by one
                 error = self._damaged(start, e)
             else:
                 return Read(strings(found), FilePosition(end, end))
@@ -72,12 +72,12 @@ class ArrayRecordReader(CountedReader):
             raise self._damaged(int(index[0]), e) from None
 
     def must_be_whole(self) -> None:
-        """Raises where the file has changed since it was opened."""
+        """Raises if the file has changed since it was opened."""
         self._raw.must_be_whole()
 
     def close(self) -> None:
         """Closes the file."""
-        with contextlib.suppress(RuntimeError):  # says again what was said when it was read
+        with contextlib.suppress(RuntimeError):  # repeats an error already raised by a read
             self._file.close()
         self._raw.close()
 
@@ -87,7 +87,7 @@ class ArrayRecordReader(CountedReader):
 
 
 def needed() -> Any:
-    """The package array_record; an ImportError that says how to get it where it is missing."""
+    """The package array_record; raises an ImportError that says how to install it."""
     try:
         from array_record.python import array_record_module
     except ImportError as e:

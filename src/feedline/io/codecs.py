@@ -1,4 +1,4 @@
-"""Strings in other forms: compressed, and in the 64 letters that may stand in a URL."""
+"""Compressed strings, and URL-safe base64."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from isal import isal_zlib
 from feedline.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError
 from feedline.structure.dense import strings_of
 
-_NO_ZLIB: Any = isal_zlib.error  # a class, which its stub calls an instance
+_NO_ZLIB: Any = isal_zlib.error  # a class, though its stub declares an instance
 _WINDOW = {"ZLIB": 15, "GZIP": 31}
 _ZSTD_INPUT = 1 << 12
 _ZSTD_WINDOW = 1 << 27
 MOST_INFLATED = 1 << 31
-"""A string that stands for more bytes is refused: a few kilobytes may stand for gigabytes."""
+"""The most bytes a string may expand to: a few kilobytes can expand to gigabytes."""
 _LETTERS = re.compile(rb"[A-Za-z0-9_-]*={0,2}\Z")
 
 
 def decode_compressed(bytes: object, compression_type: str = "", name: str | None = None) -> Any:
-    """Strings as they were before they were compressed, with "GZIP", "ZLIB", "ZSTD", or "" for not at all.
+    """Decompresses strings compressed with "GZIP", "ZLIB", "ZSTD", or "" for none.
 
     >>> import gzip
     >>> fl.io.decode_compressed(gzip.compress(b"hello"), "GZIP")
     b'hello'
 
-    A string that is cut off or damaged raises DataLossError, one that stands for more than 2 GiB, or for more than
-    memory has room for, ResourceExhaustedError. ZSTD needs `feedline[zstd]`.
+    A truncated or damaged string raises DataLossError; one that expands to more than 2 GiB, or to more than fits in
+    memory, ResourceExhaustedError. ZSTD needs `feedline[zstd]`.
     """
     unpack = {"": lambda s: s, "ZSTD": _unzstd}.get(compression_type)
     if compression_type in _WINDOW:
@@ -43,7 +43,7 @@ def decode_compressed(bytes: object, compression_type: str = "", name: str | Non
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
-    """Strings in base64 as it may stand in a URL: with `-` and `_`, and `=` at the end only if `pad`.
+    """Encodes strings in URL-safe base64: with `-` and `_`, and with `=` at the end only if `pad`.
 
     >>> fl.io.encode_base64(b"\\xff\\xfe"), fl.io.encode_base64([b"a", b"abc"], pad=True)
     (b'__4', array([b'YQ==', b'YWJj'], dtype=object))
@@ -57,7 +57,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any
 
 
 def decode_base64(input: object, name: str | None = None) -> Any:
-    """The strings that `encode_base64` made, with `=` at the end or without.
+    """Decodes the output of `encode_base64`, with or without `=` at the end.
 
     >>> fl.io.decode_base64([b"YQ==", b"YWI"])
     array([b'a', b'ab'], dtype=object)
@@ -66,7 +66,7 @@ def decode_base64(input: object, name: str | None = None) -> Any:
 
 
 def _each(strings: object, op: str, change: Callable[[Any], Any]) -> Any:
-    """Strings of any shape, each of them changed."""
+    """Applies `change` to each of the strings, which may have any shape."""
     array = strings_of(strings, f"{op} takes strings")
     out = np.empty(array.size, object)
     for i, string in enumerate(array.ravel().tolist()):
@@ -96,7 +96,7 @@ def _inflate(kind: str) -> Callable[[Any], Any]:
                 raise _too_large(string, kind)
             if not unpacker.eof:
                 raise DataLossError(f"{kind} data that are cut off, after {len(string)} bytes")
-            rest = unpacker.unused_data if kind == "GZIP" else b""  # a file may be several, one after another
+            rest = unpacker.unused_data if kind == "GZIP" else b""  # a file may have several members
         return b"".join(parts)
 
     return inflate
@@ -111,7 +111,7 @@ def _unzstd(string: Any) -> Any:
     while rest:
         unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
         try:
-            for start in range(0, len(rest), _ZSTD_INPUT):  # of which each byte may stand for 32 kB
+            for start in range(0, len(rest), _ZSTD_INPUT):  # each byte may expand to 32 kB
                 parts.append(unpacker.decompress(rest[start : start + _ZSTD_INPUT]))
                 room -= len(parts[-1])
                 if room < 0:

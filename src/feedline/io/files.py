@@ -1,6 +1,6 @@
-"""Files by name: patterns, whole contents, and TensorFlow's errors for what the system reports.
+"""Files by name: patterns, whole contents, and TensorFlow's classes for errors of the system.
 
-A name is a path of the system's, which `file://` may stand before, or a URL, which `remote` takes.
+A name is a local path, optionally with `file://` in front, or a URL, which is passed to `remote`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from feedline.structure.dense import dense
 Array = np.ndarray[Any, Any]
 
 INDEX_SUFFIX = ".feedline-index"
-"""What the names of files that feedline keeps beside data end in. They are no data, so no pattern matches them."""
+"""Suffix of the files that feedline keeps beside data. They are not data, so no pattern matches them."""
 
 _URL = re.compile(rb"(?:[\w+.-]+::)*[A-Za-z][\w+.-]*://")
 _FILE = b"file://"
@@ -53,7 +53,7 @@ _HINTS = dict.fromkeys(
 
 
 def as_path(name: Any) -> bytes:
-    """A file name as the system wants it. Strings, bytes and path objects are names."""
+    """A file name as bytes. Strings, bytes and path objects are accepted."""
     if isinstance(name, np.ndarray) and name.ndim == 0:
         name = name[()]
     try:
@@ -65,7 +65,7 @@ def as_path(name: Any) -> bytes:
 
 
 def as_paths(names: object) -> list[bytes]:
-    """File names from one name, or from lists or arrays of them, flattened."""
+    """File names from a single name, or from nested lists or arrays of them, flattened."""
     if isinstance(names, np.ndarray):
         names = names.tolist()
     if isinstance(names, (list, tuple)):
@@ -74,25 +74,25 @@ def as_paths(names: object) -> list[bytes]:
 
 
 def shown(path: bytes) -> str:
-    """A file name for messages."""
+    """A file name for error messages."""
     return os.fsdecode(path)
 
 
 def system_path(path: bytes) -> bytes | None:
-    """What the system calls a file; None for a URL, whose file is elsewhere."""
+    """The local path of a file; None for a URL."""
     if path.startswith(_FILE):
         return path[len(_FILE) :]
     return None if _URL.match(path) else path
 
 
 def exists(path: bytes) -> bool:
-    """True for a file or folder that is there."""
+    """Whether a file or folder exists."""
     here = system_path(path)
     return remote.exists(path) if here is None else os.path.exists(here)
 
 
 def open_to_write(path: bytes, buffering: int = -1) -> Any:
-    """A file that is made anew, for bytes. One at a URL is there when it is closed."""
+    """Opens a new binary file for writing. One at a URL appears when it is closed."""
     here = system_path(path)
     if here is None:
         return remote.RemoteWriter(path)
@@ -103,7 +103,7 @@ def open_to_write(path: bytes, buffering: int = -1) -> Any:
 
 
 def as_op_error(error: OSError | OpError, path: bytes) -> OpError:
-    """What the system reported of a file, as TensorFlow's class for it."""
+    """An error of the system about a file, as TensorFlow's class for it."""
     if isinstance(error, OpError):
         return error
     other = ResourceExhaustedError if error.errno in _EXHAUSTED else UnknownError
@@ -112,11 +112,11 @@ def as_op_error(error: OSError | OpError, path: bytes) -> OpError:
 
 
 def matching_files(pattern: object, name: str | None = None) -> Array:
-    """The names of the files that match one pattern or several, sorted by their bytes.
+    """The names of the files that match one or several patterns, sorted by their bytes.
 
-    `*` stands for any characters but `/`, `?` for one of them, `[ab]` and `[!ab]` for one that is or is not in the set,
-    and a backslash takes the meaning from the character after it. Folders and hidden files count. A file that matches
-    two patterns is there twice. Names and patterns may be URLs of anything that fsspec knows, as `s3://bucket/*.csv`.
+    `*` matches any characters except `/`, `?` one of them, `[ab]` and `[!ab]` one that is or is not in the set, and a
+    backslash escapes the next character. Folders and hidden files are included. A file that matches two patterns is
+    listed twice. Names and patterns may be URLs of any file system that fsspec supports, as `s3://bucket/*.csv`.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -152,7 +152,7 @@ def read_file(filename: object, name: str | None = None) -> bytes:
 
 
 def write_file(filename: object, contents: object, name: str | None = None) -> None:
-    """Writes a file anew. Folders on the way that are not there are made.
+    """Writes a new file. Missing parent folders are created.
 
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/notes/today.txt"
@@ -220,10 +220,10 @@ def _inside(
 
 
 def _entries(folder: str) -> dict[str, bool | None]:
-    """The names in a folder of the system's. Whether they are folders is asked of those that matter."""
+    """The names in a local folder. Whether they are folders is determined only when needed."""
     try:
         return dict.fromkeys(os.listdir(folder or "/"))
-    except OSError:  # no folder, or none that may be read: nothing matches there
+    except OSError:  # missing or unreadable: nothing matches there
         return {}
 
 
@@ -245,7 +245,7 @@ def _as_regex(part: str) -> str:
 
 
 def _set_end(part: str, at: int) -> int | None:
-    """Where the `]` stands that ends the set whose inside begins at `at`; None where there is none. A `]` that is the
+    """The index of the `]` that ends the set whose content begins at `at`; None if there is none. A `]` that is the
     first member does not end it.
     """
     start = at + 1 if part[at : at + 1] in ("!", "^") else at
@@ -263,7 +263,7 @@ def _set_as_regex(inside: str) -> str:
         first = last = members[at]
         if members[at + 1 : at + 2] == "-" and at + 2 < len(members):
             last, at = members[at + 2], at + 2
-        if first <= last:  # a range that runs backwards has no members
+        if first <= last:  # a reversed range has no members
             pairs.append(f"{re.escape(first)}-{re.escape(last)}")
         at += 1
     if not pairs:

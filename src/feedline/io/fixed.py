@@ -1,4 +1,4 @@
-"""Records of one length, and the numbers in them."""
+"""Records of fixed length, and the numbers in them."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class FixedLengthReader(RecordReader):
         return self._record, self._header, self._footer
 
     def read(self, place: FilePosition, want: int) -> Read:
-        """The records that follow, as far as they have been read ahead."""
+        """The next records, as far as they have been read ahead."""
         size = self._stream.size()
         if place.number == 0:
             if size is not None:
-                # TensorFlow does this sum without signs: a file shorter than header and footer may pass.
+                # TensorFlow computes this sum unsigned: a file shorter than header and footer may pass.
                 body = (size - self._header - self._footer) % (1 << 64)
                 if body % self._record:
                     return Read(None, place, InvalidArgumentError(self._uneven(size)))
@@ -71,8 +71,8 @@ class FixedLengthReader(RecordReader):
         return END
 
     def _short(self, size: int | None) -> Exception | None:
-        """What is wrong with a file that ends in its header or, if it is compressed, in its footer. Without records
-        between them, the footer of a file that is not compressed is never looked for.
+        """The error for a file that ends in its header or, if it is compressed, in its footer. Without records between
+        them, the footer of an uncompressed file is never looked for.
         """
         needed = self._header + (self._footer if size is None else 0)
         have = len(self._stream.view(0, needed)) if size is None else size
@@ -98,12 +98,12 @@ def decode_raw(
     fixed_length: int | None = None,
     name: str | None = None,
 ) -> Array:
-    """The bytes of strings as numbers: one more dimension than `input_bytes` has.
+    """Interprets the bytes of strings as numbers; adds a dimension to those of `input_bytes`.
 
     >>> fl.io.decode_raw(b"\\x01\\x00\\x02\\x00", fl.int16)
     array([1, 2], dtype=int16)
 
-    All strings must have one length, unless `fixed_length` cuts or fills each to so many bytes.
+    All strings must have the same length, unless `fixed_length` truncates or pads each to that many bytes.
 
     >>> fl.io.decode_raw([b"ab", b"cdef"], fl.uint8, fixed_length=3)
     array([[ 97,  98,   0],
@@ -138,6 +138,6 @@ def decode_raw(
     elif little_endian:
         numbers = raw.view(dtype).copy()
     else:
-        part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize  # a complex number is two in a row
+        part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize  # a complex number is two consecutive ones
         numbers = raw.reshape(-1, part)[:, ::-1].flatten().view(dtype)
     return numbers.reshape(*array.shape, length // dtype.itemsize)

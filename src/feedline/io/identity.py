@@ -1,6 +1,6 @@
-"""Whether a file is still what it was: by size, time, version, and bytes of it, the first and the last among them.
+"""Whether a file is unchanged: by size, time, version, and samples of its bytes, including the first and the last.
 
-A mark is that as plain values, for a checkpoint: [size, time, checksum of pieces], and the version, if there is one.
+A mark holds that as plain values, for a checkpoint: [size, time, checksum of pieces], and the version, if there is one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from feedline.io.remote import Identity, RemoteFile
 
 PIECE = 4096
 PIECES = 16
-"""A file that was written since is the same if it is as long and the same in so many pieces, spread over all of it; one
-that is elsewhere, in its first and last piece.
+"""Pieces, spread over the file, that are compared if its time has changed: it is the same file if they and its size
+are. Of a remote file only the first and last piece are compared.
 """
 UNKNOWN = -1
 
 
 def identity_of(name: bytes) -> Identity:
-    """By what a file is known, as of now."""
+    """The current identity of a file."""
     here = system_path(name)
     if here is None:
         return remote.identity_of(name)
@@ -45,13 +45,13 @@ def mark_of(name: bytes, identity: Identity) -> list[Any]:
 
 
 def sameness(name: bytes, identity: Identity) -> tuple[Any, ...]:
-    """What a file has in common with its copies, which may have other times."""
+    """What a file has in common with its copies, whose times may differ."""
     size, _, found, *version = mark_of(name, identity)
     return size, found, *version
 
 
 def pieces(name: bytes, identity: Identity) -> int:
-    """A checksum of pieces of a file; UNKNOWN where it is not there, or is another one, or need not be looked at."""
+    """A checksum of pieces of a file; UNKNOWN if it is missing or replaced, or if its identity is certain."""
     if identity.certain:
         return UNKNOWN
     here = system_path(name)
@@ -62,7 +62,7 @@ def pieces(name: bytes, identity: Identity) -> int:
 
 
 _known_pieces = lru_cache(4096)(pieces)
-"""For those who save: the same files again and again."""
+"""Cached, since checkpoints contain the same files again and again."""
 
 
 def _pieces_here(path: bytes, identity: Identity) -> int:
@@ -83,13 +83,13 @@ def _pieces_there(name: bytes, identity: Identity) -> int:
         if file.identity != identity:
             return UNKNOWN
         size = file.size()
-        if size is None:  # it comes from its beginning, and the end is far
+        if size is None:  # it can only be read from its beginning, and the end is far
             return kernels.crc32c(file.ahead(PIECE)[:PIECE])
         return kernels.crc32c(file.read_at(0, PIECE) + file.read_at(max(0, size - PIECE), PIECE))
 
 
 def changed(name: bytes, mark: Sequence[Any]) -> str:
-    """What is different about a file, in words; empty where it is the one that `mark` was made of, or a copy of it."""
+    """How a file differs from the one `mark` was made of, in words; empty for the same file or a copy."""
     size, time, sum_, *version = mark
     was = Identity(size, time, *version)
     try:
@@ -108,7 +108,7 @@ def changed(name: bytes, mark: Sequence[Any]) -> str:
 
 
 def must_be_same(name: bytes, mark: Sequence[Any]) -> None:
-    """Raises where a file has changed."""
+    """Raises if a file has changed."""
     what = changed(name, mark)
     if what:
         raise FailedPreconditionError(

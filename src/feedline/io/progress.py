@@ -1,4 +1,4 @@
-"""How far long work is: a line on stderr, for work that turns out to be long."""
+"""Progress of long work: a line on stderr, for work that turns out to be long."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import threading
 import time
 
 PATIENCE_S = 2.0
-"""Work that is done within this time says nothing."""
+"""Seconds within which work shows nothing."""
 
 EVERY_S = 0.2
 _LARGE = ("B", "kB", "MB", "GB", "TB")
 
 
 class Progress:
-    """Says on one line of a terminal how many of so many bytes are done. May be told from several threads.
+    """Shows on one line of a terminal how many of `total` bytes are done. Thread-safe.
 
-    `shown` True or False decides; None leaves it to the environment variable FEEDLINE_PROGRESS (1 or 0), and where that
-    is not set, to whether stderr is a terminal.
+    `shown` True or False decides; None leaves it to the environment variable FEEDLINE_PROGRESS (1 or 0), and if that is
+    not set, to whether stderr is a terminal.
 
     >>> from feedline.io.progress import Progress
     >>> with Progress("reading", 1000, shown=False) as progress:
@@ -35,7 +35,7 @@ class Progress:
         self._wrote = 0
 
     def add(self, done: int) -> None:
-        """So many more bytes are done."""
+        """Adds `done` bytes."""
         with self._lock:
             self._done += done
             if self._shown and time.monotonic() >= self._next:
@@ -43,7 +43,7 @@ class Progress:
                 self._write(self.text())
 
     def text(self) -> str:
-        """The line."""
+        """The line to show."""
         return f"{self._what}: {_amount(self._done)} of {_amount(self._total)}"
 
     def _write(self, text: str) -> None:

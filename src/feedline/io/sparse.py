@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 def serialize_sparse(sp_input: object, out_type: object = types.string, name: str | None = None) -> Array:
-    """A sparse tensor as three strings: its indices, values and shape.
+    """Serializes a sparse tensor to three strings: its indices, values and shape.
 
     >>> packed = fl.io.serialize_sparse(fl.SparseTensor([[1], [4]], [5, 7], [6]))
     >>> packed.shape
@@ -30,7 +30,7 @@ def serialize_sparse(sp_input: object, out_type: object = types.string, name: st
 
 
 def serialize_many_sparse(sp_input: object, out_type: object = types.string, name: str | None = None) -> Array:
-    """The rows of a sparse tensor, each as three strings. Its indices must be in order.
+    """Serializes each row of a sparse tensor to three strings. Its indices must be in order.
 
     >>> rows = fl.io.serialize_many_sparse(fl.SparseTensor([[0, 1], [2, 0]], [5, 7], [3, 2]))
     >>> rows.shape
@@ -56,10 +56,10 @@ def serialize_many_sparse(sp_input: object, out_type: object = types.string, nam
 def deserialize_many_sparse(
     serialized_sparse: object, dtype: object, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The sparse tensors of which `serialize_sparse` or `serialize_many_sparse` made strings [..., 3], as one with the
-    dimensions of the strings in front. They may differ in shape, which becomes the largest of each dimension.
+    """Deserializes the output [..., 3] of `serialize_sparse` or `serialize_many_sparse` into one sparse tensor, with
+    the dimensions of the strings in front. The shapes may differ; the result has the largest size of each dimension.
 
-    `dtype` is that of the values. `rank` is the rank that the result must have, if it is given.
+    `dtype` is that of the values. `rank` is the required rank of the result, if given.
 
     >>> one, two = (fl.io.serialize_sparse(fl.SparseTensor([[i]], [i], [i + 1])) for i in (2, 5))
     >>> fl.io.deserialize_many_sparse(np.stack([one, two]), fl.int32)

@@ -54,7 +54,7 @@ _ERRORS: dict[int, type[OpError]] = {
 
 
 class SqlReader:
-    """A running query. Rows come in order; there is no way back but to run it again."""
+    """A running query. Rows come in order; earlier ones can only be read by running it again."""
 
     def __init__(self, path: str, query: str, dtypes: tuple[DType, ...]) -> None:
         self._dtypes = dtypes
@@ -81,7 +81,7 @@ class SqlReader:
             raise
 
     def read(self, want: int) -> list[Array] | None:
-        """The columns of the next rows, None at the end. Rows before one that fails come out first."""
+        """The columns of the next rows, None at the end. Rows before one that fails are returned first."""
         rows: list[Any] = []
         while len(rows) < want and self._failure is None:
             try:
@@ -101,12 +101,12 @@ class SqlReader:
         return [_column(values, dtype) for values, dtype in zip(zip(*rows, strict=True), self._dtypes, strict=True)]
 
     def close(self) -> None:
-        """Ends the query."""
+        """Closes the query."""
         self._connection.close()
 
 
 def _error(error: Exception, what: str) -> OpError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what follows the lowest byte says it more precisely
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bytes are details
     return _ERRORS.get(code, UnknownError)(f"SqlDataset: {what}")
 
 
@@ -122,7 +122,7 @@ def _column(values: tuple[Any, ...], dtype: DType) -> Array:
 
 
 def _integer(value: Any) -> int:
-    """As SQLite casts: text counts as far as it looks like a number, and what is too large becomes the largest."""
+    """Casts like SQLite: of a text the leading number counts, and too large values become the largest."""
     if value is None:
         return 0
     if isinstance(value, bytes):

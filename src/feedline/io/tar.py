@@ -1,8 +1,8 @@
-"""Samples in tar files, as WebDataset keeps them: files that follow each other and differ after the first dot.
+"""Samples in tar files, in WebDataset's layout: consecutive files whose names are equal up to the first dot.
 
     dog.jpg  dog.cls  cat.jpg  cat.cls     two samples, `dog` and `cat`, of a `jpg` and a `cls` each
 
-Members that are no files, and names without a dot or with one in front, belong to no sample.
+Members that are not files, and names without a dot or with a leading one, belong to no sample.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from feedline.structure.nest import LEAF, Tree
 KEY = "__key__"
 BLOCK = 512
 MOST_NAME = 1 << 20
-"""A name, or what else is said of a file before it, that says it is longer is not believed."""
+"""The most bytes of a name, or of other metadata of a member: larger lengths are taken for damage."""
 
 _PARTS = re.compile(rb"((?:.*/)?[^./]+)\.([^/]+)", re.DOTALL)
 _FILES = (b"0", b"\0", b"7")
@@ -30,7 +30,7 @@ _ABOUT_NEXT = (_LONG_NAME, *_EXTENDED)
 
 
 class SampleSchema(NamedTuple):
-    """The files of a sample: their extensions; whether others may be there too; what stands for one that is missing."""
+    """The files of a sample: their extensions, whether others may be present, and the default for a missing one."""
 
     extensions: tuple[str, ...]
     others: bool = True
@@ -43,7 +43,7 @@ class SampleSchema(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A file: its name, and where its data begin and end in what has been read."""
+    """A file: its name, and the range of its data in the buffer."""
 
     name: bytes
     start: int
@@ -51,7 +51,7 @@ class Member(NamedTuple):
 
 
 class TarSample(NamedTuple):
-    """A key, its files by extension, the place after it, and what is wrong with it."""
+    """A key, its files by extension, the position after it, and its error, if any."""
 
     key: bytes
     files: dict[str, Member]
@@ -60,7 +60,7 @@ class TarSample(NamedTuple):
 
 
 class More(Exception):
-    """So many bytes are needed to go on."""
+    """`need` bytes are needed to continue."""
 
     def __init__(self, need: int) -> None:
         super().__init__(need)
@@ -68,11 +68,11 @@ class More(Exception):
 
 
 class Damage(ValueError):
-    """What is wrong with a tar file."""
+    """The error in a tar file."""
 
 
 class TarReader(RecordReader):
-    """An open tar file. A place is where the first file of a sample begins."""
+    """An open tar file. A position is the offset of a sample's first file."""
 
     def __init__(
         self, name: bytes, form: SampleSchema | None = None, compression: str = "", buffer_size: int | None = None
@@ -81,7 +81,7 @@ class TarReader(RecordReader):
         self._form = form
 
     def read(self, place: FilePosition, want: int) -> Read:
-        """The samples that follow, as far as they have been read ahead, up to one that is not as it should be."""
+        """The next samples, as far as they have been read ahead, up to a bad one."""
         assert self._form is not None
         rows: list[list[bytes | memoryview]] = []
         at = place.offset
@@ -107,14 +107,14 @@ class TarReader(RecordReader):
         return Read(Block(columns, len(rows), self._form.tree), FilePosition(at, place.number + len(rows)))
 
     def first(self) -> tuple[str, ...]:
-        """The extensions of the first sample; none where there is no sample."""
+        """The extensions of the first sample; empty if there is none."""
         found, _ = self._sample(0, more=True)
         if isinstance(found, OpError):
             raise found
         return () if found is None else tuple(found.files)
 
     def _row(self, sample: TarSample, data: bytes) -> list[bytes | memoryview] | str:
-        """The files of a sample, or what is wrong with it."""
+        """The files of a sample, or the error in it."""
         assert self._form is not None
         if sample.problem:
             return sample.problem
@@ -130,8 +130,8 @@ class TarReader(RecordReader):
         return [sample.key, *(missing or b"" if f is None else view[f.start : f.stop] for f in files)]
 
     def _sample(self, at: int, more: bool) -> tuple[TarSample | OpError | None, bytes]:
-        """The sample at a place, None at the end of the file, or an error; and what it is part of. Without `more`,
-        None also where the sample has not been read ahead.
+        """The sample at a position, None at the end of the file, or an error; and the buffer that holds it. Without
+        `more`, also None if the sample has not been read ahead.
         """
         need = BLOCK
         while True:
@@ -156,7 +156,7 @@ class TarReader(RecordReader):
 
 
 def _scan(data: bytes, at: int) -> TarSample | None:
-    """The sample at `at`, None at the end; `More` where the data end too early to tell."""
+    """The sample at `at`, None at the end; raises `More` if the buffer ends too early."""
     key: bytes | None = None
     files: dict[str, Member] = {}
     problem = ""
@@ -178,8 +178,8 @@ def _scan(data: bytes, at: int) -> TarSample | None:
 
 
 def _member(data: bytes, at: int) -> tuple[Member | None, int]:
-    """The next file, and the place after it; None, and the place of the end, where there is no other."""
-    import tarfile  # takes longer than the rest of this module
+    """The next file, and the position after it; None, and the position of the end, if there is none."""
+    import tarfile  # slower to import than the rest of this module
 
     ended: type[Exception] = vars(tarfile)["EOFHeaderError"]
     name: bytes | None = None
@@ -214,7 +214,7 @@ def _member(data: bytes, at: int) -> tuple[Member | None, int]:
                     name = said.get(b"path", name)
                     size = int(said.get(b"size", b"-1")) if b"size" in said else size
             elif header.type not in (_LONG_LINK, _EXTENDED_FOR_ALL):
-                name = size = None  # a folder, a link: what was said of it was not said of the next file
+                name = size = None  # a folder or link: its extended metadata do not apply to the next file
             at = after
             continue
         if len(data) < after:
@@ -240,7 +240,7 @@ def _extended(text: bytes) -> dict[bytes, bytes]:
 
 
 def compression_of(name: bytes, compression: str | None) -> str:
-    """The compression that was given, or that the name tells of."""
+    """The given compression, or the one that the name implies."""
     if compression is not None:
         return compression
     return "GZIP" if name.endswith((b".gz", b".tgz")) else ""
@@ -256,7 +256,7 @@ def extensions_of(name: bytes, compression: str | None) -> tuple[str, ...]:
 
 
 def checked_extensions(extensions: Sequence[str], op: str) -> tuple[str, ...]:
-    """Extensions without the dot before them, in lower case."""
+    """Extensions in lower case without the leading dot."""
     if isinstance(extensions, str) or not all(isinstance(e, str) for e in extensions) or not len(extensions):
         raise InvalidArgumentError(f"{op}: extensions must be a list of names, at least one, got {extensions!r}")
     names = tuple(e.removeprefix(".").lower() for e in extensions)

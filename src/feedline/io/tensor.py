@@ -17,7 +17,7 @@ from feedline.wire import DELIMITED, FIXED32, FIXED64, VARINT, WireError
 
 Array = np.ndarray[Any, Any]
 
-# TensorFlow's number of each type, and the number of the field that holds its values where they are not raw bytes.
+# TensorFlow's number of each type, and the field number of its values if they are not raw bytes.
 _NUMBERS: dict[str, tuple[int, int]] = {
     "float32": (1, 5),
     "float64": (2, 6),
@@ -37,13 +37,15 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "uint64": (23, 17),
 }
 MOST_FILLED = 1 << 28
-"""Where values are missing the last one is repeated, as in TensorFlow: a few bytes could ask for all memory."""
+"""The most bytes filled in: missing values repeat the last one, as in TensorFlow, so a few bytes could claim all
+memory.
+"""
 
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
 
 
 def serialize_tensor(tensor: object, name: str | None = None) -> bytes:
-    """An array as bytes, which `parse_tensor` reads, and TensorFlow too.
+    """Serializes an array to a `TensorProto`, which `parse_tensor` and TensorFlow can read.
 
     >>> data = fl.io.serialize_tensor(np.array([[1, 2]], np.int16))
     >>> fl.io.parse_tensor(data, fl.int16)
@@ -56,7 +58,9 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:
 
 
 def raw_tensor(array: Array, op: str) -> bytes:
-    """An array as the message TensorFlow makes of its memory: strings, too, are raw bytes, after all their lengths."""
+    """An array as the message TensorFlow makes of its memory: strings, too, are raw bytes, preceded by all their
+    lengths.
+    """
     if array.dtype.kind == "O":
         strings = array.ravel().tolist()
         content = b"".join([*(wire.varint(len(s)) for s in strings), *strings])
@@ -74,7 +78,7 @@ def _head(array: Array, op: str) -> bytes:
 
 
 def parse_tensor(serialized: object, out_type: object, name: str | None = None) -> Any:
-    """The array that `serialize_tensor` made bytes of; `out_type` must be its dtype.
+    """Parses the output of `serialize_tensor`; `out_type` must be the array's dtype.
 
     >>> data = fl.io.serialize_tensor([[1, 2], [3, 4]])
     >>> fl.io.parse_tensor(data, fl.int32)
@@ -89,12 +93,12 @@ def parse_tensor(serialized: object, out_type: object, name: str | None = None) 
         return _Message(data).array(as_dtype(out_type))[()]
     except InvalidArgumentError:
         raise
-    except (WireError, ValueError) as e:  # NumPy's: more dimensions, or larger ones, than an array can have
+    except (WireError, ValueError) as e:  # NumPy's: too many or too large dimensions
         raise InvalidArgumentError(f"parse_tensor: this is no serialized tensor: {e}") from None
 
 
 class _Message:
-    """A `TensorProto`, taken apart."""
+    """A decoded `TensorProto`."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -149,11 +153,11 @@ class _Message:
             )
         out = np.empty(size, want.dtype)
         out[: len(flat)] = flat[:size]
-        out[len(flat) :] = flat[-1] if len(flat) else filler  # the last value stands for all that follow
+        out[len(flat) :] = flat[-1] if len(flat) else filler  # the last value is repeated
         return out.reshape(self.shape)
 
     def _strings(self, count: int) -> list[bytes]:
-        """Strings as raw bytes: the lengths of all, then the strings."""
+        """Strings from raw bytes: the lengths of all, then the strings."""
         lengths: list[int] = []
         at, end = 0, len(self.content)
         while len(lengths) < count:
@@ -165,7 +169,7 @@ class _Message:
         return [self.content[start : start + length] for start, length in zip(starts, lengths, strict=False)]
 
     def _numbers(self, want: DType) -> Array:
-        """Values in a field of their own type, packed or not."""
+        """Values in the field of their type, packed or not."""
         found: list[Array] = []
         for kind, value in self.values.get(_NUMBERS[want.name][1], ()):
             if kind == VARINT:

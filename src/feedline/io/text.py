@@ -15,23 +15,23 @@ from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
 
 AHEAD = 256
-"""How many lines are looked for at once, where fewer are wanted."""
+"""Lines to look for at once, even if fewer are requested."""
 
 
 class TextLineReader(RecordReader):
-    """An open text file. Lines end at `\\n`; every `\\r` is dropped, as TensorFlow does, wherever it stands."""
+    """An open text file. Lines end at `\\n`; every `\\r` is dropped, as in TensorFlow, wherever it occurs."""
 
     kind = "text"
 
     def __init__(self, name: bytes, compression: str = "", buffer_size: int | None = None) -> None:
         super().__init__(name, compression, buffer_size)
-        # What has been found: the data that were looked at, where lines begin in them, and the place of the first.
+        # Lines found so far: the buffer that was scanned, the starts of lines in it, and the position of the first.
         self._data = b""
         self._offsets: Any = np.zeros(1, np.int64)
         self._first = FilePosition()
 
     def read(self, place: FilePosition, want: int) -> Read:
-        """The lines that follow, as far as they have been read ahead."""
+        """The next lines, as far as they have been read ahead."""
         i = place.number - self._first.number
         if not (0 <= i < len(self._offsets) - 1 and self._shift(i) == place.offset):
             data, start = self._lines_at(place.offset)
@@ -48,11 +48,11 @@ class TextLineReader(RecordReader):
         return Read(lines, after)
 
     def _shift(self, i: int) -> int:
-        """Where in the file the line with number i of those that were found begins."""
+        """The offset in the file of line i of those found."""
         return int(self._offsets[i] - self._offsets[0]) + self._first.offset
 
     def _lines_at(self, offset: int) -> tuple[bytes, int]:
-        """A window with at least one whole line in it, unless the file ends before that line does."""
+        """A window with at least one complete line, unless the file ends before that line does."""
         need, searched = 1, 0
         while True:
             data, start = self._stream.window(offset, need)
@@ -68,7 +68,7 @@ class TextLineReader(RecordReader):
         )
 
     def _tail(self, place: FilePosition, data: bytes) -> Read:
-        """What is after the last line end: a line of its own unless there is nothing but `\\r`."""
+        """The bytes after the last line end: a line of its own unless they are only `\\r`."""
         if self._stream.failure is not None:
             return Read(None, None, self._stream.failure)
         line = data.replace(b"\r", b"")
@@ -80,7 +80,7 @@ class TextLineReader(RecordReader):
 
 
 def _lines(data: bytes, offsets: Any) -> Block:
-    """The lines that begin at these offsets, where they lie; a copy without `\\r` where they have any."""
+    """The lines that begin at these offsets, without a copy; a copy without `\\r` if there are any."""
     start, after = int(offsets[0]), int(offsets[-1])
     if data.find(b"\r", start, after) >= 0:
         data = data[start:after].replace(b"\r", b"")

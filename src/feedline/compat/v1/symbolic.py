@@ -59,8 +59,8 @@ class SymbolicCall:
 
     @property
     def pending(self) -> bool:
-        """Whether the function cannot be called before a session runs. Symbolic objects captured by functions do not
-        count: a dataset among them starts over with each initialization.
+        """Whether the function cannot be called before a session runs. Captured symbolic objects always defer the
+        call: a dataset among them starts over with each initialization.
         """
         return bool(self._captured) or any(s._pending() for s in self._direct)
 

@@ -1,4 +1,4 @@
-"""Tables: `columns` makes blocks of what Arrow holds, `parquet` and `ipc` read it from files."""
+"""Tables: `columns` converts Arrow data to blocks, `parquet` and `ipc` read it from files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def needed(op: str) -> Any:
-    """The package pyarrow; an ImportError that says how to get it where it is missing."""
+    """The package pyarrow; raises an ImportError that says how to install it."""
     try:
         import pyarrow
     except ImportError as e:

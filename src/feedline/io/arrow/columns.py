@@ -1,15 +1,15 @@
-"""Arrow's columns as feedline's: what each type becomes, and how the values get there, a column at a time.
+"""Converts Arrow's columns to feedline's: the mapping of types, and the conversion of values by column.
 
     numbers, bool                       the same
     strings, binary                     bytes
     dates, times, durations             the integer that Arrow stores: days, or the unit of the type
-    dictionaries                        what they stand for
+    dictionaries                        the decoded values
     fixed-size lists                    arrays of one shape
     lists                               arrays of any length; lists of lists are ragged tensors
     structs                             dicts
 
-There is no missing value in an array. A null is filled in with the value that was given for its column, or else makes
-its row one that cannot be read.
+Arrays have no missing values. A null is replaced by the value given for its column; without one, its row cannot be
+read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STORED = {"date32": "int32", "date64": "int64", "time32": "int32", "time64": "in
 
 
 class Leaf(NamedTuple):
-    """A column: its name (with dots inside structs), the type of its values, and the shape of a row."""
+    """A column: its name (with dots inside structs), the dtype of its values, and the shape of a row."""
 
     path: str
     dtype: str
@@ -49,7 +49,7 @@ class Leaf(NamedTuple):
 
 
 class TableSchema(NamedTuple):
-    """The columns that are wanted of a table, in their structure."""
+    """The selected columns of a table, in their structure."""
 
     tree: Tree = Tree(dict)
     leaves: tuple[Leaf, ...] = ()
@@ -60,11 +60,11 @@ class TableSchema(NamedTuple):
 
 
 class Problem(ValueError):
-    """What is wrong with a table, for the one who knows its file."""
+    """The error in a table, to be reported with its file."""
 
 
 def form_of(schema: Any, columns: Sequence[str] | None) -> TableSchema:
-    """The form of a table: of all its columns, or of those that are named, in that order."""
+    """The schema of a table: of all its columns, or of the named ones, in that order."""
     names = list(schema.names) if columns is None else list(columns)
     for name in names:
         count = schema.names.count(name)
@@ -131,7 +131,7 @@ def _is_string(kind: Any) -> bool:
 
 
 def checked_fill(fill: Any, form: TableSchema, op: str) -> dict[str, Any]:
-    """The values that stand for nulls, by column, each of its column's type."""
+    """The replacements for nulls, by column, validated against its type."""
     if fill is None:
         return {}
     if not isinstance(fill, Mapping):
@@ -159,13 +159,13 @@ def _fill(path: Any, value: Any, dtypes: dict[str, DType], op: str) -> Any:
 
 
 class ArrowRowBatch(NamedTuple):
-    """Rows, and for each column the numbers of those whose value is null and has nothing to stand for it."""
+    """Rows, and for each column the numbers of those with a null that has no replacement."""
 
     block: Block
     bad: dict[str, Array]
 
     def first_bad(self, start: int) -> tuple[int, str] | None:
-        """The first row from `start` on that cannot be given, and its column."""
+        """The first row from `start` on with such a null, and its column."""
         found = []
         for path, rows in self.bad.items():
             i = int(np.searchsorted(rows, start))
@@ -175,7 +175,7 @@ class ArrowRowBatch(NamedTuple):
 
 
 def rows_of(batch: Any, form: TableSchema, fill: Mapping[str, Any]) -> ArrowRowBatch:
-    """A record batch as rows. Values stay in Arrow's memory, read-only, where their layout is the same."""
+    """A record batch as rows. Values stay in Arrow's memory, read-only, if their layout is the same."""
     arrays: list[Any] = []
     for name, child in zip(form.tree.keys, form.tree.children, strict=True):
         _flatten(batch.column(batch.schema.get_field_index(name)), child, arrays)
@@ -192,7 +192,7 @@ def _flatten(array: Any, tree: Tree, out: list[Any]) -> None:
     if tree.is_leaf:
         out.append(array)
         return
-    for part, child in zip(array.flatten(), tree.children, strict=True):  # a null struct is one of nulls
+    for part, child in zip(array.flatten(), tree.children, strict=True):  # a null struct has null fields
         _flatten(part, child, out)
 
 
@@ -218,7 +218,7 @@ def _nulls(array: Any) -> Array | None:
 
 
 def _values(array: Any, fill: Any) -> Column:
-    """Values without lists around them; what is missing is `fill`, or anything."""
+    """Values without their enclosing lists; missing ones are `fill`, or undefined."""
     pa = needed("Arrow")
     if _is_string(array.type):
         return _strings(array, fill)
@@ -227,7 +227,7 @@ def _values(array: Any, fill: Any) -> Column:
         array = array.view(stored)
     if array.null_count:
         array = array.fill_null(pa.scalar(0 if fill is None else fill).cast(array.type))
-    return np.asarray(array.to_numpy(zero_copy_only=array.type != pa.bool_()))  # which Arrow packs into bits
+    return np.asarray(array.to_numpy(zero_copy_only=array.type != pa.bool_()))  # Arrow packs bools into bits
 
 
 def _strings(array: Any, fill: Any) -> Bytes:

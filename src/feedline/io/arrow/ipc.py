@@ -1,4 +1,4 @@
-"""Reading Arrow's own files (Feather) and streams of record batches."""
+"""Reading Arrow files (Feather) and streams of record batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ArrowReader(TableReader):
     kind = "Arrow file or stream"
 
     def open(self) -> Any:
-        """Looks at how the file begins."""
+        """Detects the format from the first bytes."""
         pa = needed("ArrowDataset")
         self._file = file = self.source()
         self._batches: Any = None
@@ -43,15 +43,15 @@ class ArrowReader(TableReader):
 
     @cached_property
     def starts(self) -> Array | None:
-        """For a file that is here: elsewhere all batches would have to be read for it."""
+        """None for a remote file, of which all batches would have to be read."""
         if self._batches is None or system_path(self.name) is None:
             return None
-        # Batches may be compressed, column by column: one column is enough to count rows.
+        # Batches may be compressed by column: one column is enough to count rows.
         one = self._only([0], self._mapping())
         return self.counted(one.get_batch(i).num_rows for i in range(one.num_record_batches))
 
     def part(self, i: int) -> Any:
-        """A record batch, of which only what is taken is read."""
+        """A record batch, memory-mapped: only the rows taken are read."""
         self._mapping()
         return self._anywhere.get_batch(i)
 
@@ -69,8 +69,7 @@ class ArrowReader(TableReader):
         super().close()
 
     def _mapping(self) -> Any:
-        """The file, mapped into memory, for what is taken out of it anywhere. It must be as long as it was: there is
-        nothing in memory where the file has ended.
+        """The memory-mapped file, for random access. It must not have been truncated: access past its end would crash.
         """
         size = os.stat(shown(system_path(self.name) or b"")).st_size
         if self._mapped is None:
@@ -81,7 +80,7 @@ class ArrowReader(TableReader):
         return self._mapped
 
     def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:
-        """The record batches: all of them, unless it is known where they are."""
+        """The record batches: all of them, unless their first rows are known."""
         first = 0 if self.starts is None else int(np.searchsorted(self.starts[:-1], row, "right")) - 1
         at = 0 if self.starts is None else int(self.starts[max(0, first)])
         if self._batches is not None:
@@ -94,12 +93,12 @@ class ArrowReader(TableReader):
 
     @cached_property
     def _wanted(self) -> Any:
-        """The file, of which the columns that are wanted are read."""
+        """The file, reading only the selected columns."""
         return self._only(self._columns, self._file)
 
     @cached_property
     def _anywhere(self) -> Any:
-        """The same, for rows in any order."""
+        """The same, memory-mapped for random access."""
         return self._only(self._columns, self._mapping())
 
     @property

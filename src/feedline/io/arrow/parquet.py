@@ -1,4 +1,4 @@
-"""Reading Parquet files. Row groups are where reading can begin."""
+"""Reading Parquet files. Row groups are the units of random access."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ParquetReader(TableReader):
 
     @cached_property
     def starts(self) -> Array:
-        """From the footer."""
+        """The first rows of the row groups, from the footer."""
         about = self._table.metadata
         return self.counted(about.row_group(i).num_rows for i in range(about.num_row_groups))
 
@@ -48,7 +48,7 @@ class ParquetReader(TableReader):
         return _one(table)
 
     def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:
-        """Pieces of row groups, small enough that they need not be there as a whole."""
+        """Pieces of row groups, so that a group need not be in memory as a whole."""
         starts = self.starts
         if row >= starts[-1]:
             return

@@ -1,4 +1,4 @@
-"""What the readers of tables share: rows out of batches, nulls and errors in their place, random access."""
+"""What the readers of tables share: rows from batches, nulls and errors in order, random access."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from feedline.io.stream import LocalFile
 from feedline.structure.block import Array, Block, concat
 
 KEEP = 1 << 26
-"""Bytes of parts of a table that stay in memory for random access."""
+"""Bytes of a table's parts that are cached for random access."""
 MOST_ROWS = 1 << 62
-"""No file has more: numbers of rows are int64."""
+"""An upper bound of the rows of a file: row numbers are int64."""
 
 
 class TableReader(CountedReader):
-    """An open file of rows in parts. A place is the number of a row. Subclasses say what the parts are."""
+    """An open file of rows in parts. A position is the number of a row. Subclasses define the parts."""
 
     kind = "table"
 
@@ -51,7 +51,7 @@ class TableReader(CountedReader):
             self._raw = LocalFile(here) if (here := system_path(name)) is not None else RemoteFile(name)
             self.file = File((), name, *self._raw.identity)
             try:
-                self._raw.read(0)  # Arrow would not say which error it was
+                self._raw.read(0)  # reports errors more precisely than Arrow
                 schema = self.open()
             except BaseException:
                 self.close()
@@ -64,32 +64,32 @@ class TableReader(CountedReader):
         if form is not None:
             self._must_be(form)
 
-    # What a subclass does.
+    # Defined by subclasses.
 
     def open(self) -> Any:
-        """Opens the file as `_file`; gives its schema."""
+        """Opens the file as `_file`; returns its schema."""
         raise TypeError(f"{type(self).__name__} opens nothing")
 
     def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:
-        """Record batches from one with this row in it, or before it, on, and the number of the first row of each."""
+        """Record batches, beginning at or before the one with this row, and the number of the first row of each."""
         raise TypeError(f"{type(self).__name__} reads nothing")
 
     @property
     def starts(self) -> Array | None:
-        """The numbers of the first rows of the parts that can be read by themselves, and the number of all rows; None
-        where there are none.
+        """The numbers of the first rows of the parts that can be read separately, followed by the number of all rows;
+        None if there are no such parts.
         """
         return None
 
     def part(self, i: int) -> Any:
-        """Such a part, as a record batch."""
+        """Part i, as a record batch."""
         raise TypeError(f"{type(self).__name__} has no parts")
 
-    # What they all do.
+    # Shared by all.
 
     @property
     def count(self) -> int | None:
-        """As the parts say."""
+        """The number of rows; None if the parts are unknown."""
         with self._told():
             return None if self.starts is None else int(self.starts[-1])
 
@@ -101,7 +101,7 @@ class TableReader(CountedReader):
         return np.array(ends, np.int64)
 
     def read(self, place: FilePosition, want: int) -> Read:
-        """The rows that follow, as far as they are decoded, up to one with a null."""
+        """The next rows, as far as they are decoded, up to one with a null."""
         row = place.number
         try:
             if not self._at(row):
@@ -144,19 +144,19 @@ class TableReader(CountedReader):
             self._raw.close()
 
     def must_be_whole(self) -> None:
-        """Raises where the file has changed since it was opened."""
+        """Raises if the file has changed since it was opened."""
         if self._raw is not None:
             self._raw.must_be_whole()
 
     def source(self) -> Any:
-        """A file for Arrow to read from: the system's own, or one elsewhere, which is read ahead."""
+        """A file for Arrow to read from: a local one, or a remote one with read-ahead."""
         pa = needed("Arrow")
         if isinstance(self._raw, RemoteFile):
             return pa.PythonFile(self._raw.as_io(), mode="r")
         return pa.OSFile(shown(system_path(self.name) or b""))
 
     def _at(self, row: int) -> bool:
-        """Goes to the part with this row in it; False past the end."""
+        """Moves to the part with this row; False past the end."""
         held = self._first <= row < self._first + (self._rows.block.n if self._rows is not None else 0)
         if held:
             return True
@@ -171,7 +171,7 @@ class TableReader(CountedReader):
         return False
 
     def _parts(self, row: int) -> Iterator[tuple[int, ArrowRowBatch]]:
-        """The parts from a row on, as rows. What cannot be read ends them, and is told after what came before it."""
+        """The parts from a row on, as rows. An error ends them, and is raised after the rows before it."""
         try:
             with self._told():
                 for first, batch in self.parts_from(row):
@@ -181,9 +181,7 @@ class TableReader(CountedReader):
             self._failure = e
 
     def _rows_of(self, batch: Any, first: int) -> ArrowRowBatch:
-        """A record batch as rows, once all of it has been found to be in order: Arrow follows what offsets, indices and
-        lengths say, wherever that leads.
-        """
+        """A record batch as rows, after validation: Arrow does not check the bounds of offsets, indices and lengths."""
         try:
             batch.validate(full=True)
         except needed("Arrow").ArrowInvalid as e:
@@ -202,7 +200,7 @@ class TableReader(CountedReader):
         return found
 
     def _must_be(self, form: TableSchema) -> None:
-        """The columns must be those of the first file."""
+        """Raises unless the columns are those of the first file."""
         if self.form == form:
             return
         self.close()
@@ -222,7 +220,7 @@ class TableReader(CountedReader):
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
-        """What Arrow, or the system, reports, as TensorFlow's class for it."""
+        """Turns errors of Arrow or the system into TensorFlow's classes."""
         pa = needed(type(self).__name__)
         try:
             yield

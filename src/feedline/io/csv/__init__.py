@@ -1,1 +1,1 @@
-"""CSV: `records` splits files into fields, `decode` single strings, `columns` makes numbers of fields."""
+"""CSV: `records` splits files into fields, `decode` single strings, `columns` converts fields to numbers."""

@@ -1,4 +1,4 @@
-"""Columns of CSV fields: what type they have, what stands for a missing one, and how the kernels are told of it."""
+"""Columns of CSV fields: their types, defaults for missing fields, and their description for the kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 TYPES = (types.float32, types.float64, types.int32, types.int64, types.string)
 
 _KINDS = {dtype: kind for kind, dtype in enumerate(TYPES, 1)}
-"""The numbers the kernels have for the types."""
+"""The kernels' numbers of the types."""
 
 _PROBLEMS = {
     2: "a field that is not in quotes has a quote or a line end in it",
@@ -27,14 +27,14 @@ _PROBLEMS = {
 
 
 class Column(NamedTuple):
-    """One column: its type, and the value of a missing field; None where a field must not be missing."""
+    """One column: its type, and the default for a missing field; None if the field is required."""
 
     dtype: DType
     default: Any
 
 
 class Table(NamedTuple):
-    """What the kernels are told of records: how they are written, their columns, and which fields those are."""
+    """The description of records for the kernels: how they are written, their columns, and the fields to read."""
 
     delimiter: int
     quotes: bool
@@ -46,8 +46,8 @@ class Table(NamedTuple):
 
 
 def columns_of(record_defaults: object, op: str, dtypes_allowed: bool) -> tuple[Column, ...]:
-    """The columns that `record_defaults` describe: a value, a list with one, an empty list or array for a column that
-    must be there, or, where that is allowed, its dtype.
+    """The columns that `record_defaults` describe: a value, a list with one, an empty list or array for a required
+    column, or, if allowed, its dtype.
     """
     if isinstance(record_defaults, (str, bytes)) or not isinstance(record_defaults, Sequence | np.ndarray):
         raise InvalidTypeError(f"{op}: record_defaults must be a list with an item per column, got {record_defaults!r}")
@@ -57,7 +57,7 @@ def columns_of(record_defaults: object, op: str, dtypes_allowed: bool) -> tuple[
 
 
 def _column(given: object, i: int, op: str, dtypes_allowed: bool) -> Column:
-    if type(given) is float and abs(given) < 1e38:  # the most common first: this may run for every record
+    if type(given) is float and abs(given) < 1e38:  # the most common case first: this may run for every record
         return Column(types.float32, np.float32(given))
     if isinstance(given, (DType, np.dtype, type)):
         if not dtypes_allowed:
@@ -90,7 +90,7 @@ def table(
     select: Sequence[int] = (),
     exclude: Sequence[int] = (),
 ) -> Table:
-    """The fields that are selected, those that are not excluded, or all, as the given columns."""
+    """The fields that are selected, not excluded, or all, as the given columns."""
     kinds = np.array([_KINDS[c.dtype] for c in columns], np.uint8)
     defaults = [c.default if isinstance(c.default, bytes) or c.default is None else c.default.item() for c in columns]
     numbers = select or exclude
@@ -100,7 +100,7 @@ def table(
 
 
 def problem(stop: int, number: int, text: bytes, columns: Sequence[Column]) -> str:
-    """What is wrong with a record, in words, for what a kernel said: why it stopped, and the number and text."""
+    """The error in a record, in words, from the kernel's output: the reason it stopped, and the number and text."""
     if stop == 5:
         return f"{len(columns)} fields are expected and it has {number}"
     if stop == 6:

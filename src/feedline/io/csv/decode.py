@@ -1,4 +1,4 @@
-"""`decode_csv`: strings that are CSV records, to columns."""
+"""`decode_csv`: from strings with CSV records to columns."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def decode_csv(
     select_cols: Sequence[int] | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """The columns of strings that are CSV records: a list with an array for each, of the shape of `records`.
+    """Decodes strings with CSV records into a list of columns: an array for each, of the shape of `records`.
 
     >>> fl.io.decode_csv(["1,a", "2,"], [[0], ["none"]])
     [array([1, 2], dtype=int32), array([b'a', b'none'], dtype=object)]
 
-    `record_defaults` has an item per column: the value of a field that is empty or equals `na_value`, or an empty array
-    for a column that must have a value; its type is that of the column (float32, float64, int32, int64, string).
-    `select_cols` are the numbers of the columns to read. A record must have no line end outside quotes.
+    `record_defaults` has an item per column: the default for a field that is empty or equals `na_value`, or an empty
+    array for a required column; its type is that of the column (float32, float64, int32, int64, string). `select_cols`
+    are the numbers of the columns to read. A record must have no line end outside quotes.
 
     >>> fl.io.decode_csv('x,"a ""quoted"" word",2.5', [[""], [0.0]], select_cols=[1, 2])
     [b'a "quoted" word', np.float32(2.5)]
@@ -72,7 +72,7 @@ def _form(
 
 
 def _key(record_defaults: Any, *more: Any) -> Any:
-    """What tells arguments from others, so that they need not be looked at for every record; None where they must."""
+    """A cache key for arguments, so that they need not be validated for every record; None if they must be."""
     if type(record_defaults) not in (list, tuple):
         return None
     key: list[Any] = []
@@ -80,7 +80,7 @@ def _key(record_defaults: Any, *more: Any) -> Any:
         if type(value) is list and len(value) == 1:
             value = value[0]
         if type(value) in (float, int, str, bytes):
-            key.append(repr(value))  # tells -0.0 from 0.0
+            key.append(repr(value))  # distinguishes -0.0 from 0.0
         elif type(value) is np.ndarray and not value.size and value.ndim == 1:
             key.append(value.dtype)
         else:
@@ -92,7 +92,7 @@ def _key(record_defaults: Any, *more: Any) -> Any:
 
 
 def one_byte(field_delim: object, op: str) -> bytes:
-    """A delimiter as the byte it must be."""
+    """A delimiter, which must be one byte."""
     found = field_delim.encode() if isinstance(field_delim, str) else field_delim
     if not isinstance(found, bytes) or len(found) != 1:
         raise InvalidTypeError(f"{op}: field_delim must be a single ASCII character, got {field_delim!r}")

@@ -1,4 +1,4 @@
-"""What a CSV file tells of itself: the names of its columns in the first record, and their types in the next ones."""
+"""Inference from CSV files: the names of columns from the header, and their types from the first records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from feedline.io.stream import Stream
 from feedline.structure import types
 
 ORDER = (types.int32, types.int64, types.float32, types.float64, types.string)
-"""From the type that takes least to the one that takes everything."""
+"""From the most specific type to the one that accepts every value."""
 
 
 class Dialect(NamedTuple):
@@ -55,7 +55,8 @@ def column_types(
     select: Sequence[int],
     op: str,
 ) -> list[Column]:
-    """For each selected column the least type that takes its values in the first `rows` records; 0 or "" if missing."""
+    """For each selected column the most specific type for its values in the first `rows` records; 0 or "" if missing.
+    """
     found: list[int | None] = [None] * len(select)
     for row in islice(_body(files, dialect, width, header, op), rows):
         for j, i in enumerate(select):
@@ -104,7 +105,7 @@ def _rows(file: bytes, dialect: Dialect, op: str) -> Iterator[list[str]]:
 
 
 def _lines(stream: Stream, op: str) -> Iterator[bytes]:
-    """The lines of a file with their line ends."""
+    """The lines of a file, including their line ends."""
     offset, need = 0, 1
     while True:
         data, start = stream.window(offset, need)
@@ -125,12 +126,12 @@ def _lines(stream: Stream, op: str) -> Iterator[bytes]:
 
 
 def _least(text: str, at_least: int) -> int:
-    """The number of the first type, from `at_least` on, that takes a value."""
+    """The number of the first type, from `at_least` on, that accepts a value."""
     return next(i for i in range(at_least, len(ORDER)) if _takes(ORDER[i], text))
 
 
 def _takes(kind: Any, text: str) -> bool:
-    """As TensorFlow sees it: Python's own notion of a number, and no infinite ones."""
+    """As in TensorFlow: Python's notion of a number, but finite."""
     if kind == types.string:
         return True
     try:

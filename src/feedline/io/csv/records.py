@@ -17,10 +17,10 @@ from feedline.structure.nest import flat
 from feedline.structure.types import DType, as_dtype
 
 AHEAD = 256
-"""How many records are read at once, where fewer are wanted: rows that lie ready cost a tenth of a call for each."""
+"""Records to read at once, even if fewer are requested: buffered rows cost a tenth of a separate read."""
 
 MOST_RECORD = 1 << 26
-"""No record is longer: a quote that is never closed would make one of all the rest of the file."""
+"""The most bytes of a record: an unclosed quote would make one of the whole rest of the file."""
 
 _CUT = 1
 _TOO_LONG = -1
@@ -32,7 +32,7 @@ _PROBLEMS = {
 
 
 class Format(NamedTuple):
-    """How the records of a file are written, and which of their fields are wanted."""
+    """How the records of a file are written, and which of their fields to read."""
 
     columns: tuple[Column, ...]
     header: bool = False
@@ -40,19 +40,19 @@ class Format(NamedTuple):
     quotes: bool = True
     na_value: bytes = b""
     select: tuple[int, ...] = ()
-    """The numbers of the wanted fields; all if empty."""
+    """The numbers of the fields to read; all if empty."""
     exclude: tuple[int, ...] = ()
-    """The numbers of those that are not wanted."""
+    """The numbers of the fields to leave out."""
 
     def plain(self) -> tuple[Any, ...]:
-        """The same in what JSON has."""
+        """The same as JSON values."""
         columns = tuple((c.dtype.name, _plain(c.default)) for c in self.columns)
         texts = self.delimiter.decode("latin-1"), self.na_value.decode("latin-1")
         return columns, self.header, texts[0], self.quotes, texts[1], self.select, self.exclude
 
     @classmethod
     def of_plain(cls, plain: Any) -> Format:
-        """The format that `plain` described."""
+        """The format given to `plain`."""
         columns, header, delimiter, quotes, na_value, select, exclude = plain
         made = tuple(Column(as_dtype(name), _typed(as_dtype(name), default)) for name, default in columns)
         texts = delimiter.encode("latin-1"), na_value.encode("latin-1")
@@ -70,7 +70,7 @@ def _typed(dtype: DType, default: object) -> Any:
 
 
 class _Held(NamedTuple):
-    """Rows that have been read, the place of the first, and where in the file each ends."""
+    """Buffered rows, the position of the first, and the offset at which each ends."""
 
     offset: int
     number: int
@@ -78,7 +78,7 @@ class _Held(NamedTuple):
     ends: Any
 
     def row_at(self, offset: int, number: int) -> int | None:
-        """The number here of the row at this place, or None."""
+        """The index of the row at this position, or None."""
         i = number - self.number
         if not 0 <= i < self.rows.n or (self.ends[i - 1] if i else self.offset) != offset:
             return None
@@ -94,7 +94,7 @@ class CsvReader(RecordReader):
         self._form = form
         super().__init__(name, compression, buffer_size)
         self._table = table(form.columns, form.delimiter, form.quotes, form.na_value, form.select, form.exclude)
-        # A header is a record of which no field is wanted.
+        # A header is a record without fields to read.
         self._header = self._table._replace(
             kinds=np.empty(0, np.uint8), defaults=[], wanted=np.empty(0, np.uint8), rest=False
         )
@@ -106,12 +106,12 @@ class CsvReader(RecordReader):
 
     @classmethod
     def of_recipe(cls, name: bytes, arguments: Sequence[Any], buffer_size: int | None) -> RecordReader:
-        """The format is given as plain values."""
+        """Takes the format as plain values."""
         form, compression = arguments
         return cls(name, Format.of_plain(form), compression, buffer_size)
 
     def read(self, place: FilePosition, want: int) -> Read:
-        """The records that follow, as far as they have been read ahead, up to one that cannot be read."""
+        """The next records, as far as they have been read ahead, up to a bad one."""
         offset, number = place
         if self._form.header and not offset:
             _, ends, stop, at, text, offset = self._records(0, 1, self._header)
@@ -129,7 +129,7 @@ class CsvReader(RecordReader):
             if not n:
                 bad = self._error(place, self._problem(stop, at, text))
                 return Read(None, None if after is None else FilePosition(after, number + 1), bad)
-            # Read-only, since who goes back to an earlier place gets the same rows again.
+            # Read-only, since a reader that goes back to an earlier position gets the same rows again.
             starts = np.concatenate([[offset], ends[:-1]])
             rows = Block([read_only(c) for c in columns], n, flat(len(columns)), self.provenance(0, starts))
             self._held, i = _Held(offset, number, rows, ends), 0
@@ -138,8 +138,8 @@ class CsvReader(RecordReader):
         return Read(held.rows.slice(i, stop), FilePosition(int(held.ends[stop - 1]), number + stop - i))
 
     def _records(self, offset: int, want: int, fields: Any) -> tuple[Any, ...]:
-        """What the kernel says of the records at `offset`, of which at least one is read whole; its places as those of
-        the file. It says nothing of a record that a damaged file is cut in.
+        """The kernel's output for the records at `offset`, at least one of them complete, with positions in the file. A
+        record truncated by damage of the file is not reported.
         """
         need = 1
         while True:

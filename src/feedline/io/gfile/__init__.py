@@ -1,7 +1,7 @@
-"""`tf.io.gfile`: files and folders, here or at URLs, by the same names.
+"""`tf.io.gfile`: local and remote files and folders, with one interface.
 
-Everything that fails raises TensorFlow's class for it. A store of objects has no folders: there one is what the names
-of files have in common, and making an empty one does nothing.
+Failures raise TensorFlow's classes. An object store has no folders: there, a folder is a common prefix of file names,
+and creating an empty one does nothing.
 """
 
 from __future__ import annotations

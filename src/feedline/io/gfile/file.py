@@ -17,7 +17,7 @@ from feedline.io.gfile.paths import stat
 
 
 class GFile:
-    """A file, for `str` or, with a `b` in the mode, for `bytes`. Modes are r, w, a, r+, w+ and a+.
+    """A file of `str` or, with a `b` in the mode, of `bytes`. Modes are r, w, a, r+, w+ and a+.
 
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/poem.txt"
@@ -28,10 +28,10 @@ class GFile:
     ...     f.size(), f.readline(), f.tell(), f.read()
     (8, 'one\\n', 4, 'two\\n')
 
-    As in TensorFlow it is opened by the first call that needs it; sizes and positions count bytes; a `\\r` before the
-    end of a line is not part of the line; and reading and writing, where a mode has both, have each their own position,
-    with writing as in "w" or, for "a+", as in "a". A file at a URL is there when it is closed, and where `with` ends in
-    an exception it stays as it was.
+    As in TensorFlow, it is opened by the first call that needs it; sizes and positions count bytes; a `\\r` before a
+    line end is not part of the line; and in a mode with both, reading and writing have separate positions, with writing
+    as in "w" or, for "a+", as in "a". A file at a URL appears when it is closed, and an exception inside `with` leaves
+    it unchanged.
     """
 
     def __init__(self, name: object, mode: str = "r") -> None:
@@ -47,12 +47,12 @@ class GFile:
 
     @property
     def name(self) -> Any:
-        """The name it was given."""
+        """The name as given."""
         return self._name
 
     @property
     def mode(self) -> str:
-        """The mode it was given."""
+        """The mode as given."""
         return self._mode
 
     def size(self) -> int:
@@ -62,24 +62,24 @@ class GFile:
         return stat(self._name).length
 
     def read(self, n: int = -1) -> Any:
-        """The next n bytes, or all that are left."""
+        """The next n bytes, or all remaining ones."""
         file = self._to_read()
         if n < -1:
             raise InvalidArgumentError(f"{shown(self._path)}: the number of bytes to read must be -1 or more, got {n}")
         return self._given(self._run(lambda: file.read(None if n == -1 else n)))
 
     def readline(self) -> Any:
-        """The next line with its end; nothing at the end of the file."""
+        """The next line with its end; empty at the end of the file."""
         file = self._to_read()
         return self._given(self._run(file.readline).replace(b"\r", b""))
 
     def readlines(self) -> list[Any]:
-        """The lines that are left."""
+        """The remaining lines."""
         return list(self)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Goes to where reading goes on: `offset` bytes from the start, or with a `whence` of 1 from the position, with
-        2 from the end.
+        """Moves the position of reading: to `offset` bytes from the start, or with a `whence` of 1 from the current
+        position, with 2 from the end.
         """
         file = self._to_read()
         if (offset is None) == (position is None):
@@ -96,23 +96,23 @@ class GFile:
             raise OutOfRangeError(f"{shown(self._path)}: position {at} is after the end, which is at {size}")
 
     def tell(self) -> int:
-        """The position of reading, or of writing where the file cannot be read."""
+        """The position of reading, or of writing if the file cannot be read."""
         return int(self._to_read().tell() if self._may_read else self._to_write().tell())
 
     def write(self, file_content: object) -> None:
-        """Adds a str or bytes to the end."""
+        """Appends a str or bytes."""
         if not isinstance(file_content, (str, bytes)):
             raise TypeError(f"a file takes str or bytes, got {file_content!r} of type {type(file_content).__name__}")
         file = self._to_write()
         self._run(lambda: file.write(file_content.encode() if isinstance(file_content, str) else file_content))
 
     def flush(self) -> None:
-        """Hands what was written to the system."""
+        """Passes written data to the system."""
         if self._writer is not None:
             self._run(self._writer.flush)
 
     def close(self) -> None:
-        """Closes the file. A call after it opens the file again."""
+        """Closes the file. A later call opens it again."""
         reader, self._reader = self._reader, None
         writer, self._writer = self._writer, None
         try:
@@ -177,7 +177,7 @@ class GFile:
 
     def __del__(self) -> None:
         if isinstance(self.__dict__.get("_writer"), remote.RemoteWriter):
-            self._writer = None  # which says that it was not closed
+            self._writer = None  # dropping it warns that it was not closed
         if "_writer" in self.__dict__:
             with contextlib.suppress(Exception):
                 self.close()

@@ -1,4 +1,4 @@
-"""Copies, and other names."""
+"""Copying and renaming files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIECE = 8 << 20
 
 
 def rename(src: object, dst: object, overwrite: bool = False) -> None:
-    """Gives a file or folder another name. What has that name already is replaced only with `overwrite`.
+    """Renames a file or folder. An existing destination is replaced only with `overwrite`.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -55,7 +55,7 @@ def rename(src: object, dst: object, overwrite: bool = False) -> None:
 
 
 def copy(src: object, dst: object, overwrite: bool = False) -> None:
-    """Copies a file. What is there already is replaced only with `overwrite`.
+    """Copies a file. An existing destination is replaced only with `overwrite`.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -76,7 +76,7 @@ def copy(src: object, dst: object, overwrite: bool = False) -> None:
         remote.asked(new, lambda: fs.cp_file(*paths))
         return
     with GFile(src, "rb") as source, GFile(dst, "wb") as target:
-        target.write(b"")  # a file of no bytes is a file
+        target.write(b"")  # so that an empty file is created too
         while piece := source.read(PIECE):
             target.write(piece)
 
@@ -87,7 +87,7 @@ def _free(name: bytes, overwrite: bool) -> None:
 
 
 def _shared(a: bytes, b: bytes) -> Any:
-    """The file system of two URLs; None where there are two, or one of the names is no URL."""
+    """The file system of two URLs; None if they have different ones, or one of the names is not a URL."""
     if system_path(a) is not None or system_path(b) is not None:
         return None
     one, other = remote.filesystem(a)[0], remote.filesystem(b)[0]

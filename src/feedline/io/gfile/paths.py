@@ -1,4 +1,4 @@
-"""What is where: files and folders by their names."""
+"""Files and folders by name: queries, creation and removal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from feedline.io.files import as_op_error, as_path, matching_files, shown, syste
 
 
 class FileStatistics(NamedTuple):
-    """What `stat` tells: the size in bytes, when it was changed last, and whether it is a folder."""
+    """The result of `stat`: the size in bytes, the modification time, and whether it is a folder."""
 
     length: int
     mtime_nsec: int
@@ -28,7 +28,7 @@ class FileStatistics(NamedTuple):
 
 
 def exists(path: object) -> bool:
-    """True for a file or folder that is there.
+    """Whether a file or folder exists.
 
     >>> fl.io.gfile.exists("no/such/file")
     False
@@ -38,7 +38,7 @@ def exists(path: object) -> bool:
 
 
 def isdir(path: object) -> bool:
-    """True for a folder that is there.
+    """Whether a folder exists.
 
     >>> fl.io.gfile.isdir(".")
     True
@@ -78,7 +78,7 @@ def _entries(path: object) -> dict[str, bool]:
 
 
 def glob(pattern: Any) -> list[str]:
-    """The names of the files and folders that match a pattern, or each of several, as in `fl.io.matching_files`.
+    """The names of the files and folders that match one or several patterns, as in `fl.io.matching_files`.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -92,7 +92,7 @@ def glob(pattern: Any) -> list[str]:
 
 
 def mkdir(path: object) -> None:
-    """Makes a folder, in one that is there. It may be there itself.
+    """Creates a folder, whose parent must exist. An existing folder is left as it is.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp() + "/new"
@@ -116,7 +116,7 @@ def mkdir(path: object) -> None:
 
 
 def makedirs(path: object) -> None:
-    """Makes a folder, and those on the way to it. They may be there.
+    """Creates a folder and its missing parents. Existing folders are left as they are.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -162,7 +162,7 @@ def remove(path: object) -> None:
 
 
 def rmtree(path: object) -> None:
-    """Removes a folder and everything in it.
+    """Removes a folder and its contents.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -187,7 +187,7 @@ def rmtree(path: object) -> None:
 
 
 def stat(path: object) -> FileStatistics:
-    """The size of a file, when it was changed last, and whether it is a folder.
+    """The size and modification time of a file, and whether it is a folder.
 
     >>> import tempfile
     >>> fl.io.gfile.stat(tempfile.mkdtemp()).is_directory
@@ -208,7 +208,7 @@ def stat(path: object) -> FileStatistics:
 def walk(
     top: object, topdown: bool = True, onerror: Callable[[Any], Any] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """A folder and those below it: the name of each, the folders in it, and the files.
+    """Walks a folder and those below it: yields the name of each, its folders, and its files.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -216,8 +216,8 @@ def walk(
     >>> [(folders, files) for _, folders, files in fl.io.gfile.walk(folder)]
     [(['a'], []), ([], ['b.txt'])]
 
-    A folder comes before those below it, or after them where `topdown` is False. `onerror` is called with the error for
-    a folder that is not there; without one such a folder is passed over.
+    A folder comes before those below it, or after them if `topdown` is False. `onerror` is called with the error for a
+    missing folder; without it, such a folder is skipped.
     """
     name = shown(as_path(top))
     try:
@@ -237,7 +237,7 @@ def walk(
 
 
 def join(path: Any, *paths: Any) -> Any:
-    """One path from several parts, with `/` between those of a URL and what the system uses between others.
+    """Joins parts of a path, with `/` in a URL and the system's separator otherwise.
 
     >>> fl.io.gfile.join("s3://bucket", "folder", "file")
     's3://bucket/folder/file'
@@ -247,12 +247,12 @@ def join(path: Any, *paths: Any) -> Any:
 
 
 def get_registered_schemes() -> list[str]:
-    """The schemes that URLs may have; "" stands for plain paths.
+    """The supported schemes of URLs; "" stands for plain paths.
 
     >>> {"", "file", "memory", "s3"} <= set(fl.io.gfile.get_registered_schemes())
     True
 
-    For some of them fsspec needs another package, which the error names when one is used.
+    For some of them fsspec needs another package, which the error names on first use.
     """
     import fsspec
 
