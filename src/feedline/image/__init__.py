@@ -1,4 +1,4 @@
-"""`tf.image`, as far as loading pictures needs it: decoding, encoding, scaling, and other dtypes."""
+"""`tf.image`, as far as loading images needs it: decoding, encoding, resizing, and dtype conversion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Resizing images."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def resize(
     antialias: bool = False,
     name: str | None = None,
 ) -> Array:
-    """Images scaled to a size, a height and a width: one [height, width, channels] or several with one more dimension.
+    """Resizes images to `size`, a height and a width: one image [height, width, channels], or a batch.
 
     >>> image = np.array([[[0], [8]]], np.uint8)
     >>> fl.image.resize(image, [1, 4])[0, :, 0]
     array([0., 2., 6., 8.], dtype=float32)
 
-    The result is float32; only "nearest" keeps the dtype. `preserve_aspect_ratio` gives the largest size of the same
-    proportions that fits. `antialias` takes all pixels into account when the image becomes smaller.
+    The result is float32; only "nearest" keeps the dtype. `preserve_aspect_ratio` chooses the largest size of the same
+    proportions that fits. `antialias` takes all pixels into account when the image is shrunk.
 
     >>> fl.image.resize(image, [1, 4], method="nearest")[0, :, 0]
     array([0, 0, 8, 8], dtype=uint8)
 
-    The other methods are "bicubic", "area", "lanczos3", "lanczos5", "gaussian" and "mitchellcubic". All of them give
-    TensorFlow's numbers bit by bit; without `antialias`, "bilinear" and "nearest" are the fastest.
+    The other methods are "bicubic", "area", "lanczos3", "lanczos5", "gaussian" and "mitchellcubic". All of them equal
+    TensorFlow bit by bit; without `antialias`, "bilinear" and "nearest" are the fastest.
     """
     given = dense(images)
     if given.ndim not in (3, 4):
@@ -77,7 +77,7 @@ def resize(
         plain = given if given.dtype in (np.uint8, np.float32) else given.astype(np.float32)
         return kernels.resize_bilinear(np.ascontiguousarray(plain), height, width)
     data = np.ascontiguousarray(given, np.float32).reshape(-1, tall, wide, channels)
-    if method == ResizeMethod.AREA:  # TensorFlow adds up rows first here, and columns everywhere else
+    if method == ResizeMethod.AREA:  # here TensorFlow sums rows first, elsewhere columns
         down, across = area_spans(tall, height), area_spans(wide, width)
         out = _down(_across(data, across), down) * area_scale(tall, height, wide, width)
     else:
@@ -100,7 +100,7 @@ def _across(images: Array, across: Spans) -> Array:
 
 
 def _memory_size() -> int:
-    """The bytes of memory that this machine has; where it does not say, as many as can be addressed."""
+    """The bytes of memory of this machine; if unknown, the address space."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -108,7 +108,7 @@ def _memory_size() -> int:
 
 
 def _check_memory(many: Sequence[int], height: int, width: int, channels: int) -> None:
-    """Refuses a size that the memory of this machine cannot hold, before anything is allocated."""
+    """Rejects a size that does not fit in the memory of this machine, before anything is allocated."""
     needed = math.prod((*many, height, width, channels)) * np.dtype(np.float32).itemsize
     if needed > _memory_size():
         raise InvalidArgumentError(
@@ -134,7 +134,7 @@ def _size(size: Any, height: int, width: int, keep: bool) -> tuple[int, int]:
 
 
 def _nearest(size: int, out: int) -> Array:
-    """The number of the input pixel in which the middle of each output pixel lies."""
+    """The index of the input pixel that contains the centre of each output pixel."""
     scale = np.float32(size) / np.float32(out)
     at = np.floor((np.arange(out, dtype=np.float32) + np.float32(0.5)) * scale).astype(np.int64)
     nearest: Array = np.minimum(at, size - 1)

@@ -1,4 +1,4 @@
-"""Which input pixels make an output pixel, and with which weights, for each method of `resize`.
+"""The input pixels and weights of each output pixel, for each method of `resize`.
 
 Everything is single precision in the order of TensorFlow's kernels, so that the weights are the same bit by bit.
 """
@@ -18,13 +18,13 @@ Array = np.ndarray[Any, Any]
 f32 = np.float32
 ONE, HALF = f32(1), f32(0.5)
 TINY = f32(1000) * np.finfo(f32).tiny
-"""Weights whose sum is smaller than that are not normalised."""
+"""Weights with a smaller sum are not normalized."""
 TABLE = 1024
-"""TensorFlow looks bicubic weights up in a table with so many places from pixel to pixel."""
+"""The resolution, per pixel, of the table in which TensorFlow looks up bicubic weights."""
 
 
 class Spans(NamedTuple):
-    """For each output pixel the first input pixel, how many there are, and their weights [out, taps]."""
+    """For each output pixel the first input pixel, the number of input pixels, and their weights [out, taps]."""
 
     starts: Array
     counts: Array
@@ -50,7 +50,7 @@ def spans(method: str, size: int, out: int, antialias: bool) -> Spans:
 
 
 def area_spans(size: int, out: int) -> Spans:
-    """What each output pixel covers of the input pixels; sums must be multiplied by `area_scale`."""
+    """The coverage of input pixels by each output pixel; sums must be multiplied by `area_scale`."""
     scale = f32(size) / f32(out)
     number = np.arange(out, dtype=f32)
     low, high = number * scale, (number + ONE) * scale
@@ -84,7 +84,7 @@ def _bicubic_spans(size: int, out: int) -> Spans:
     pixel = floor.astype(np.int64)[:, None] + np.arange(-1, 3)
     inside = (pixel >= 0) & (pixel < size)
     weights = _normalised(np.where(inside, weights, f32(0)))
-    # Pixels outside come first or last; those inside move to the front.
+    # Pixels outside are at either end; those inside move to the front.
     order = np.argsort(~inside, axis=1, kind="stable")
     starts = np.maximum(pixel[:, 0], 0)
     return Spans(starts, inside.sum(axis=1), np.take_along_axis(weights, order, axis=1))

@@ -237,7 +237,7 @@ class TorchDevicePrefetcher(DevicePrefetcher):
         self.stream = torch.cuda.Stream(self.device) if self.streamed else None
         self.driver = driver(torch) if self.streamed and pin else None
         self.copies = PendingCopies()
-        weakref.finalize(self, self.copies.wait, 0)  # copies in progress outlive a dropped iterator
+        weakref.finalize(self, self.copies.wait, 0)  # copies may still be in progress when it is dropped
         super().__init__(source, self._moved, AHEAD if self.device is not None else 1)
 
     def _moved(self, element: Any) -> Any:

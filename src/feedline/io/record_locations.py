@@ -37,7 +37,7 @@ MOST_PLACES = 1 << 40
 RATIO = 1040
 """The most bytes that one compressed byte expands to: 1,032 for zlib, and a margin."""
 SPARSE = 1 << 18
-"""Records that are further apart than this on average are read one by one, without the bytes between them."""
+"""Records that are further apart than this on average are read with a small buffer, to skip the bytes between them."""
 
 _readers: dict[str, type[RecordReader]] = {}
 
@@ -93,7 +93,7 @@ _known = _Known()
 
 
 def base_of(file: File) -> int | None:
-    """The number of the first byte of a file; None if the numbers are exhausted."""
+    """The number of the first byte of a file; None if it is too large, or there are too many files."""
     number = _known.number(file)
     return number << SHIFT if number < 1 << (62 - SHIFT) and file.size < 1 << SHIFT else None
 

@@ -1,1 +1,1 @@
-"""What the command `feedline` does: one module per sub-command, and the parts they share."""
+"""The command `feedline`: one module per sub-command, and the parts they share."""

@@ -14,16 +14,16 @@ from feedline.errors import OpError
 from feedline.tools import demo
 
 TOOLS = (demo,)
-"""Each has `register(commands)`, which adds its sub-command and sets `run`: a function of the arguments it was given,
-whose result is the exit status.
+"""Each has `register(commands)`, which adds its sub-command and sets `run`: a function of the parsed arguments that
+returns the exit status.
 """
 ENDING = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
 INTERRUPTED = 130
-"""What a shell expects of a program that Ctrl-C has ended."""
+"""The exit status that shells expect after Ctrl-C."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a sub-command; gives the exit status.
+    """Runs a sub-command; returns the exit status.
 
     >>> from feedline.tools.cli import main
     >>> main([])
@@ -43,8 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"feedline {arguments.command}: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at its end
+    except BrokenPipeError:  # the reader of the output has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at exit
         return 0
     except (OSError, OpError) as e:
         print(f"feedline {arguments.command}: {e}", file=sys.stderr)
@@ -54,12 +54,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _ended_tidily() -> Iterator[None]:
-    """A program that is told to end, or whose terminal goes away, removes its temporary files first."""
+    """Removes temporary files when the program is terminated or its terminal is closed."""
 
     def end(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is not threading.main_thread():  # others may not say what signals do
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set signal handlers
         yield
         return
     before = {number: signal.signal(number, end) for number in ENDING}

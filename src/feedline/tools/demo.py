@@ -29,13 +29,13 @@ FEATURES = {"image": fl.io.FixedLenFeature([], fl.string), "label": fl.io.FixedL
 
 
 def parse(record: bytes) -> tuple[Array, Array]:
-    """One record: its picture as 64 numbers from 0 to 1, and the digit."""
+    """Parses one record: its image as 64 numbers from 0 to 1, and the digit."""
     example = fl.io.parse_single_example(record, FEATURES)
     return fl.io.decode_raw(example["image"], fl.uint8) / np.float32(255), example["label"]
 
 
 def pipeline(folder: Path, batch: int, epochs: int) -> Any:
-    """What the model learns from."""
+    """The training dataset."""
     return (
         fl.Dataset.list_files(f"{folder}/train-*.tfrecord", seed=1)
         .interleave(fl.TFRecordDataset, cycle_length=4, block_length=16)
@@ -54,12 +54,12 @@ class Softmax:
         self.weights = np.zeros((SIZE * SIZE + 1, CLASSES), np.float32)
 
     def scores(self, images: Array) -> Array:
-        """How much each picture looks like each digit."""
+        """The score of each digit for each image."""
         scores: Array = images @ self.weights[:-1] + self.weights[-1]
         return scores
 
     def step(self, images: Array, labels: Array) -> float:
-        """Takes one step of gradient descent; gives the loss before it."""
+        """Takes one step of gradient descent; returns the loss before it."""
         scores = self.scores(images)
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         odds /= odds.sum(axis=1, keepdims=True)
@@ -72,7 +72,7 @@ class Softmax:
         return float(loss)
 
     def accuracy(self, batches: Any) -> float:
-        """The share of pictures it knows."""
+        """The share of images classified correctly."""
         found = [self.scores(images).argmax(axis=1) == labels for images, labels in batches]
         return float(np.concatenate(found).mean())
 
@@ -89,7 +89,7 @@ class Demo:
         self.checkpoint, self.weights = folder / "iterator.checkpoint", folder / "weights.npy"
 
     def write(self) -> None:
-        """The pictures become TFRecord files."""
+        """Writes the images to TFRecord files."""
         screen, (images, labels, origin) = self.screen, self.data
         screen.heading(f"1. {len(labels):,} pictures of {SIZE} by {SIZE} pixels: {origin}")
         screen.images(images, labels)
@@ -114,17 +114,18 @@ class Demo:
                 yield f"{name}-{i:05}-of-{count:05}.tfrecord", bounds[i], bounds[i + 1]
 
     def pipeline(self) -> Any:
-        """A new one, which knows nothing of those before it."""
+        """A new pipeline, without any state of those before it."""
         return pipeline(self.folder, self.batch, self.epochs)
 
     def show_pipeline(self) -> None:
-        """The code that reads them."""
+        """Shows the code of the pipeline."""
         self.screen.heading("2. The pipeline that reads them back")
         code = textwrap.dedent("    return" + inspect.getsource(pipeline).rpartition("return")[2])
         self.screen.say(textwrap.indent(code.rstrip().replace("return", "dataset =", 1), "  "))
 
     def train(self) -> tuple[Softmax, float, Any, Any]:
-        """All epochs without a break: the model, its accuracy, the dataset, and what its iterator reports."""
+        """Trains all epochs without a break. Returns the model, its accuracy, the dataset, and the iterator's report.
+        """
         self.screen.heading(f"3. A softmax classifier in NumPy, {self.epochs} epochs, batches of {self.batch}")
         model, data = Softmax(), self.pipeline()
         with iter(data) as it:
@@ -137,7 +138,7 @@ class Demo:
         return model, share, data, report
 
     def crash_and_resume(self, whole: Softmax) -> bool:
-        """The same once more, but it is stopped in mid-epoch; True if it ends with the same weights all the same."""
+        """Trains again, stopped in mid-epoch and resumed; True if it ends with the same weights."""
         screen, total = self.screen, self.steps * self.epochs
         saved = total // 2 + self.steps // 4 if self.epochs % 2 == 0 else total // 2
         screen.heading("4. The same again, with a crash in the middle of an epoch")
@@ -167,15 +168,15 @@ class Demo:
         np.save(self.weights, model.weights)
 
     def explain(self, data: Any, report: Any) -> None:
-        """The plan, and where the time went."""
+        """Shows the plan, and where the time went."""
         self.screen.heading("5. The plan: print(dataset.explain())")
-        _ = data.element_spec  # made from a few elements when it is first asked for, and the plan shows it from then on
+        _ = data.element_spec  # inferred from a few elements on first use; the plan shows it from then on
         self.screen.table(str(data.explain()))
         self.screen.heading("6. Who waited for whom in part 3: print(iterator.report())")
         self.screen.wrapped(str(report))
 
     def _learn(self, model: Softmax, it: Any, steps: range, save_after: int = 0) -> float:
-        """Takes these steps, of all those of all epochs; gives the validation accuracy at their end."""
+        """Takes these of the training steps; returns the validation accuracy after them."""
         at, share = steps.start, 0.0
         while at < steps.stop:
             epoch, first = divmod(at, self.steps)
@@ -201,7 +202,7 @@ class Demo:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """What `feedline demo` does; 0 if all went as it should."""
+    """Runs `feedline demo`; 0 on success."""
     screen, began = Screen(), time.perf_counter()
     screen.say(screen.styled(f"feedline {fl.__version__}", BOLD) + screen.styled(": tf.data without TensorFlow", DIM))
     with tempfile.TemporaryDirectory(prefix="feedline-demo-") as folder:

@@ -1,4 +1,4 @@
-"""Small pictures of digits: scikit-learn's, which people wrote, or drawn here."""
+"""Small images of digits: scikit-learn's handwritten ones, or drawn here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FONT = """
 
 
 class Digits(NamedTuple):
-    """Pictures as bytes [n, 8, 8], 255 is ink, and which digit each of them shows."""
+    """Images as bytes [n, 8, 8], where 255 is ink, and their labels."""
 
     images: Array
     labels: Array
@@ -34,7 +34,7 @@ class Digits(NamedTuple):
 
 
 def digits(source: str = "auto", count: int | None = None, seed: int = 0) -> Digits:
-    """Pictures from `source`: "scikit-learn", "drawn", or "auto", which is the former where it is installed.
+    """Images from `source`: "scikit-learn", "drawn", or "auto", which is the former if it is installed.
 
     >>> from feedline.tools.digits import digits
     >>> found = digits("drawn", 100)
@@ -47,7 +47,7 @@ def digits(source: str = "auto", count: int | None = None, seed: int = 0) -> Dig
 
 
 def _scikit_learn(count: int | None, seed: int) -> Digits:
-    """The first `count` in an order of their own: the people who wrote them follow one another in the file."""
+    """The first `count` in a random order: in the file, digits of the same writer follow one another."""
     from sklearn.datasets import load_digits
 
     found = load_digits()
@@ -57,7 +57,8 @@ def _scikit_learn(count: int | None, seed: int) -> Digits:
 
 
 def _drawn(count: int, seed: int) -> Digits:
-    """Digits in a font of five by seven pixels, moved by parts of a pixel, lighter or darker, with noise on top."""
+    """Digits in a font of five by seven pixels, shifted by fractions of a pixel, lighter or darker, with added noise.
+    """
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, CLASSES, count)
     images = np.zeros((CLASSES, SIZE + 1, SIZE + 2), np.float32)
@@ -71,13 +72,13 @@ def _drawn(count: int, seed: int) -> Digits:
 
 
 def _font() -> Array:
-    """What `_FONT` shows, [10, 7, 5]."""
+    """`_FONT` as an array [10, 7, 5]."""
     rows = [[[pixel == "#" for pixel in part] for part in line.split()] for line in _FONT.split("\n") if line]
     return np.array(rows, np.float32).transpose(1, 0, 2)
 
 
 def _moved(images: Array, by: Array, axis: int) -> Array:
-    """Each picture moved by a part of a pixel along an axis, which gets shorter by one."""
+    """Each image shifted by a fraction of a pixel along an axis, which gets shorter by one."""
     by = by.reshape(-1, 1, 1)
     n = images.shape[axis]
     moved: Array = images.take(range(1, n), axis) * (1 - by) + images.take(range(n - 1), axis) * by

@@ -1,4 +1,4 @@
-"""Output for people: headings, pictures and progress bars on a terminal, plain lines where it goes elsewhere."""
+"""Terminal output for people: headings, images and progress bars; plain lines if it is redirected."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any, TextIO
 
 EVERY_S = 0.05
 WIDTH = 80
-"""How wide lines are where there is no terminal to ask."""
+"""The width of lines without a terminal."""
 BAR, TAIL = 24, 52
-"""How wide a bar is at most, and what stands behind it at least: bars below one another are alike."""
+"""The most characters of a bar, and the least of the text behind it: bars below one another are aligned."""
 COLUMN = 20
-"""Text is wrapped within the last column of a table where that has so many characters."""
+"""The least characters of a table's last column for text to be wrapped within it."""
 SHADES = " .:-=+*#%@"
 GREYS = 232
-"""The number of the darkest of a terminal's 24 greys."""
+"""The code of the darkest of a terminal's 24 greys."""
 BOLD, DIM, GREEN, CYAN = "1", "2", "32", "36"
 
 
@@ -46,7 +46,7 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """How many characters go into a line."""
+        """The number of characters per line."""
         return shutil.get_terminal_size((WIDTH, 24)).columns if self.live else WIDTH
 
     def say(self, text: str = "") -> None:
@@ -54,7 +54,7 @@ class Screen:
         print(self._encodable(text), file=self.stream, flush=True)
 
     def wrapped(self, text: str, indent: str = "  ") -> None:
-        """Prints lines, further in; what is too wide for a terminal goes on below, in a table below its last column."""
+        """Prints indented lines; long ones are wrapped, in a table within its last column."""
         for line in text.splitlines():
             last = re.split(" {2,}", line)[-1]
             column = indent + line[: len(line) - len(last)]
@@ -68,24 +68,25 @@ class Screen:
                 self.say(column + f"\n{' ' * len(column)}".join(pieces))
 
     def table(self, text: str, indent: str = "  ") -> None:
-        """Prints lines, further in; what is too wide for a terminal is cut off, so that columns stay columns."""
+        """Prints indented lines; long ones are cut off, so that columns stay aligned."""
         for line in text.splitlines():
             wide = self.live and len(indent + line) > self.width
             self.say((indent + line)[: self.width - 1] + "…" if wide else (indent + line).rstrip())
 
     def styled(self, text: str, *codes: str) -> str:
-        """The text in bold, or in a colour, where the terminal can show that."""
+        """The text in bold, or in a colour, if the terminal supports it."""
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.coloured and text else text
 
     def heading(self, text: str) -> None:
-        """The title of a part."""
+        """Prints the title of a section."""
         self.say()
         for line in textwrap.wrap(text, self.width) if self.live else [text]:
             self.say(self.styled(line, BOLD, CYAN))
         self.say()
 
     def images(self, images: Any, captions: Any, indent: str = "  ") -> None:
-        """Small grey pictures, side by side, as many as fit: an array of bytes [n, height, width], and their names."""
+        """Prints small grey images side by side, as many as fit: an array of bytes [n, height, width], and their names.
+        """
         grey = self.coloured and not self.ascii
         across = images.shape[2] * (1 if grey else 2)
         count = max(1, (self.width - len(indent)) // (across + 2))
@@ -103,14 +104,14 @@ class Screen:
 
 
 class Bar:
-    """How far work is: one line of a terminal that is written again and again, elsewhere a line at the end of it."""
+    """The progress of work: a line that is rewritten on a terminal; elsewhere one line at the end."""
 
     def __init__(self, screen: Screen, what: str, total: int, indent: str) -> None:
         self._screen, self._what, self._total, self._indent = screen, what, total, indent
         self._done, self._more, self._next = 0, "", 0.0
 
     def to(self, done: int, more: str = "") -> None:
-        """So many are done; `more` is shown behind it."""
+        """Sets the progress to `done`; `more` is shown behind it."""
         self._done, self._more = done, more
         now = time.monotonic()
         if self._screen.live and now >= self._next:
@@ -129,7 +130,7 @@ class Bar:
         if room >= 4:
             line = f"{head}{_drawn(screen, self._done / max(1, self._total), room)}  {tail}"
         else:
-            while "  " in tail and len(head + tail) >= screen.width:  # what stands last goes first, and as a whole
+            while "  " in tail and len(head + tail) >= screen.width:  # drops whole items from the end
                 tail = tail.rpartition("  ")[0].rstrip()
             line = (head + tail)[: screen.width - 1]
         print("\r\x1b[2K" + line, end=end, file=screen.stream, flush=True)
@@ -149,7 +150,7 @@ def _drawn(screen: Screen, share: float, width: int) -> str:
 
 
 def _in_grey(image: Any) -> list[str]:
-    """Lines of characters that show two pixels each, in the colours of their upper and lower halves."""
+    """Lines of characters that show two pixels each, coloured in their upper and lower halves."""
     tones = [[GREYS + int(v) * 23 // 255 for v in row] for row in image]
     pairs = zip_longest(tones[::2], tones[1::2], fillvalue=[GREYS] * len(tones[0]))
     halves = ("".join(f"\x1b[38;5;{u};48;5;{v}m▀" for u, v in zip(*pair, strict=True)) for pair in pairs)
@@ -157,5 +158,5 @@ def _in_grey(image: Any) -> list[str]:
 
 
 def _in_characters(image: Any) -> list[str]:
-    """A line per row, two characters per pixel: that is about as wide as high."""
+    """A line per row, two characters per pixel, which makes pixels about square."""
     return ["".join(SHADES[int(v) * len(SHADES) // 256] * 2 for v in row) for row in image]

@@ -1,4 +1,4 @@
-"""`tf.train.Checkpoint` for what feedline has to save: iterators."""
+"""`tf.train.Checkpoint` for the objects that feedline saves: iterators."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Checkpoint:
     >>> next(other)
     np.int64(2)
 
-    Anything with `save() -> bytes` of JSON and `restore(bytes)` can be given, under any names. The file is JSON, and
-    after a crash, of the process or of the machine, it is the new one or the old one, whole: it is written beside its
-    place, brought to the disk and then moved. A checksum tells whether it was damaged later.
+    Any object with `save() -> bytes` of JSON and `restore(bytes)` can be saved, under any name. The file is JSON and is
+    replaced atomically: after a crash of the process or the machine it is the new one or the old one, complete, because
+    it is written beside its final path, synced to disk and then moved. A checksum detects later damage.
     """
 
     def __init__(self, **objects: Any) -> None:
@@ -61,7 +61,7 @@ class Checkpoint:
         return self.write(f"{os.fspath(file_prefix)}-{self._count}")
 
     def read(self, save_path: str | os.PathLike[str]) -> None:
-        """Puts everything where the file says it was."""
+        """Restores everything from the file."""
         path = on_disk(save_path, "Checkpoint")
         try:
             with open(path, "rb") as f:
@@ -89,7 +89,7 @@ class Checkpoint:
         self._restore(objects, path)
 
     def _restore(self, objects: dict[str, Any], path: str) -> None:
-        """Restores all of them, or none: those before one whose state is refused go back to where they were."""
+        """Restores all objects, or none: if one rejects its state, those before it are rolled back."""
         before: list[tuple[Any, bytes]] = []
         for name, thing in self._objects.items():
             try:

@@ -1,7 +1,6 @@
-"""What the fields of a message hold: lists of numbers or bytes, lists of messages, and messages under keys.
+"""Containers in message fields: lists of numbers or bytes, lists of messages, and messages under keys.
 
-Each belongs to a message and tells it when it is changed, since that is what makes a message inside another one count
-as being there.
+Each belongs to a message and notifies it of changes, since a change marks a submessage as present.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _INT64 = (-(1 << 63), (1 << 63) - 1)
 
 
 class Scalar(NamedTuple):
-    """A type of number or string: how values are checked, written, read and printed."""
+    """A type of number or string: how values are validated, written, read and printed."""
 
     check: Callable[[list[Any]], list[Any]]
     write: Callable[[int, list[Any]], bytes]
@@ -29,7 +28,7 @@ class Scalar(NamedTuple):
 
 
 class Values(MutableSequence[Any]):
-    """A list of numbers or bytes that takes only what can be written."""
+    """A list of numbers or bytes that accepts only values that can be written."""
 
     __slots__ = ("_changed", "_items", "_scalar")
     def __init__(self, scalar: Scalar, changed: Callable[[], None]) -> None:
@@ -65,12 +64,12 @@ class Values(MutableSequence[Any]):
         return iter(self._items)
 
     def insert(self, index: int, value: object) -> None:
-        """Puts a value before the one at `index`."""
+        """Inserts a value before the one at `index`."""
         self._items.insert(index, *self._checked([value]))
         self._changed()
 
     def extend(self, values: Iterable[Any]) -> None:
-        """Adds values at the end."""
+        """Appends values."""
         self._items.extend(self._checked(values))
         self._changed()
 
@@ -88,7 +87,7 @@ class Values(MutableSequence[Any]):
 
 
 class MessageList(MutableSequence[Any]):
-    """A list of messages of one class. It holds copies of what it is given."""
+    """A list of messages of one class. It stores copies."""
 
     __slots__ = ("_changed", "_items", "_kind")
     def __init__(self, kind: type[Any], changed: Callable[[], None]) -> None:
@@ -101,11 +100,11 @@ class MessageList(MutableSequence[Any]):
             message._listen(changed)
 
     def add(self, **fields: Any) -> Any:
-        """Adds a new message with these fields, and gives it."""
+        """Appends a new message with these fields, and returns it."""
         return self._put(len(self._items), self._kind(**fields))
 
     def insert(self, index: int, value: object) -> None:
-        """Puts a copy of a message before the one at `index`."""
+        """Inserts a copy of a message before the one at `index`."""
         self._put(index, value)
 
     def _put(self, index: int, value: object) -> Any:
@@ -139,7 +138,7 @@ class MessageList(MutableSequence[Any]):
 
 
 class MessageMap(MutableMapping[str, Any]):
-    """Messages under string keys. Looking up a key that is not there puts an empty message there."""
+    """Messages under string keys. Looking up a missing key adds an empty message."""
 
     __slots__ = ("_changed", "_items", "_kind")
     def __init__(self, kind: type[Any], changed: Callable[[], None]) -> None:
@@ -184,7 +183,7 @@ class MessageMap(MutableMapping[str, Any]):
         return self._items.get(as_key(key), default)
 
     def pop(self, key: str | bytes, *default: Any) -> Any:
-        """Takes the message under a key out."""
+        """Removes and returns the message under a key."""
         found = self._items.pop(as_key(key), *default)
         self._changed()
         return found
@@ -196,7 +195,7 @@ class MessageMap(MutableMapping[str, Any]):
         return len(self._items)
 
     def MergeFrom(self, other: Any) -> None:
-        """Puts copies of another map's messages here, in place of those under the same keys."""
+        """Adds copies of another map's messages, replacing those under the same keys."""
         for key, value in other.items():
             copy = self._kind()
             copy.CopyFrom(self._kind(**value) if isinstance(value, dict) else value)
@@ -211,12 +210,12 @@ class MessageMap(MutableMapping[str, Any]):
 
 
 def as_key(key: object) -> str:
-    """A key of a map as a str; TypeError for what is none."""
+    """A key of a map as a str; raises TypeError for any other type."""
     if isinstance(key, bytes):
         key = key.decode()
     if not isinstance(key, str):
         raise TypeError(f"a key is a str, got {key!r} of type {type(key).__name__}")
-    key.encode()  # half a surrogate pair cannot be written
+    key.encode()  # an unpaired surrogate cannot be written
     return key
 
 

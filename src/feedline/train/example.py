@@ -1,4 +1,4 @@
-"""`Example` and what it is made of: the messages that TFRecord files usually hold."""
+"""`Example` and its parts: the messages that TFRecord files usually hold."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Feature(LazyFeature, Message):
 
 
 class Features(LazyFeatures, Message):
-    """Features under their names.
+    """Features by name.
 
     >>> features = fl.train.Features()
     >>> features.feature["age"].int64_list.value.append(7)
@@ -85,7 +85,7 @@ class Features(LazyFeatures, Message):
 
 
 class Example(LazyExample, Message):
-    """One example: features under their names.
+    """One example: features by name.
 
     >>> from feedline.train import BytesList, Example, Feature, Features
     >>> example = Example(features=Features(feature={"word": Feature(bytes_list=BytesList(value=[b"hi"]))}))
@@ -101,7 +101,7 @@ class Example(LazyExample, Message):
 
 
 class FeatureList(Message):
-    """The same feature step by step.
+    """The values of one feature, per step.
 
     >>> steps = fl.train.FeatureList()
     >>> steps.feature.add().int64_list.value.append(3)
@@ -114,7 +114,7 @@ class FeatureList(Message):
 
 
 class FeatureLists(Message):
-    """Lists of features under their names.
+    """Lists of features by name.
 
     >>> fl.train.FeatureLists(feature_list={"steps": fl.train.FeatureList()}).feature_list.keys()
     KeysView({'steps': })
@@ -140,14 +140,14 @@ class SequenceExample(Message):
 
 
 def example(features: Mapping[str, Any]) -> Example:
-    """An `Example` from plain values: numbers, strings, lists and arrays under their names.
+    """Builds an `Example` from plain values: numbers, strings, lists and arrays by name.
 
     >>> made = fl.train.example({"age": 7, "name": "Ada", "scores": np.array([[0.5, 1.0]])})
     >>> {name: feature.WhichOneof("kind") for name, feature in made.features.feature.items()}
     {'age': 'int64_list', 'name': 'bytes_list', 'scores': 'float_list'}
 
-    Integers and bools become an int64_list, floats a float_list, which is float32, and str and bytes a bytes_list.
-    Arrays are flattened. `io.write_examples` writes whole columns, much faster than one example after another.
+    Integers and bools become an int64_list, floats a float_list (float32), and str and bytes a bytes_list. Arrays are
+    flattened. `io.write_examples` writes whole columns, much faster than one example at a time.
     """
     return Example(features=Features(feature={name: _feature(name, value) for name, value in features.items()}))
 

@@ -1,4 +1,4 @@
-"""Small files that are written whole: checkpoints, and choices of AUTOTUNE."""
+"""Small files that are written atomically: checkpoints, and choices of AUTOTUNE."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def on_disk(name: str | os.PathLike[str], who: str) -> str:
-    """A name as a path of the system's, which `file://` may stand before; `who` is named where it is elsewhere."""
+    """The local path of a name, which may begin with `file://`. The error for a remote one names `who`."""
     path = os.fspath(name)
     if path.startswith("file://"):
         return path[len("file://") :]
@@ -24,7 +24,7 @@ def on_disk(name: str | os.PathLike[str], who: str) -> str:
 
 
 def write(path: str, text: str, who: str) -> None:
-    """Writes a file that is the new one or the old one after a crash. A failure names `who` wanted it."""
+    """Writes a file atomically: after a crash it is the new one or the old one. Errors name `who`."""
     try:
         drafts.written(os.fsencode(path), text.encode())
     except OSError as e:

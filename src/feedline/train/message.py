@@ -1,17 +1,17 @@
-"""What protobuf's message classes do, for the few messages of `tf.train`. No protobuf is needed to read or write them.
+"""Protobuf's message classes for the few messages of `tf.train`, without protobuf.
 
 A class lists its fields, each of which is one of
 
     Repeated  a list of numbers or bytes
     Sub       one message inside another
     Messages  a list of messages
-    Map       messages under string keys
+    MapField  messages under string keys
 
-A message that was made in one go, and that nobody has looked into since, may be nothing but its bytes (`serialized`).
-It is opened by the first that asks for one of its other slots, which are not there until then.
+A message made in one go may be stored as its bytes only (`serialized`) until it is accessed. The first access to one of
+its other slots, which do not exist until then, decodes it.
 
-Threads may read a message together, and one may change it while others read: they see it with a change or without, as
-long as the change is one call.
+Threads may read a message concurrently, and one may modify it while others read: they see it with a change or without,
+as long as the change is one call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from feedline.wire import DELIMITED, WireError
 
 
 class Field:
-    """One field of a message class. Reading it gives what it holds; that is changed in place, never assigned."""
+    """One field of a message class. Reading it returns its content, which is modified in place, never assigned."""
 
     def __init__(self, number: int, kind: Any) -> None:
         self.number, self.kind = number, kind
@@ -47,24 +47,24 @@ class Field:
         raise AttributeError(f"{type(message).__name__}.{self.name} cannot be assigned; change it in place, with {how}")
 
     def held(self, message: Message) -> Any:
-        """What the message holds in this field, made now if need be."""
+        """The message's content of this field, created on demand."""
         found = message._held.get(self.name)
         return message._held.setdefault(self.name, self.empty(message)) if found is None else found
 
     def changed(self, message: Message) -> Callable[[], None]:
-        """What is called when something that this field of the message holds is changed."""
+        """The callback for changes of this field's content."""
         return message.SetInParent
 
     def empty(self, message: Message) -> Any:
-        """What the field holds at first."""
+        """The initial content of the field."""
         raise TypeError(f"{type(self).__name__} holds nothing")
 
     def is_set(self, held: Any) -> bool:
-        """True when there is something to write."""
+        """Whether there is something to write."""
         return len(held) > 0
 
     def parse(self, message: Message, kind: int, value: object, data: bytes) -> bool:
-        """Adds a value from the wire; False for one of a kind that this field cannot have."""
+        """Adds a value from the wire; False for a wire type that this field cannot have."""
         raise TypeError(f"{type(self).__name__} holds nothing")
 
     def serialize(self, held: Any) -> bytes:
@@ -102,25 +102,25 @@ class Repeated(Field):
 
 
 class Sub(Field):
-    """One message inside another. It counts as not there until something is done to it."""
+    """One message inside another. It counts as absent until it is modified."""
 
     def empty(self, message: Message) -> Message:
-        """An empty message that is not there yet."""
+        """An empty message that is still absent."""
         made: Message = self.kind()
         made._present = False
         made._listen(self.changed(message))
         return made
 
     def changed(self, message: Message) -> Callable[[], None]:
-        """It is there, then."""
+        """A callback that marks the message as present."""
         return lambda: message._appeared(self)
 
     def is_set(self, held: Message) -> bool:
-        """True when it is there, empty or not."""
+        """Whether the message is present, empty or not."""
         return held._present
 
     def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
-        """Adds to what is there already."""
+        """Merges into the existing message."""
         if kind == DELIMITED:
             held = self.held(message)
             held.SetInParent()
@@ -128,7 +128,7 @@ class Sub(Field):
         return kind == DELIMITED
 
     def serialize(self, held: Message) -> bytes:
-        """The message with its length."""
+        """The message, preceded by its length."""
         return wire.delimited(self.number, held.SerializeToString())
 
     def text(self, held: Message, indent: str) -> str:
@@ -150,7 +150,7 @@ class Messages(Field):
         return kind == DELIMITED
 
     def serialize(self, held: MessageList) -> bytes:
-        """The messages with their lengths."""
+        """The messages, each preceded by its length."""
         return b"".join(wire.delimited(self.number, m.SerializeToString()) for m in held._items.copy())
 
     def text(self, held: MessageList, indent: str) -> str:
@@ -166,7 +166,7 @@ class MapField(Field):
         return MessageMap(self.kind, self.changed(message))
 
     def parse(self, message: Message, kind: int, value: Any, data: bytes) -> bool:
-        """Adds one entry; of several with one key the last stays."""
+        """Adds one entry; of several with the same key the last one counts."""
         if kind == DELIMITED:
             key, made = "", self.kind()
             for number, inner, span, _, _ in wire.fields(data, *value):
@@ -228,7 +228,7 @@ class Message(LazyMessage):
     _fields: ClassVar[dict[str, Field]] = {}
     _numbered: ClassVar[dict[int, Field]] = {}
     _oneof: ClassVar[str] = ""
-    """The name under which all fields of the class exclude each other."""
+    """The name of the oneof that all fields of the class belong to."""
 
     _held: dict[str, Any]
     _present: bool
@@ -245,8 +245,8 @@ class Message(LazyMessage):
         return object.__getattribute__(self, name)
 
     def _open(self, data: bytes) -> None:
-        """Puts what the bytes say into the slots. Threads may do so at once; the first one to be done decides, and
-        nobody sees less than all of it.
+        """Decodes the bytes into the slots. Threads may do so concurrently: the first to finish wins, and no thread
+        sees a partly decoded message.
         """
         made = type(self).__new__(type(self))
         made._empty()
@@ -279,11 +279,11 @@ class Message(LazyMessage):
         return found
 
     def _listen(self, changed: Callable[[], None]) -> None:
-        """From now on, `changed` is called when this message, or something in it, is changed."""
+        """Registers a callback for changes of this message or of something in it."""
         self._changed = changed
 
     def _appeared(self, field: Sub) -> None:
-        """A message in this one is there now; where the fields exclude each other, the others are not any more."""
+        """Marks a submessage as present; if the fields are a oneof, the others become absent."""
         if self._oneof:
             for name in self._held.copy().keys() - {field.name}:
                 other = self._held.pop(name, None)
@@ -300,13 +300,13 @@ class Message(LazyMessage):
         ]
 
     def SetInParent(self) -> None:
-        """Makes this message count as being there in the message around it, even if it is empty."""
+        """Marks this message as present in its parent, even if it is empty."""
         self._present = True
         if self._changed is not None:
             self._changed()
 
     def HasField(self, field_name: str) -> bool:
-        """True when the message under that name is there."""
+        """Whether the message in this field is present."""
         if self._oneof and field_name == self._oneof:
             return bool(self._set_fields())
         if not isinstance(self._field(field_name), Sub):
@@ -314,13 +314,13 @@ class Message(LazyMessage):
         return any(field.name == field_name for field, _ in self._set_fields())
 
     def WhichOneof(self, oneof_group: str) -> str | None:
-        """The name of the one field that is there, None where none is."""
+        """The name of the oneof field that is present, None if none is."""
         if not self._oneof or oneof_group != self._oneof:
             raise ValueError(f"{type(self).__name__} has no oneof {oneof_group!r}")
         return next((field.name for field, _ in self._set_fields()), None)
 
     def ListFields(self) -> list[tuple[Field, Any]]:
-        """The fields that are there, each with what it holds."""
+        """The fields that are present, with their contents."""
         return self._set_fields()
 
     def Clear(self) -> None:
@@ -349,7 +349,7 @@ class Message(LazyMessage):
         self.SetInParent()
 
     def CopyFrom(self, other: object) -> None:
-        """Makes this message like another one."""
+        """Makes this message equal to another one."""
         if other is not self:
             if type(other) is not type(self):
                 raise TypeError(f"a {type(self).__name__} is needed, got {other!r} of type {type(other).__name__}")
@@ -357,7 +357,7 @@ class Message(LazyMessage):
             self.MergeFrom(other)
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
-        """The message in protobuf's format. Equal messages give equal bytes, with or without `deterministic`."""
+        """Serializes the message. Equal messages have equal bytes, with or without `deterministic`."""
         data = self.serialized
         if data is not None:
             return data
@@ -366,11 +366,11 @@ class Message(LazyMessage):
     SerializePartialToString = SerializeToString
 
     def ByteSize(self) -> int:
-        """The length of what `SerializeToString` gives."""
+        """The length of the serialized message."""
         return len(self.SerializeToString())
 
     def MergeFromString(self, serialized: Any) -> int:
-        """Adds the fields of a serialized message; gives the number of bytes."""
+        """Merges the fields of a serialized message; returns the number of bytes."""
         if isinstance(serialized, str):
             raise TypeError("a serialized message is bytes, got a str")
         data = bytes(serialized)
@@ -382,19 +382,19 @@ class Message(LazyMessage):
         return len(data)
 
     def ParseFromString(self, serialized: object) -> int:
-        """Makes this message what was serialized; gives the number of bytes."""
+        """Replaces the content by that of a serialized message; returns the number of bytes."""
         self.Clear()
         return self.MergeFromString(serialized)
 
     @classmethod
     def FromString(cls, s: object) -> Self:
-        """The message that was serialized."""
+        """Parses a serialized message."""
         made = cls()
         made.MergeFromString(s)
         return made
 
     def IsInitialized(self) -> bool:
-        """True: these messages have no fields that must be there."""
+        """True: these messages have no required fields."""
         return True
 
     def _parse(self, data: bytes, start: int, end: int) -> None:

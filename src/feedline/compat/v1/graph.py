@@ -1,4 +1,4 @@
-"""`Graph`: the scope of a TF1 program's parts. It has a seed, names and collections; operations refer to each other.
+"""`Graph`: the scope of a TF1 program's parts. It has a seed, names and collections, but holds no operations.
 
 Random operators follow TensorFlow's rule for graphs: the graph's seed, and a count of the seedless ones made in it.
 """

@@ -1,9 +1,9 @@
 """Operations and their output tensors, and how a session run computes them.
 
-    Operation  something a session can do; it is done at most once in a run
-    Tensor     an output of an operation; NumPy's functions and Python's operators make new tensors from it
-    SessionRun one run: the values that are fed, and those computed so far
-    StandIns   made-up values, to infer types and shapes of results
+    Operation   something a session can do; it is done at most once in a run
+    Tensor      an output of an operation; NumPy's functions and Python's operators make new tensors from it
+    SessionRun  one run: the values that are fed, and those computed so far
+    StandIns    made-up values, to infer types and shapes of results
 
 This module does not depend on datasets.
 """

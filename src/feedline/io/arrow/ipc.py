@@ -43,7 +43,7 @@ class ArrowReader(TableReader):
 
     @cached_property
     def starts(self) -> Array | None:
-        """None for a remote file, of which all batches would have to be read."""
+        """None for a stream, and for a remote file, of which all batches would have to be read."""
         if self._batches is None or system_path(self.name) is None:
             return None
         # Batches may be compressed by column: one column is enough to count rows.

@@ -1,1 +1,1 @@
-"""Pictures in files: `decode` and `encode` are the functions of `tf.io`, the other modules know a format each."""
+"""Image files: `decode` and `encode` are the functions of `tf.io`; every other module handles one format."""

@@ -1,4 +1,4 @@
-"""BMP files: plain pixels of one, three or four bytes."""
+"""BMP files: uncompressed pixels of one, three or four bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADER = 32
 
 
 def decode(data: bytes, channels: int) -> Array:
-    """The pixels [height, width, channels]; 0 channels means as many as the file has."""
+    """The pixels [height, width, channels]; 0 channels means the number in the file."""
     if channels not in (0, 3, 4):
         raise InvalidArgumentError(f"a BMP file has 3 or 4 channels, or give 0 for what is there; got {channels}")
     if len(data) < _HEADER:

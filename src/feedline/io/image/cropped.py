@@ -1,7 +1,7 @@
-"""Part of a JPEG file, with the pixels that libjpeg-turbo gives when it decodes that part alone.
+"""A window of a JPEG file, with the pixels that libjpeg-turbo returns when it decodes that window alone.
 
-Where colours are kept for every second column, each pixel's colour is mixed from the two nearest. At the sides of what
-is decoded there is only one of them: in the first column of the blocks that are decoded, and in the window's last one.
+If colours are stored for every second column, each pixel's colour is interpolated from the two nearest. At the edges of
+the decoded region there is only one of them: in the first column of the decoded blocks, and in the window's last one.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-_PLAIN = b"\xff\xee\x00\x0eAdobe\x00\x64" + bytes(5)  # says that colours are not to be converted
+_PLAIN = b"\xff\xee\x00\x0eAdobe\x00\x64" + bytes(5)  # declares that colours are not converted
 _NO_FRAMES = (0xC4, 0xC8, 0xCC)
 
 
 class JpegHeader(NamedTuple):
-    """What the header of a picture says: its size, how often each component is kept across and down, and the names of
-    the components.
+    """The header of an image: its size, the horizontal and vertical sampling factors of the components, and their
+    names.
     """
 
     height: int
@@ -28,7 +28,7 @@ class JpegHeader(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How colours are kept: for how many columns and rows one, and how many columns are decoded together."""
+    """The chroma subsampling: columns and rows per colour sample, and the number of columns decoded together."""
 
     across: int
     down: int
@@ -36,7 +36,7 @@ class Layout(NamedTuple):
 
 
 def layout(data: bytes, ratio: int) -> Layout | None:
-    """The layout of a picture of three colours that is shrunk by `ratio`; None where colours differ in it."""
+    """The layout of a three-component image shrunk by `ratio`; None if the two colour components differ in it."""
     found = frame(data)
     factors = [] if found is None else found.factors
     if len(factors) != 3 or factors[1] != factors[2] or not all(h and v for h, v in factors):
@@ -49,7 +49,7 @@ def layout(data: bytes, ratio: int) -> Layout | None:
 
 
 def repeats(found: JpegHeader, ratio: int) -> list[tuple[int, int]]:
-    """For how many columns and rows each component of a picture that is shrunk by `ratio` stands."""
+    """The columns and rows per sample of each component of an image shrunk by `ratio`."""
     most, size = _most(found.factors), 8 // ratio
     made = []
     for h, v in found.factors:
@@ -65,13 +65,15 @@ def _most(factors: list[tuple[int, int]]) -> tuple[int, int]:
 
 
 def unconverted(data: bytes) -> bytes:
-    """The same file, whose brightness and two colour differences are taken for red, green and blue."""
+    """The same file, marked so that its luma and two chroma components are decoded as red, green and blue."""
     kept = [part for marker, part in _segments(data) if marker not in (0xE0, 0xEE)]
     return b"\xff\xd8" + _PLAIN + b"".join(kept)
 
 
 def conversion(data: bytes) -> int | None:
-    """What a file says of its colours: 0 that they are not converted, 1 or 2 that three of them are; None: nothing."""
+    """The colour transform a file declares: 0 for none, 1 or 2 for a conversion of three components; None if
+    undeclared.
+    """
     parts = dict(reversed(_segments(data)))
     adobe = parts.get(0xEE, b"")
     if 0xE0 in parts and parts[0xE0][4:8] == b"JFIF":
@@ -80,12 +82,12 @@ def conversion(data: bytes) -> int | None:
 
 
 def at_sides(kept: Layout, window: tuple[int, int, int, int], full: int) -> dict[int, int]:
-    """The columns that are not those of the whole picture, `full` columns wide, and how numbers are rounded there."""
+    """The columns that differ from those of the whole image, `full` columns wide, and their rounding terms."""
     _, left, _, width = window
-    if kept.across != 2 or kept.down > 2 or full <= 4:  # else nothing is mixed across
+    if kept.across != 2 or kept.down > 2 or full <= 4:  # otherwise nothing is interpolated horizontally
         return {}
     begin, end = left // kept.together * kept.together, left + width
-    if end - begin <= 2:  # nothing is mixed there, in no direction
+    if end - begin <= 2:  # nothing is interpolated there, in either direction
         return dict.fromkeys(range(left, end), 0)
     changed = {left: 8} if begin and left == begin else {}
     if end < full and (end - begin) % 2 == 0:
@@ -94,8 +96,8 @@ def at_sides(kept: Layout, window: tuple[int, int, int, int], full: int) -> dict
 
 
 def sides(planes: Array, kept: Layout, window: tuple[int, int, int, int]) -> list[tuple[int, Array]]:
-    """The pixels of the columns `at_sides`, which are counted from the window's first. `planes` are the pixels of
-    `unconverted`, where the colours of neighbours are not mixed.
+    """The pixels of the columns `at_sides`, counted from the window's first. `planes` are the pixels of `unconverted`,
+    without interpolation of colours.
     """
     top, left, height, _ = window
     colours = planes[:: kept.down, :: kept.across, 1:]
@@ -120,11 +122,11 @@ def rgb(light: Array, colours: Array) -> Array:
 
 
 def _segments(data: bytes) -> list[tuple[int, bytes]]:
-    """What a file is made of after its first two bytes, with the marker of each part; the picture is all one part."""
+    """The segments of a file after its first two bytes, with their markers; the image data are one segment."""
     parts, at = [], 2
     while at + 4 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]
-        if marker == 0xFF:  # filling
+        if marker == 0xFF:  # padding
             at += 1
             continue
         size = 2 + int.from_bytes(data[at + 2 : at + 4], "big")
@@ -136,7 +138,7 @@ def _segments(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def frame(data: bytes) -> JpegHeader | None:
-    """The header of the picture; None where there is none."""
+    """The header of the image; None if there is none."""
     for marker, part in _segments(data):
         if 0xC0 <= marker <= 0xCF and marker not in _NO_FRAMES and len(part) > 9:
             height, width = (int.from_bytes(part[i : i + 2], "big") for i in (5, 7))

@@ -1,4 +1,4 @@
-"""From the bytes of a picture to an array of pixels. The first bytes tell the format, as in TensorFlow."""
+"""Decodes image files to arrays of pixels. The first bytes determine the format, as in TensorFlow."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def decode_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Array:
-    """The pixels of a JPEG file, uint8 [height, width, channels].
+    """Decodes a JPEG file to pixels, uint8 [height, width, channels].
 
     >>> image = np.full((4, 6, 3), 128, np.uint8)
     >>> fl.io.decode_jpeg(fl.io.encode_jpeg(image)).shape
     (4, 6, 3)
 
-    `channels` is 1 for gray, 3 for colours, 0 for what the file has. `ratio` (1, 2, 4 or 8) shrinks the picture while
+    `channels` is 1 for gray, 3 for colour, 0 for the number in the file. `ratio` (1, 2, 4 or 8) shrinks the image while
     decoding, which is faster than afterwards. `dct_method` is "INTEGER_FAST" (also the default) or "INTEGER_ACCURATE".
-    `try_recover_truncated` gives a file that is cut off with gray in place of what is missing.
+    `try_recover_truncated` decodes a truncated file with gray in place of the missing pixels.
 
-    Pixels are those of TensorFlow, as long as both use libjpeg-turbo with the same method. Needs `feedline[images]`.
+    Pixels equal TensorFlow's, as long as both use libjpeg-turbo with the same method. Needs `feedline[images]`.
     """
     data = _bytes(contents, "decode_jpeg")
     jpeg.check(ratio, dct_method)
@@ -58,15 +58,15 @@ def decode_and_crop_jpeg(
     *,
     exact: bool = True,
 ) -> Array:
-    """Part of the pixels of a JPEG file; `crop_window` is its top, left, height and width. Else as `decode_jpeg`.
+    """Decodes a window of a JPEG file; `crop_window` is its top, left, height and width. Otherwise like `decode_jpeg`.
 
     >>> data = fl.io.encode_jpeg(np.full((8, 9, 3), 128, np.uint8))
     >>> fl.io.decode_and_crop_jpeg(data, [1, 2, 3, 4]).shape
     (3, 4, 3)
 
-    The pixels are those of TensorFlow: where a file keeps fewer colours than pixels, those along the left and the right
-    side of the window may differ a little from `decode_jpeg`, because they are mixed from what lies inside alone. With
-    `exact=False` they are those of `decode_jpeg`, which takes half the time for such files.
+    Pixels equal TensorFlow's: if a file has subsampled colours, those along the left and right edges of the window may
+    differ slightly from `decode_jpeg`, because they are interpolated from inside the window only. With `exact=False`
+    they are those of `decode_jpeg`, which takes half the time for such files.
     """
     data = _bytes(contents, "decode_and_crop_jpeg")
     jpeg.check(ratio, dct_method)
@@ -89,15 +89,15 @@ def decode_and_crop_jpeg(
 
 
 def decode_png(contents: object, channels: int = 0, dtype: object = types.uint8, name: str | None = None) -> Array:
-    """The pixels of a PNG file, uint8 or uint16 [height, width, channels].
+    """Decodes a PNG file to pixels, uint8 or uint16 [height, width, channels].
 
     >>> data = fl.io.encode_png(np.array([[[1], [2]]], np.uint8))
     >>> fl.io.decode_png(data, channels=3)
     array([[[1, 1, 1],
             [2, 2, 2]]], dtype=uint8)
 
-    `channels` is 1 for gray, 3 for colours, 4 for colours and opacity, 0 for what the file has. A file of 8 bits per
-    channel read as uint16 is scaled to its range. Pixels are those of TensorFlow, also its weights of colours in gray.
+    `channels` is 1 for gray, 3 for colour, 4 for colour and opacity, 0 for the number in the file. A file of 8 bits per
+    channel read as uint16 is scaled to its range. Pixels equal TensorFlow's, including its weights for gray.
     """
     kind = as_dtype(dtype)
     if kind not in (types.uint8, types.uint16):
@@ -107,7 +107,7 @@ def decode_png(contents: object, channels: int = 0, dtype: object = types.uint8,
 
 
 def decode_bmp(contents: object, channels: int = 0, name: str | None = None) -> Array:
-    """The pixels of a BMP file, uint8 [height, width, channels]; of 8 bits per pixel these are taken as gray.
+    """Decodes a BMP file to pixels, uint8 [height, width, channels]; 8 bits per pixel are read as gray.
 
     >>> sizes = np.array([54, 40, 1, 1], "<i4").tobytes() + b"\\1\\0\\x18\\0"
     >>> fl.io.decode_bmp(b"BM" + bytes(8) + sizes + bytes(24) + b"\\3\\2\\1\\0")
@@ -122,7 +122,7 @@ def decode_bmp(contents: object, channels: int = 0, name: str | None = None) -> 
 
 
 def decode_gif(contents: object, name: str | None = None) -> Array:
-    """The frames of a GIF file, uint8 [frames, height, width, 3]; each is painted over the one before.
+    """Decodes a GIF file to frames, uint8 [frames, height, width, 3]; each is painted over the one before.
 
     >>> data = b"GIF89a\\1\\0\\1\\0\\x80\\0\\0\\1\\2\\3\\4\\5\\6,\\0\\0\\0\\0\\1\\0\\1\\0\\0\\2\\2\\x4c\\1\\0;"
     >>> fl.io.decode_gif(data)
@@ -139,8 +139,8 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Array:
-    """The pixels of a JPEG, PNG, BMP, GIF or WebP file: [height, width, channels], of GIF and WebP
-    [frames, height, width, channels] unless `expand_animations` is False, which gives the first frame only.
+    """Decodes a JPEG, PNG, BMP, GIF or WebP file to pixels [height, width, channels], or for GIF and WebP [frames,
+    height, width, channels] unless `expand_animations` is False, which returns the first frame only.
 
     >>> data = fl.io.encode_png(np.array([[[0], [255]]], np.uint8))
     >>> fl.io.decode_image(data, dtype=fl.float32)
@@ -156,7 +156,7 @@ def decode_image(
 
 
 def is_jpeg(contents: object, name: str | None = None) -> Any:
-    """True where a string begins as a JPEG file does.
+    """Whether a string begins like a JPEG file.
 
     >>> fl.io.is_jpeg(b"\\xff\\xd8\\xff\\xe0"), fl.io.is_jpeg(b"GIF89a")
     (np.True_, np.False_)
@@ -167,7 +167,7 @@ def is_jpeg(contents: object, name: str | None = None) -> Any:
 
 
 def extract_jpeg_shape(contents: object, output_type: object = types.int32, name: str | None = None) -> Array:
-    """Height, width and channels of a JPEG file, without decoding it.
+    """Reads the height, width and channels of a JPEG file, without decoding it.
 
     >>> fl.io.extract_jpeg_shape(fl.io.encode_jpeg(np.zeros((4, 6, 1), np.uint8)))
     array([4, 6, 1], dtype=int32)
@@ -189,7 +189,7 @@ def _bytes(contents: object, op: str) -> bytes:
 
 
 def _format(data: bytes) -> str:
-    """The name of the format that the first bytes show."""
+    """The name of the format, from the first bytes."""
     if data.startswith(jpeg.MAGIC):
         return "JPEG"
     if data.startswith(png.MAGIC):
@@ -239,7 +239,7 @@ def _decoded(data: bytes, channels: int, op: str, kind: types.DType = types.uint
 
 
 def _single(pixels: Array, op: str) -> Array:
-    """One picture, also where it comes as a list of one frame."""
+    """A single image, also if it is stored as one frame."""
     if pixels.ndim == 3:
         return pixels
     if len(pixels) != 1:

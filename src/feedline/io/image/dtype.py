@@ -13,15 +13,15 @@ Array = np.ndarray[Any, Any]
 
 
 def convert_image_dtype(image: object, dtype: object, saturate: bool = False, name: str | None = None) -> Array:
-    """Pixel values in another dtype, scaled so that they mean the same: floats go from 0 to 1, integers to their
-    largest number.
+    """Converts pixel values to another dtype, scaled to its range: 0 to 1 for floats, 0 to the largest number for
+    integers.
 
     >>> fl.image.convert_image_dtype(np.array([0, 128, 255], np.uint8), fl.float32)
     array([0.       , 0.5019608, 1.       ], dtype=float32)
     >>> fl.image.convert_image_dtype(np.array([0.0, 0.5, 1.0], np.float32), fl.uint8)
     array([  0, 127, 255], dtype=uint8)
 
-    `saturate` keeps what is out of range at the end of it.
+    `saturate` clips values that are out of range.
 
     >>> fl.image.convert_image_dtype(np.array([-0.5, 1.5], np.float32), fl.uint8, saturate=True)
     array([  0, 255], dtype=uint8)
@@ -48,7 +48,7 @@ def _cast(pixels: Array, target: DType, saturate: bool) -> Array:
     if saturate:
         own = as_dtype(pixels.dtype)
         low, high = (pixels.dtype.type(n) for n in (max(target.min, own.min), min(target.max, own.max)))
-        if float(high) > target.max:  # rounded up: a float32 has no 2**31 - 1
+        if float(high) > target.max:  # rounded up: a float32 cannot hold 2**31 - 1
             high = np.nextafter(high, pixels.dtype.type(0))
         pixels = np.clip(pixels, low, high)
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""From an array of pixels to the bytes of a picture."""
+"""Encodes arrays of pixels to image files."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def encode_jpeg(
     xmp_metadata: str = "",
     name: str | None = None,
 ) -> bytes:
-    """A JPEG file of the pixels uint8 [height, width, 1 or 3].
+    """Encodes pixels uint8 [height, width, 1 or 3] as JPEG.
 
     >>> data = fl.io.encode_jpeg(np.zeros((2, 3, 3), np.uint8), quality=80)
     >>> fl.io.decode_jpeg(data).shape
     (2, 3, 3)
 
-    `quality` goes from 0 to 100; `format` may say "grayscale" or "rgb". Needs `feedline[images]`.
+    `quality` goes from 0 to 100; `format` may be "grayscale" or "rgb". Needs `feedline[images]`.
     """
     pixels = _pixels(image, "encode_jpeg", (np.uint8,))
     if format not in _CHANNELS_OF:
@@ -59,13 +59,13 @@ def encode_jpeg(
 
 
 def encode_png(image: object, compression: int = -1, name: str | None = None) -> Any:
-    """A PNG file of the pixels uint8 or uint16 [height, width, 1 to 4]; of more dimensions one file for each image.
+    """Encodes pixels uint8 or uint16 [height, width, 1 to 4] as PNG; with more dimensions, one file for each image.
 
     >>> data = fl.io.encode_png(np.array([[[1, 2, 3]]], np.uint16))
     >>> fl.io.decode_png(data, dtype=fl.uint16)
     array([[[1, 2, 3]]], dtype=uint16)
 
-    `compression` is from 0, none, to 9, smallest; -1 lies between.
+    `compression` goes from 0 (none) to 9 (smallest); -1 is in between.
     """
     pixels = _pixels(image, "encode_png", (np.uint8, np.uint16), more=True)
     if not 1 <= pixels.shape[-1] <= 4:
@@ -87,6 +87,6 @@ def _pixels(image: object, op: str, dtypes: tuple[type[Any], ...], more: bool = 
         raise InvalidArgumentError(f"{op}: the image must be {names}, got {pixels.dtype}; see convert_image_dtype")
     if pixels.ndim < 3 or (pixels.ndim > 3 and not more):
         raise InvalidArgumentError(f"{op}: the image must be [height, width, channels], got shape {list(pixels.shape)}")
-    if 0 in pixels.shape[-3:] and 0 not in pixels.shape[:-3]:  # a batch of no images asks for none
+    if 0 in pixels.shape[-3:] and 0 not in pixels.shape[:-3]:  # an empty batch needs no pixels
         raise InvalidArgumentError(f"{op}: the image has no pixels: shape {list(pixels.shape)}")
     return pixels

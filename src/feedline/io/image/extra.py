@@ -1,4 +1,4 @@
-"""The libraries of the extra `images`, which not everyone has."""
+"""Imports of the libraries in the optional extra `images`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @functools.cache
 def needed(module: str, package: str = "") -> Any:
-    """A module of the extra; an ImportError that names the extra where it is missing."""
+    """A module of the extra; raises an ImportError that names the extra if it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError as e:

@@ -1,4 +1,4 @@
-"""GIF files: frames of indices into a table of colours, each painted over the one before."""
+"""GIF files: frames of indices into a colour table, each painted over the one before."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from feedline.errors import InvalidArgumentError
 
 Array = np.ndarray[Any, Any]
 
-# Frames take memory that a small file can ask for in plenty.
+# Limits for frames: a small file can claim a lot of memory.
 _MOST_BYTES = 1 << 31
 _LONGEST = 4096
-"""No code of a frame stands for more pixels."""
+"""The most pixels that one code of a frame expands to."""
 
 
 class _Frame(NamedTuple):
@@ -29,11 +29,11 @@ class _Frame(NamedTuple):
 
 
 class _Cut(Exception):
-    """The data end inside something."""
+    """The data end prematurely."""
 
 
 def decode(data: bytes) -> Array:
-    """All frames [frames, height, width, 3], as large as the largest of them. What no frame covers is black."""
+    """All frames [frames, height, width, 3], as large as the largest of them. Pixels that no frame covers are black."""
     frames: list[_Frame] = []
     total = 0
     for frame in _frames(data):
@@ -95,7 +95,7 @@ def _pixels(body: bytes, bits: int, width: int, height: int, interlaced: bool) -
     if not 1 <= bits <= 8:
         raise InvalidArgumentError(f"a frame of a GIF file has indices of {bits} bits; there are from 1 to 8")
     codes = len(body) * 8 // (bits + 1)
-    if width * height > codes * min(codes, _LONGEST):  # nothing is allocated for pixels that cannot be there
+    if width * height > codes * min(codes, _LONGEST):  # nothing is allocated for pixels that cannot exist
         raise _Cut
     if width * height * 3 > _MOST_BYTES:
         raise InvalidArgumentError(f"a frame of a GIF file of {width} x {height} pixels is too large")
@@ -112,7 +112,7 @@ def _pixels(body: bytes, bits: int, width: int, height: int, interlaced: bool) -
 
 
 def _colours(data: bytes, at: int, flags: int) -> tuple[Array | None, int]:
-    """The table of colours that may stand at a place, and the place after it."""
+    """The colour table at an offset, if there is one, and the offset after it."""
     if not flags & 0x80:
         return None, at
     size = 3 << (flags & 7) + 1
@@ -120,7 +120,7 @@ def _colours(data: bytes, at: int, flags: int) -> tuple[Array | None, int]:
 
 
 def _blocks(data: bytes, at: int) -> tuple[bytes, int]:
-    """Blocks of up to 255 bytes, joined, and the place after the empty one that ends them."""
+    """Blocks of up to 255 bytes, joined, and the offset after the empty block that ends them."""
     parts = []
     while size := _take(data, at, 1)[0]:
         parts.append(_take(data, at + 1, size))

@@ -17,10 +17,10 @@ Array = np.ndarray[Any, Any]
 MAGIC = b"\xff\xd8\xff"
 
 MOST_PIXELS = 4096
-"""No byte of a file stands for more pixels: each block of 64 takes a bit at least."""
+"""The most pixels per byte of a file: each block of 64 takes at least a bit."""
 
 _METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
-_ODD = "odd "  # stands before the colours of a layout that the library for all others does not know
+_ODD = "odd "  # prefix of colour spaces whose layout the main decoder does not support
 _CHANNELS = {"Gray": 1, "CMYK": 4, "YCCK": 4, _ODD + "CMYK": 4, _ODD + "YCCK": 4}
 _ADOBE = b"\xff\xee\x00\x0eAdobe"
 
@@ -28,7 +28,7 @@ _ADOBE = b"\xff\xee\x00\x0eAdobe"
 def decode(
     data: bytes, channels: int, ratio: int = 1, fancy: bool = True, recover: bool = False, dct: str = ""
 ) -> Array:
-    """The pixels [height, width, channels]; 0 channels means 1 for a gray file, else 3. See `io.decode_jpeg`."""
+    """The pixels [height, width, channels]; 0 channels means 1 for a gray file, otherwise 3. See `io.decode_jpeg`."""
     if channels not in (0, 1, 3):
         raise InvalidArgumentError(f"a JPEG file has 1 or 3 channels, or give 0 for what is there; got {channels}")
     height, width, space = _header(data)
@@ -55,7 +55,7 @@ def decode(
 def crop(
     data: bytes, pixels: Array, window: tuple[int, int, int, int], ratio: int, fancy: bool, recover: bool, dct: str
 ) -> Array:
-    """The window of the pixels that `decode` gave, with those at its sides that come of decoding the window alone."""
+    """The window of the pixels returned by `decode`, with its edges as if the window alone had been decoded."""
     top, left, height, width = window
     part = pixels[top : top + height, left : left + width].copy()
     kept = cropped.layout(data, ratio) if fancy and ratio < 8 and pixels.shape[2] == 3 else None
@@ -79,7 +79,7 @@ def _options(height: int, width: int, ratio: int, fancy: bool, dct: str) -> dict
 
 
 def check(ratio: int, dct: str) -> None:
-    """Whether the arguments of `io.decode_jpeg` can be; they must be right for files of other formats too."""
+    """Validates arguments of `io.decode_jpeg`, also for files of other formats."""
     if ratio not in (1, 2, 4, 8):
         raise InvalidArgumentError(f"ratio must be 1, 2, 4 or 8, got {ratio}")
     if dct not in _METHODS:
@@ -95,7 +95,7 @@ def shape(data: bytes) -> tuple[int, int, int]:
 def _header(data: bytes) -> tuple[int, int, str]:
     try:
         height, width, space, _ = needed("simplejpeg").decode_jpeg_header(data)
-    except (ValueError, KeyError) as e:  # a KeyError for a layout that the library has no name for
+    except (ValueError, KeyError) as e:  # a KeyError for a layout that the library does not know
         found, kept = cropped.frame(data), layouts.space(data)
         if found is None or kept is None:
             raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
@@ -109,14 +109,15 @@ def _pixels(data: bytes, space: str, recover: bool, options: dict[str, Any]) -> 
         pixels: Array = decode_jpeg(data, space, **options)
         return pixels
     except ValueError as e:
-        # As in TensorFlow, damage that leaves wrong pixels is passed over and a missing end is not.
+        # As in TensorFlow, damage that leaves wrong pixels is ignored and a missing end is not.
         if not recover and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
             raise InvalidArgumentError(
                 f"a JPEG file of {len(data)} bytes is cut off ({e}); try_recover_truncated=True gives what is there"
             ) from None
     try:
         pixels = decode_jpeg(data, space, strict=False, **options)
-        # Damage that ends the decoding leaves memory as it was: what is written must come out over anything.
+        # Damage that ends the decoding leaves the rest of the buffer unwritten: a second pass over other content shows
+        # it.
         again = decode_jpeg(data, space, strict=False, buffer=~pixels, **options)
     except ValueError as e:
         raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
@@ -126,7 +127,7 @@ def _pixels(data: bytes, space: str, recover: bool, options: dict[str, Any]) -> 
 
 
 def _from_four(pixels: Array, inverted: bool) -> Array:
-    """Red, green and blue of cyan, magenta, yellow and black, which Adobe's programs write the other way round."""
+    """Converts cyan, magenta, yellow and black, which Adobe's programs store inverted, to red, green and blue."""
     ink = pixels.astype(np.uint16) if inverted else 255 - pixels.astype(np.uint16)
     return (ink[..., :3] * ink[..., 3:] // 255).astype(np.uint8)
 
@@ -140,14 +141,14 @@ def encode(
     density: tuple[int, int, int],
     xmp: bytes,
 ) -> bytes:
-    """A file of pixels [height, width, 1 or 3]; density is its unit, 1 inches or 2 centimetres, and two numbers."""
+    """Encodes pixels [height, width, 1 or 3]; density is its unit, 1 inches or 2 centimetres, and two numbers."""
     image = needed("PIL.Image", "pillow").fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
     file = BytesIO()
     image.save(
         file, "JPEG", quality=quality, progressive=progressive, optimize=optimize, subsampling=2 if subsample else 0
     )
     data = file.getvalue()
-    # The first part is always JFIF's, at this place: marker, length, name, version, then the density.
+    # The first segment is always JFIF's, at this offset: marker, length, name, version, then the density.
     head = data[:13] + struct.pack(">BHH", *density) + data[18:20]
     note = b"http://ns.adobe.com/xap/1.0/\0" + xmp
     return head + (b"\xff\xe1" + struct.pack(">H", len(note) + 2) + note if xmp else b"") + data[20:]

@@ -1,7 +1,7 @@
-"""JPEG files whose colours are kept in a way that the library for all others has no name for.
+"""JPEG files with colour layouts that the main decoder does not support.
 
-Pillow gives their components as they are kept, each for its pixels or repeated; what libjpeg does with them after that,
-mixing neighbours and converting colours, is done here in the same arithmetic.
+Pillow returns their components as stored, subsampled ones repeated; the remaining steps of libjpeg, interpolating
+neighbours and converting colours, are done here in the same arithmetic.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 def space(data: bytes) -> str | None:
-    """The name of the colours that a file keeps, as libjpeg sees it; None where they are neither three nor four."""
+    """The colour space of a file, as libjpeg determines it; None unless it has three or four components."""
     found = cropped.frame(data)
     if found is None or 0 in (found.height, found.width) or any(0 in factors for factors in found.factors):
         return None
@@ -33,8 +33,8 @@ def space(data: bytes) -> str | None:
 
 
 def decode(data: bytes, target: str, ratio: int, fancy: bool, fast: bool) -> Array:
-    """The pixels in `target`: "CMYK" for four colours, else "RGB" or "GRAY". The accurate method always mixes the
-    colours of neighbours.
+    """The pixels in `target`: "CMYK" for four components, otherwise "RGB" or "GRAY". The accurate method always
+    interpolates the colours of neighbours.
     """
     found = cropped.frame(data)
     assert found is not None
@@ -56,8 +56,8 @@ def decode(data: bytes, target: str, ratio: int, fancy: bool, fast: bool) -> Arr
 
 
 def _planes(data: bytes, found: cropped.JpegHeader, ratio: int, repeated: bool) -> Array:
-    """The components of a file, unconverted, at 1/ratio of its size. Where they are `repeated`, those that are kept for
-    fewer pixels are, and the fast method is used; otherwise they are mixed, with the accurate one.
+    """The components of a file, unconverted, at 1/ratio of its size. With `repeated`, subsampled components are
+    repeated, by the fast method; otherwise they are interpolated, by the accurate one.
     """
     library = needed("PIL.Image", "pillow")
     size = -(-found.height // ratio), -(-found.width // ratio)
@@ -68,17 +68,17 @@ def _planes(data: bytes, found: cropped.JpegHeader, ratio: int, repeated: bool) 
         scale = image.decoderconfig[0] if image.decoderconfig else 1
         image.decoderconfig = (scale, int(repeated))
         planes = np.array(image, np.uint8)
-    except library.UnidentifiedImageError:  # whose text has an address in memory in it
+    except library.UnidentifiedImageError:  # its text contains a memory address
         raise InvalidArgumentError("this is no valid JPEG file: its header is damaged") from None
     except (OSError, SyntaxError, ValueError, IndexError, struct.error, library.DecompressionBombError) as e:
         raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
     if planes.shape != (*size, len(found.factors)):
         raise InvalidArgumentError(f"a JPEG file of this layout cannot be decoded at 1/{ratio} of its size")
-    return 255 - planes if len(found.factors) == 4 else planes  # Pillow takes four colours for inverted
+    return 255 - planes if len(found.factors) == 4 else planes  # Pillow inverts four components
 
 
 def _mixed(plane: Array, across: int, down: int) -> Array:
-    """A component that stands for `across` times `down` pixels each, mixed with its neighbours where libjpeg does."""
+    """A component subsampled by `across` times `down`, interpolated with its neighbours as libjpeg does."""
     kept = plane[::down, ::across].astype(np.int32)
     height, width = plane.shape
     if down == 2 and across <= 2:
@@ -98,8 +98,8 @@ def _mixed(plane: Array, across: int, down: int) -> Array:
 
 
 def _across(kept: Array, left: int, right: int, shift: int) -> Array:
-    """Twice as many columns, each mixed of the two nearest, three parts to one; `left` and `right` are how numbers are
-    rounded in the even and the odd ones.
+    """Twice as many columns, each interpolated from the two nearest, three parts to one; `left` and `right` are the
+    rounding terms of the even and the odd ones.
     """
     padded = np.concatenate([kept[:, :1], kept, kept[:, -1:]], 1)
     made = np.empty((kept.shape[0], 2 * kept.shape[1]), np.uint8)

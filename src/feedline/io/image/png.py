@@ -17,21 +17,21 @@ Array = np.ndarray[Any, Any]
 
 MAGIC = b"\x89PNG\r\n\x1a\n"
 
-_NO_ZLIB: Any = isal_zlib.error  # a class, which its stub calls an instance
+_NO_ZLIB: Any = isal_zlib.error  # a class, though its stub declares an instance
 _GRAY, _RGB, _PALETTE, _GRAY_ALPHA, _RGB_ALPHA = 0, 2, 3, 4, 6
 _DEPTHS = {_GRAY: (1, 2, 4, 8, 16), _RGB: (8, 16), _PALETTE: (1, 2, 4, 8), _GRAY_ALPHA: (8, 16), _RGB_ALPHA: (8, 16)}
 _SAMPLES = {_GRAY: 1, _RGB: 3, _PALETTE: 1, _GRAY_ALPHA: 2, _RGB_ALPHA: 4}
 _MOST_BYTES = 1 << 31
-# First column and row, and the steps from one to the next, of each pass of an interlaced picture.
+# First column and row, and the steps between columns and rows, of each pass of an interlaced image.
 _PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
 
 
 class _Damaged(Exception):
-    """What is wrong with a file."""
+    """The error in a file."""
 
 
 class _Picture(NamedTuple):
-    """A file taken apart."""
+    """A decoded file."""
 
     kind: int
     bits: int
@@ -40,11 +40,11 @@ class _Picture(NamedTuple):
     palette: Array
     transparency: bytes | None
     gamma: float
-    """0 where the file says nothing about it."""
+    """0 if the file does not specify it."""
 
 
 def decode(data: bytes, channels: int, sixteen: bool) -> Array:
-    """The pixels [height, width, channels] of uint8, or of uint16; 0 channels means as many as the file has."""
+    """The pixels [height, width, channels] of uint8, or of uint16; 0 channels means the number in the file."""
     try:
         picture = _read(data)
     except (_Damaged, struct.error, _NO_ZLIB) as e:
@@ -78,7 +78,7 @@ def _read(data: bytes) -> _Picture:
             transparency = body
         elif name == b"gAMA" and len(body) == 4:
             number = struct.unpack(">I", body)[0]
-            gamma = 0.0 if 95000 < number <= 105000 else number / 100000  # numbers that are light, libpng just sums
+            gamma = 0.0 if 95000 < number <= 105000 else number / 100000  # libpng sums near-linear values as they are
         elif name == b"sRGB":
             gamma = 0.45455
         elif name == b"IDAT":
@@ -98,7 +98,7 @@ def _read(data: bytes) -> _Picture:
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Name and content of each part up to the end; what is not needed to see the picture may be damaged."""
+    """Name and content of each chunk up to the end; chunks not needed to show the image may be damaged."""
     at, first = len(MAGIC), True
     while True:
         if at + 12 > len(data):
@@ -152,7 +152,7 @@ def _samples(
 
 
 def _unpacked(rows: Array, bits: int) -> Array:
-    """One number per sample."""
+    """Unpacks samples to one number each."""
     if bits == 8:
         return rows
     if bits == 16:
@@ -162,7 +162,7 @@ def _unpacked(rows: Array, bits: int) -> Array:
 
 
 def _colours(picture: _Picture) -> tuple[Array, Array | None]:
-    """Gray or red, green and blue in full depth, and how opaque each pixel is, where that is said."""
+    """Gray or RGB in full depth, and the opacity of each pixel, if given."""
     samples, transparent = picture.samples, picture.transparency
     if picture.kind in (_GRAY_ALPHA, _RGB_ALPHA):
         return samples[..., :-1], samples[..., -1]
@@ -186,7 +186,7 @@ def _colours(picture: _Picture) -> tuple[Array, Array | None]:
 
 
 def _gray(colour: Array, gamma: float) -> Array:
-    """libpng's sum of the three. Where the file says how its numbers relate to light, the light is summed."""
+    """libpng's weighted sum of the three. If the file specifies its gamma, linear light is summed."""
     red, green = 29900 * 32768 // 100000, 58700 * 32768 // 100000
     weights = np.array([red, green, 32768 - red - green], np.int64)
     rounding = 16384 if gamma or colour.dtype == np.uint16 else 0
@@ -205,7 +205,7 @@ def _power(values: Array, dtype: np.dtype[Any], exponent: float) -> Array:
 
 
 def encode(pixels: Array, compression: int) -> bytes:
-    """A file of pixels [height, width, 1 to 4] of uint8 or uint16; `compression` is zlib's level."""
+    """Encodes pixels [height, width, 1 to 4] of uint8 or uint16; `compression` is zlib's level."""
     height, width, channels = pixels.shape
     kind = (_GRAY, _GRAY_ALPHA, _RGB, _RGB_ALPHA)[channels - 1]
     big = pixels.astype(pixels.dtype.newbyteorder(">"), copy=False)
@@ -221,7 +221,7 @@ def _chunk(name: bytes, body: bytes) -> bytes:
 
 
 def _filtered(rows: Array, step: int) -> bytes:
-    """Each row under the filter that leaves the smallest numbers, which is what compresses best as a rule."""
+    """Each row with the filter that leaves the smallest numbers, which usually compresses best."""
     above = np.zeros_like(rows)
     above[1:] = rows[:-1]
     left, corner = np.zeros_like(rows), np.zeros_like(rows)

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def decode(data: bytes, channels: int) -> Array:
-    """All frames [frames, height, width, channels]; 0 channels means 4 for a file with transparency, else 3."""
+    """All frames [frames, height, width, channels]; 0 channels means 4 for a file with transparency, otherwise 3."""
     if channels not in (0, 3, 4):
         raise InvalidArgumentError(f"a WebP file has 3 or 4 channels, or give 0 for what is there; got {channels}")
     image_module = needed("PIL.Image", "pillow")
@@ -24,7 +24,7 @@ def decode(data: bytes, channels: int) -> Array:
         for i in range(getattr(image, "n_frames", 1)):
             image.seek(i)
             frames.append(np.asarray(image.convert("RGBA" if image.mode == "RGBA" else "RGB")))
-    except image_module.UnidentifiedImageError:  # whose text has an address in memory in it
+    except image_module.UnidentifiedImageError:  # its text contains a memory address
         raise InvalidArgumentError(f"this is no valid WebP file, of {len(data)} bytes: its header is damaged") from None
     except (OSError, ValueError, image_module.DecompressionBombError) as e:
         raise InvalidArgumentError(f"this is no valid WebP file, of {len(data)} bytes: {e}") from None

@@ -86,7 +86,7 @@ class _Range:
             self._future = asyncio.run_coroutine_threadsafe(call, fs.loop)
             return
         self._future = future = Future[bytes]()
-        # The callback holds only the request, so that it does not keep a dropped file alive.
+        # The thread refers to the request only, so that it does not keep a dropped file alive.
         threading.Thread(target=_fetch, args=(future, fs, path, span), name="feedline read-ahead", daemon=True).start()
 
     def data(self) -> bytes:
