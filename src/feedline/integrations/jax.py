@@ -40,8 +40,7 @@ WIDE = frozenset([*NARROW, *map(np.dtype, ROUNDED)])
 
 
 class JaxBatches(Batches):
-    """The result of `to_jax`: an iterable of JAX arrays. `state_dict` and `load_state_dict` save and restore its
-    position.
+    """The result of `to_jax`: an iterable of JAX arrays. `state_dict` and `load_state_dict` keep its position.
 
     >>> batches = fl.Dataset.from_tensor_slices([1.0, 2.0, 3.0]).batch(2).to_jax()
     >>> len(batches), [b.tolist() for b in batches]

@@ -50,9 +50,7 @@ class ReaderIndex(NamedTuple):
     number: int = 0
 
     def within(self, outer: ReaderIndex) -> ReaderIndex:
-        """This reader among those that share the shard of `outer`. A round robin over them yields the elements of
-        `outer`.
-        """
+        """This reader among those that share the shard of `outer`. A round robin over them yields that shard."""
         return ReaderIndex(self.readers * outer.readers, outer.number + outer.readers * self.number)
 
 

@@ -108,9 +108,7 @@ def evened(
 
 
 def known_length(plan: Node, count: bool) -> int | None:
-    """The number of elements of a plan, negative if infinite; None if unknown. With `count`, records are counted if
-    possible.
-    """
+    """The number of elements of a plan, negative if infinite; None if unknown. `count` allows counting records."""
     n = plan.cardinality()
     if n < 0 and n != INFINITE and count:
         n = length(bottom_up(plan, _with_names))

@@ -40,7 +40,7 @@ class FixedLengthReader(RecordReader):
         super().__init__(name, compression, buffer_size)
 
     def arguments(self) -> tuple[Any, ...]:
-        """The three lengths."""
+        """The lengths of a record, the header and the footer."""
         return self._record, self._header, self._footer
 
     def read(self, place: FilePosition, want: int) -> Read:

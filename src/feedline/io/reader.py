@@ -96,9 +96,7 @@ class RecordReader:
         self._stream.must_be_whole()
 
     def doubt(self) -> None:
-        """Marks the file as damaged: a checkpoint then records its length only, so that it may be repaired before a
-        restore.
-        """
+        """Marks the file as damaged: a checkpoint then records only its length, so that it may be repaired."""
         if self.file is not None:
             self.file = self.file._replace(mtime=0, version="")
 

@@ -256,9 +256,7 @@ class _Records:
 
 
 class _Counted:
-    """Record numbers for error messages. Counting stops at a limit, since a run that continues after errors may meet
-    many.
-    """
+    """Record numbers for error messages. Counting has a limit, since a run that ignores errors may meet many."""
 
     def __init__(self) -> None:
         self._left = COUNTED
@@ -305,7 +303,7 @@ class Expected(NamedTuple):
     mark: list[Any]
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no file is open."""
 
 
 # Numbers in checkpoints.

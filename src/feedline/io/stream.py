@@ -20,9 +20,7 @@ from feedline.structure.block import Array
 
 CHUNK = 1 << 20
 FILES = 16
-"""Up to this many open files are read a `CHUNK` at a time; with more, each gets a smaller share, `LEAST_CHUNK` at
-least.
-"""
+"""Up to this many open files are read a `CHUNK` at a time; with more, each gets a share, at least `LEAST_CHUNK`."""
 LEAST_CHUNK = 1 << 16
 HEAD = 4096
 """Bytes at the beginning of a file that show whether it was rewritten while it was read."""
@@ -101,9 +99,7 @@ class Stream:
             self._file.begin()
 
     def window(self, at: int, need: int) -> tuple[bytes, int]:
-        """The buffer, and the index in it of the byte at `at`: at least `need` bytes follow, unless the file ends
-        before.
-        """
+        """The buffer, and the index of byte `at` in it: at least `need` bytes follow, unless the file ends before."""
         if at < self._base:
             self._restart()
         if self.end - at < need and not self.ended:
@@ -157,9 +153,7 @@ class Stream:
         return self._base + len(self._data)
 
     def large_records(self, at: int, want: int, least: int, most: int) -> tuple[Any, int]:
-        """Records of a TFRecord file from `at` on, as `kernels.tfrecord_large` returns them, and the position after
-        them.
-        """
+        """Records of a TFRecord file from `at` on, by `kernels.tfrecord_large`, and the position after them."""
         assert isinstance(self._raw, LocalFile)
         threads = allowed(max(1, min(MOST_THREADS, spare_processors())))
         return kernels.tfrecord_large(self._raw.fileno(), at, want, least, most, threads)

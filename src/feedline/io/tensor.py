@@ -37,9 +37,7 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "uint64": (23, 17),
 }
 MOST_FILLED = 1 << 28
-"""The most bytes filled in: missing values repeat the last one, as in TensorFlow, so a few bytes could claim all
-memory.
-"""
+"""The most bytes filled in: missing values repeat the last one, so a few bytes could claim all memory."""
 
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
 
@@ -58,9 +56,7 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:
 
 
 def raw_tensor(array: Array, op: str) -> bytes:
-    """An array as the message TensorFlow makes of its memory: strings, too, are raw bytes, preceded by all their
-    lengths.
-    """
+    """An array as TensorFlow serializes its memory: strings, too, are raw bytes, preceded by all their lengths."""
     if array.dtype.kind == "O":
         strings = array.ravel().tolist()
         content = b"".join([*(wire.varint(len(s)) for s in strings), *strings])

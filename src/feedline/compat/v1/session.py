@@ -84,9 +84,7 @@ class Session:
 
     @contextmanager
     def as_default(self) -> Iterator[Session]:
-        """Makes this the session of `tensor.eval()` and `operation.run()` within the block. It is not closed at the
-        end.
-        """
+        """Makes this the default session within the block, for `eval()` and `run()`. It is not closed at the end."""
         with _default.put(self), self.graph.as_default():
             yield self
 

@@ -323,9 +323,7 @@ class SessionRun(SymbolicValues):
 
 
 class StandIns(SymbolicValues):
-    """Made-up values for tensors. Using two sizes for unknown dimensions shows which dimensions of a result are
-    unknown.
-    """
+    """Made-up values for tensors. Two sizes for unknown dimensions show which dimensions of a result are unknown."""
 
     SIZES = (1, 2)
 

@@ -8,8 +8,7 @@
     lists                               arrays of any length; lists of lists are ragged tensors
     structs                             dicts
 
-Arrays have no missing values. A null is replaced by the value given for its column; without one, its row cannot be
-read.
+Arrays have no missing values. A null is replaced by the value given for its column, or else its row is bad.
 """
 
 from __future__ import annotations

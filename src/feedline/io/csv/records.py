@@ -101,7 +101,7 @@ class CsvReader(RecordReader):
         self._held = _Held(0, 0, Block([], 0, flat(0)), None)
 
     def arguments(self) -> tuple[Any, ...]:
-        """The format."""
+        """The format, as JSON values."""
         return (self._form.plain(),)
 
     @classmethod

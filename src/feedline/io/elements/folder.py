@@ -199,9 +199,7 @@ class FolderWriter:
         self._unlock()
 
     def _send(self, manifest: bytes, old: bytes | None) -> None:
-        """Uploads the files and then the manifest, which makes them the dataset. A failure before that leaves nothing
-        behind.
-        """
+        """Uploads the files, then the manifest, which makes them the dataset; a failure before it leaves nothing."""
         there = os.path.join(self._path, self._run.encode())
         try:
             remote.send_all(self._folder, there)

@@ -123,7 +123,7 @@ class GFile:
                 self._run(writer.close)
 
     def seekable(self) -> bool:
-        """True."""
+        """True: `seek` works."""
         return True
 
     def _to_read(self) -> Any:

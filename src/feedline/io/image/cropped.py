@@ -17,9 +17,7 @@ _NO_FRAMES = (0xC4, 0xC8, 0xCC)
 
 
 class JpegHeader(NamedTuple):
-    """The header of an image: its size, the horizontal and vertical sampling factors of the components, and their
-    names.
-    """
+    """The header of an image: its size, and the sampling factors (horizontal, vertical) and names of the components."""
 
     height: int
     width: int
@@ -71,9 +69,7 @@ def unconverted(data: bytes) -> bytes:
 
 
 def conversion(data: bytes) -> int | None:
-    """The colour transform a file declares: 0 for none, 1 or 2 for a conversion of three components; None if
-    undeclared.
-    """
+    """The colour transform a file declares: 0 for none, 1 or 2 for one of three components; None if undeclared."""
     parts = dict(reversed(_segments(data)))
     adobe = parts.get(0xEE, b"")
     if 0xE0 in parts and parts[0xE0][4:8] == b"JFIF":

@@ -13,8 +13,7 @@ Array = np.ndarray[Any, Any]
 
 
 def convert_image_dtype(image: object, dtype: object, saturate: bool = False, name: str | None = None) -> Array:
-    """Converts pixel values to another dtype, scaled to its range: 0 to 1 for floats, 0 to the largest number for
-    integers.
+    """Converts pixel values to another dtype, scaled to its range: 0 to 1 for floats, 0 to the maximum for integers.
 
     >>> fl.image.convert_image_dtype(np.array([0, 128, 255], np.uint8), fl.float32)
     array([0.       , 0.5019608, 1.       ], dtype=float32)

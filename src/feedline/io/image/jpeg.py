@@ -116,8 +116,7 @@ def _pixels(data: bytes, space: str, recover: bool, options: dict[str, Any]) -> 
             ) from None
     try:
         pixels = decode_jpeg(data, space, strict=False, **options)
-        # Damage that ends the decoding leaves the rest of the buffer unwritten: a second pass over other content shows
-        # it.
+        # Damage that ends the decoding leaves the rest of the buffer unwritten: decoding over other content shows it.
         again = decode_jpeg(data, space, strict=False, buffer=~pixels, **options)
     except ValueError as e:
         raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None

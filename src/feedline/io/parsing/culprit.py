@@ -43,8 +43,7 @@ def blamed(
     error: InvalidArgumentError, parse: Parse, examples: Sequence[bytes], op: str, names: Sequence[bytes]
 ) -> InvalidArgumentError:
     """Turns the error that `parse` raised into one about a single example: if the batch fails as a whole, the first
-    example that fails alone; the error stays as it is if none does. `names` are the user's names of the examples, if
-    any.
+    example that fails alone; the error stays as it is if none does. `names` are the user's names for them, if any.
     """
 
     def example(i: int) -> str:

@@ -59,8 +59,8 @@ def write_examples(
     2
 
     Integers and bools become an int64_list, floats a float_list (float32), strings a bytes_list; the value of a row is
-    flattened. If the number of rows is known, shards are contiguous and of equal size; otherwise row i goes to shard i
-    % shards. Shards are named `<name>-00003-of-00016.tfrecord`. Their number may also be part of the name, as in
+    flattened. If the number of rows is known, shards are contiguous and of equal size; otherwise row i goes to shard
+    `i % shards`. Shards are named `<name>-00003-of-00016.tfrecord`. Their number may also be part of the name, as in
     `train@16.tfrecord`, and `{shard}` in the name is replaced by "00003-of-00016".
 
     Names may be URLs. `compression` is "GZIP", "ZLIB" or `TFRecordOptions`. The files appear together once all are

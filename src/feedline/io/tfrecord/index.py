@@ -133,8 +133,7 @@ def indexes(
 ) -> list[Index]:
     """The indexes of files: existing ones, and the missing ones built now, in parallel.
 
-    They are stored as well if `store` is True, or if it is None and the file is not small. `anew` ignores existing
-    ones.
+    They are stored as well if `store` is True, or None and the file is not small. `anew` ignores existing ones.
     """
     whole = [os.path.abspath(p) for p in paths]
     stamps = [stamp_of(p) for p in paths]

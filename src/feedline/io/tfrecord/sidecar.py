@@ -6,8 +6,7 @@
     checksum of all that
 
 It lies beside the TFRecord file, hidden so that a pattern like `train-*` does not match it, or, if that folder cannot
-be written, in a cache folder. It may be removed at any time: an index that is not exactly valid is ignored and built
-again.
+be written, in a cache folder. It may be removed at any time: an invalid index is ignored and built again.
 """
 
 from __future__ import annotations
@@ -64,9 +63,7 @@ def places(path: bytes) -> Iterator[bytes]:
 
 
 def read(path: bytes, stamp: Stamp, edges: int) -> Array | None:
-    """The offset of each record of the file, and the end of the last one; None if there is no valid index of exactly
-    this file.
-    """
+    """The offset of each record of the file, and the end of the last one; None if there is no valid index of it."""
     for place in places(path):
         try:
             with open(place, "rb") as file:
