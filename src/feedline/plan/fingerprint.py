@@ -16,6 +16,7 @@ import functools
 import hashlib
 import inspect
 import pickle
+import sys
 import types
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -286,8 +287,13 @@ def _by_name(function: object) -> tuple[str, Iterable[Any]]:
 
 
 def _is_ours(function: types.FunctionType) -> bool:
-    """Whether it is a function of feedline's that captures nothing: every version has the same one, however written."""
-    return (function.__module__ or "").split(".")[0] == "feedline" and function.__closure__ is None
+    """Whether feedline has the function under its name: every version has the same one, however it is written."""
+    found: Any = sys.modules.get(function.__module__ or "")
+    if (function.__module__ or "").split(".")[0] != "feedline":
+        return False
+    for name in function.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is function
 
 
 def _constants(code: types.CodeType) -> tuple[Any, ...]:
