@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import errno
 import resource
 import zlib
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 
 import feedline as fl
 from feedline.engine.checkpoint import checksum
+from feedline.engine.state_validation import damage_on_error
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
 
 
@@ -307,3 +309,12 @@ def test_a_turn_that_was_longer_is_over() -> None:
     with iter(make(2)) as it:
         it.load_state_dict(state, strict=False)
         assert sorted(map(int, it)) == [3, 10, 11, 12, 13]
+
+
+def test_what_a_wrong_value_leads_to_is_damage() -> None:
+    """NumPy parses the names of dtypes, and the system refuses a position that no file has."""
+    for error in (SyntaxError("leading zeros"), OSError(errno.EINVAL, "Invalid argument")):
+        with pytest.raises(fl.errors.DataLossError, match="the iterator state is damaged"), damage_on_error():
+            raise error
+    with pytest.raises(OSError, match="Input/output"), damage_on_error():
+        raise OSError(errno.EIO, "Input/output error")

@@ -6,6 +6,7 @@ before use: its type, its consistency with other values, and whether it stands f
 
 from __future__ import annotations
 
+import errno
 import types
 import typing
 import zlib
@@ -28,7 +29,10 @@ MOST_EMPTY = 1 << 24
 INT = 1 << 63
 
 _STEP = {"op", "state", "arguments", "functions", "waiting"}
-_BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError, zlib.error)
+_BROKEN = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError),
+    *(SyntaxError, zlib.error),  # NumPy parses the name of a dtype
+)
 _PLAIN = (int, bool, float, str, bytes, tuple, list, dict, Block, np.ndarray, type(None))
 
 
@@ -44,7 +48,9 @@ def damage_on_error() -> Iterator[None]:
         yield
     except OpError:
         raise
-    except (*_BROKEN, RecursionError) as e:
+    except (*_BROKEN, OSError, RecursionError) as e:
+        if isinstance(e, OSError) and not _is_invalid(e):
+            raise
         raise damaged(f"{type(e).__name__}: {e}") from e
 
 
@@ -52,9 +58,14 @@ def after_restore(node: Node, error: Exception) -> DataLossError | None:
     """The error to raise for a restored step: a plain Python error outside user functions means that values of its
     state are inconsistent. None for other errors.
     """
-    if isinstance(error, OpError) or not isinstance(error, _BROKEN):
+    if isinstance(error, OpError) or not (isinstance(error, _BROKEN) or _is_invalid(error)):
         return None
     return damaged(f"step {node.position}, {node.op}, cannot go on from it: {type(error).__name__}: {error}")
+
+
+def _is_invalid(error: Exception) -> bool:
+    """Whether the system refused an argument, such as a position that no file has."""
+    return isinstance(error, OSError) and error.errno == errno.EINVAL
 
 
 def is_int(value: object, low: int = 0, high: int = INT) -> bool:
