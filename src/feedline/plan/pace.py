@@ -16,6 +16,9 @@ SOON = 10e-3
 Consumers that ask for many rows plan for less, so this is rare.
 """
 
+EACH = 50e-6
+"""The least number of seconds that a prompt value counts for in `Pace`."""
+
 
 def at_once() -> float:
     """The time until which rows are gathered, on the clock of `perf_counter`."""
@@ -30,9 +33,6 @@ def soon() -> float:
 def late(until: float) -> bool:
     """Whether that time has passed."""
     return perf_counter() > until
-
-
-EACH = 50e-6
 
 
 class Pace:
