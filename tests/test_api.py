@@ -34,16 +34,16 @@ MODULES = {
     "tf.compat.v1.data.experimental": "feedline.compat.v1.data.experimental",
 }
 OTHER_SIGNATURES = {
-    "tf.data.Dataset": "datasets are made by their sources; a variant tensor is TensorFlow's own",
-    "tf*.data.TFRecordDataset": "takes on_corrupt too",
+    "tf.data.Dataset": "made by sources; TensorFlow's constructor takes a variant tensor",
+    "tf*.data.TFRecordDataset": "also takes on_corrupt",
     "tf.data.Iterator": "made by iter(dataset); TensorFlow's constructor takes internal objects",
     "tf.data.Dataset.range": "names the two keyword arguments that TensorFlow takes as **kwargs",
     "tf.data.NumpyIterator": "made by as_numpy_iterator()",
-    "tf.compat.v1.data.Dataset": "datasets are made by their sources",
-    "tf.compat.v1.data.Iterator": "the last two arguments may be left out",
-    "tf.io.TFRecordWriter": "takes atomic too",
-    "tf.errors.*": "a message alone is taken too",
-    "tf.TensorShape": "dims may be left out",
+    "tf.compat.v1.data.Dataset": "made by sources",
+    "tf.compat.v1.data.Iterator": "the last two arguments are optional",
+    "tf.io.TFRecordWriter": "also takes atomic",
+    "tf.errors.*": "can be made from a message alone",
+    "tf.TensorShape": "dims is optional",
 }
 ENUMS = re.compile(r"^\(\*args, \*\*kwds\)$|^\(/")  # constructors that say nothing
 

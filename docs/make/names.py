@@ -1,8 +1,8 @@
-"""Writes docs/names.md: every name of tf.data in TensorFlow 2.21, and what it is here.
+"""Writes docs/names.md: every name of tf.data in TensorFlow 2.21, and its status in feedline.
 
     python docs/make/names.py
 
-The list of names is tests/data/tensorflow_api.json; reasons for what is not here stand in docs/differences.md.
+The list of names is tests/data/tensorflow_api.json; docs/differences.md has the reasons for missing names.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ PAGE = ROOT / "docs" / "names.md"
 
 HEAD = """# All names of tf.data
 
-Made by `python docs/make/names.py` from the list of names of TensorFlow 2.21; the tests check that it is up to date.
+`python docs/make/names.py` generates this page from the list of names of TensorFlow 2.21; the tests check that it is up to date.
 
-- **same**: the same name, arguments and defaults. Arguments that feedline adds are by keyword only, and named.
-- **own signature**: it is there, and takes its arguments in another way.
-- **not here**: with the reason, which also stands in [Differences](differences.md).
+- **same**: the same name, arguments and defaults. Arguments that feedline adds are keyword-only and listed.
+- **own signature**: available, with other arguments.
+- **not here**: not available; the reason is also in [Differences](differences.md).
 
 """
 
