@@ -1,8 +1,8 @@
-"""Whether batches come to a GPU whole: `python bench/gpu/check.py`. Needs a GPU; torch and jax as far as installed.
+"""Checks that batches arrive on a GPU intact: `python bench/gpu/check.py`. Needs a GPU, and torch or jax.
 
-Machines that run the tests have no GPU, so what only a GPU shows is checked here. Every batch must have the values that
-NumPy iteration gives, however the memory it is copied from is made, used again and freed, on whichever stream it is
-used, while the GPU is far behind the host, and from a state saved in the middle.
+Machines that run the tests have no GPU. Every batch must have the values of NumPy iteration, however its memory is
+allocated, reused and freed, on whichever stream it is used, while the GPU lags far behind the host, and after a restore
+in the middle.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS, WIDTH = 512, 1 << 14
 
 
 def datasets() -> Iterator[tuple[str, Any]]:
-    """Batches of a few MB in memory of every kind."""
+    """Batches of a few MB, in every kind of memory."""
     x = np.random.default_rng(0).random((ROWS, WIDTH), np.float32)
     large = np.random.default_rng(1).random((4 * ROWS, WIDTH), np.float32)
     rows, numbers = fl.Dataset.from_tensor_slices(x), fl.Dataset.range(ROWS)
@@ -45,14 +45,14 @@ def datasets() -> Iterator[tuple[str, Any]]:
 
 
 def leaves(batch: Any) -> list[Any]:
-    """The leaves of an element, in one order for all."""
+    """The leaves of an element, in a fixed order."""
     if isinstance(batch, dict):
         return [leaf for key in sorted(batch) for leaf in leaves(batch[key])]
     return [leaf for part in batch for leaf in leaves(part)] if isinstance(batch, tuple) else [batch]
 
 
 def same(what: str, got: list[Any], wanted: list[Any]) -> None:
-    """Ends the program where values differ."""
+    """Exits the program if values differ."""
     if len(got) != len(wanted):
         raise SystemExit(f"FAILED {what}: {len(got)} batches where there are {len(wanted)}")
     for number, (mine, theirs) in enumerate(zip(got, wanted, strict=True)):
@@ -71,7 +71,7 @@ def with_torch() -> None:
             batches = ds.to_torch(device="cuda", pin_memory=pin)
             for _ in range(2):
                 same(f"torch {name}", [_host(b) for b in batches], wanted)
-        # The host is far ahead: the GPU is kept busy, and each batch is copied on it before the next is asked for.
+        # The host is far ahead: the GPU is kept busy, and each batch is copied on it before the next is requested.
         torch.cuda._sleep(200_000_000)
         same(f"torch {name}, behind", [_host(b) for b in [_map(b, lambda t: t + 0) for b in batches]], wanted)
         stream = torch.cuda.Stream()
@@ -83,7 +83,7 @@ def with_torch() -> None:
                 del b
         stream.synchronize()
         same(f"torch {name}, on another stream", [_host(b) for b in kept], wanted)
-        # An iterator that is dropped with copies under way, and its memory asked for again at once.
+        # An iterator is dropped while copies are in flight, and its memory is requested again immediately.
         torch.cuda.synchronize()
         first = next(iter(ds.to_torch(device="cuda")))
         gc.collect()

@@ -1,16 +1,16 @@
 """How long a GPU waits for its input: `python bench/gpu/train.py [--rounds N]`. Needs a GPU, torch and simplejpeg.
 
-Trains convolutional nets in bfloat16 on JPEG pictures in TFRecord files, made here: pictures of 256 x 320, random
-crops of 224 x 224 and flips, batches of 256, pixels sent as bytes and made numbers on the GPU. The share of the time
-that the GPU waits is one less the time of a step whose batch is on the GPU already, through the time of a step.
+Trains convolutional nets in bfloat16 on generated JPEG images in TFRecord files: images of 256 x 320, random crops of
+224 x 224 and flips, batches of 256, pixels sent as bytes and converted on the GPU. The share of time that the GPU waits
+is 1 - a / b, where `a` is the time of a step whose batch is already on the GPU and `b` the time of a step.
 
-    feedline     to_torch(device="cuda"): threads, or with --processes a `map` with workers="process" too; and as the
+    feedline     to_torch(device="cuda") with threads, with --processes also a `map` with workers="process"; and as the
                  dataset of a DataLoader, with as many workers
-    DataLoader   a map-style dataset that finds the records by an index; pinned, persistent workers, the next batch
-                 copied ahead on a stream of its own; with each number of workers that is asked for
+    DataLoader   a map-style dataset that finds the records by an index; pinned memory, persistent workers, the next
+                 batch copied ahead on a separate stream; with each of the given numbers of workers
 
-Both call the same function on a record's picture, which decodes it with simplejpeg. They take turns, in one process;
-printed are medians of the rounds. Workers that are not measured wait, and take no time.
+Both call the same function on an image, which decodes it with simplejpeg. They alternate in one process; medians of the
+rounds are printed. Workers that are not being measured are idle.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def write(folder: str, images: int) -> None:
 
 
 def picture(data: bytes) -> Any:
-    """A random crop of a JPEG file, turned at random."""
+    """A random crop of a JPEG file, flipped at random."""
     pixels = simplejpeg.decode_jpeg(data)
     top, left = random.randrange(HEIGHT - CROP), random.randrange(WIDTH - CROP)
     pixels = pixels[top : top + CROP, left : left + CROP]
@@ -74,7 +74,7 @@ def picture(data: bytes) -> Any:
 
 
 def dataset(folder: str, calls: int | None, workers: str = "thread") -> Any:
-    """As the guide has it."""
+    """The pipeline of the guide."""
 
     def load(record: Any) -> Any:
         example = fl.io.parse_single_example(record, FEATURES)
@@ -87,18 +87,18 @@ def dataset(folder: str, calls: int | None, workers: str = "thread") -> Any:
 
 
 def feedline(folder: str, workers: str) -> Iterator[Any]:
-    """In this process, or with calls made by others."""
+    """feedline in this process, or with calls in worker processes."""
     return iter(dataset(folder, fl.AUTOTUNE, workers).prefetch(fl.AUTOTUNE).to_torch(device="cuda"))
 
 
 def feedline_in(folder: str, workers: int) -> Iterator[Any]:
-    """In the workers of a DataLoader, each of which reads its part."""
+    """feedline in the workers of a DataLoader, each of which reads its shard."""
     batches = dataset(folder, None).to_torch()
     return ahead(torch.utils.data.DataLoader(batches, batch_size=None, **KEPT, num_workers=workers))
 
 
 class Records(torch.utils.data.Dataset):  # type: ignore[misc]
-    """The records of TFRecord files, by number."""
+    """Random access to the records of TFRecord files."""
 
     def __init__(self, folder: str) -> None:
         self.files = sorted(glob.glob(os.path.join(folder, "*.tfrecord")))
@@ -125,15 +125,15 @@ class Records(torch.utils.data.Dataset):  # type: ignore[misc]
 
 
 def data_loader(folder: str, workers: int) -> Iterator[Any]:
-    """What one would write without feedline."""
+    """The same without feedline."""
     records = Records(folder)
-    # Drawn anew each time, so that no epoch ends: at an end its workers would run dry.
+    # Drawn with replacement, so that no epoch ends: at the end its workers would run dry.
     order = torch.utils.data.RandomSampler(records, replacement=True, num_samples=10_000_000)
     return ahead(torch.utils.data.DataLoader(records, BATCH, sampler=order, **KEPT, num_workers=workers))
 
 
 def ahead(loader: Any) -> Iterator[Any]:
-    """A loader's batches, each copied to the GPU while the one before is used."""
+    """The batches of a loader, each copied to the GPU while the one before is used."""
     stream, current = torch.cuda.Stream(), torch.cuda.current_stream()
     waiting = None
     for host in loader:
@@ -148,14 +148,14 @@ def ahead(loader: Any) -> Iterator[Any]:
 
 
 def block(channels: int, wider: int) -> nn.Sequential:
-    """Half the height and width."""
+    """A block that halves height and width."""
     layers = [nn.Conv2d(channels, wider, 3, 2, 1, bias=False), nn.BatchNorm2d(wider), nn.ReLU()]
     layers += [nn.Conv2d(wider, wider, 3, 1, 1, bias=False), nn.BatchNorm2d(wider), nn.ReLU()]
     return nn.Sequential(*layers)
 
 
 class Training:
-    """A net of five blocks and what one step of training it takes."""
+    """A net of five blocks, its loss and its optimizer."""
 
     def __init__(self, width: int) -> None:
         sizes = [3, *(width * 2**i for i in range(5))]
@@ -165,7 +165,7 @@ class Training:
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.01, momentum=0.9)
 
     def step(self, batch: Any) -> None:
-        """One step; the GPU is still at it when this returns."""
+        """One training step, which the GPU has not finished when this returns."""
         x, y = batch
         x = (x.permute(0, 3, 1, 2).to(torch.bfloat16) - 128) / 64
         with torch.autocast("cuda", torch.bfloat16):
@@ -176,7 +176,7 @@ class Training:
 
 
 def milliseconds(training: Training, batches: Iterator[Any], steps: int) -> float:
-    """Milliseconds per step, between two moments at which the GPU has done all it was given."""
+    """Milliseconds per step, measured between two synchronizations of the GPU."""
     for _ in range(3):
         training.step(next(batches))
     torch.cuda.synchronize()
@@ -188,7 +188,7 @@ def milliseconds(training: Training, batches: Iterator[Any], steps: int) -> floa
 
 
 def warm(batches: Iterator[Any], steps: int) -> None:
-    """Takes batches without using them, so that numbers that are tuned have been."""
+    """Reads batches without using them, until AUTOTUNE has settled."""
     for _ in range(steps):
         next(batches)
 
@@ -225,7 +225,7 @@ def main() -> int:
             for w, net in nets.items():
                 found["resident"][w].append(milliseconds(net, itertools.repeat(resident), args.steps))
             for name, make in makers.items():
-                # One at a time: what an idle one has ready would be used without having been paid for.
+                # One at a time: an idle one would have batches ready whose cost is not measured.
                 batches = make()
                 warm(batches, args.steps // 2)
                 for w, net in nets.items():

@@ -1,17 +1,17 @@
-"""How fast batches come to a GPU: `python bench/gpu/transfer.py torch|jax [--rounds N]`. Needs a GPU and torch.
+"""Throughput of batches to a GPU: `python bench/gpu/transfer.py torch|jax [--rounds N]`. Needs a GPU and torch.
 
-Float32 batches from datasets of rows in memory, through `to_torch(device="cuda")` or `to_jax()`, in turn with bare
-copies of batches of the same size, from memory that is pinned and used again: what the link gives. Nothing is done with
-the batches on the GPU. Printed are the medians of the rounds, after two passes, and what share of the bare copy is
-reached; the exit status says whether that is 80 %. For JAX also what `device_put` alone takes for the same batches.
+Float32 batches from datasets of rows in memory, through `to_torch(device="cuda")` or `to_jax()`, alternate with plain
+copies of batches of the same size from reused pinned memory, which show the speed of the link. The batches are not used
+on the GPU. Medians of the rounds are printed, after two passes, and the ratio to the plain copy; the exit status says
+whether it is at least 80 %. For JAX, `device_put` alone is measured for the same batches too.
 
-    rows      from_tensor_slices(x).batch(n): rows in order, which need not be put together
+    rows      from_tensor_slices(x).batch(n): rows in order, which need not be gathered
     cached    the same rows through a map and batched, then cached
     shuffled  rows gathered from all over the array, which is slower than the link
 
-The second part, with torch, is overlap: steps that keep the GPU busy for s ms, after each of which the host waits for
-it, on batches of 38 MB that take p ms to make, both measured by themselves as well. The time of a step should be within
-5 % of the larger of the two.
+The second part, with torch, measures overlap: steps that keep the GPU busy for s ms, after each of which the host waits
+for it, on batches of 38 MB that take p ms to make; both are also measured separately. The time of a step should be
+within 5 % of the larger of the two.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def datasets(x: Any, rows: int) -> dict[str, Any]:
 
 
 def bare(rows: int, width: int, count: int) -> float:
-    """Bytes per second of copies from pinned memory, two under way."""
+    """Bytes per second of copies from pinned memory, two in flight."""
     host = [torch.ones(rows, width, pin_memory=True) for _ in range(2)]
     stream = torch.cuda.Stream()
     events: list[Any] = []
@@ -85,7 +85,7 @@ def by_jax(batches: Any) -> float:
 
 
 def put(ds: Any) -> Iterator[Any]:
-    """What one would write instead of `to_jax`."""
+    """The same with `device_put` instead of `to_jax`."""
     import jax
 
     waiting: list[Any] = []
@@ -97,7 +97,7 @@ def put(ds: Any) -> Iterator[Any]:
 
 
 def transfers(rounds: int, framework: str) -> bool:
-    """Prints the first table; gives whether the bound holds."""
+    """Prints the first table; returns whether the bound holds."""
     good = True
     for row_bytes, rows in SIZES:
         width = row_bytes // 4
@@ -109,7 +109,7 @@ def transfers(rounds: int, framework: str) -> bool:
             found: dict[str, list[float]] = {"bare": [], "mine": []}
             for number in range(rounds + 2):
                 speeds = bare(rows, width, count), (by_torch if framework == "torch" else by_jax)(batches)
-                if number > 1:  # caches are filled, and what is used again is known
+                if number > 1:  # caches are filled, and reused memory is pinned
                     found["bare"].append(speeds[0] / 1e9)
                     found["mine"].append(speeds[1] / 1e9)
             link, mine = (statistics.median(f) for f in found.values())
@@ -123,7 +123,7 @@ def transfers(rounds: int, framework: str) -> bool:
 
 
 def overlap(rounds: int) -> bool:
-    """Prints the second table; gives whether the bound holds."""
+    """Prints the second table; returns whether the bound holds."""
     probe = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     torch.cuda._sleep(1_000_000)
     probe[0].record()
@@ -136,7 +136,7 @@ def overlap(rounds: int) -> bool:
     for s, p in itertools.product((10, 20, 40), repeat=2):
 
         def slow(i: Any, p: int = p) -> Any:
-            time.sleep(max(0.0, p / parts - 0.5) / 1e3)  # what is left is for putting the batch together
+            time.sleep(max(0.0, p / parts - 0.5) / 1e3)  # the rest of the time is for assembling the batch
             return part
 
         def seconds(elements: Any, work: bool, s: int = s) -> float:

@@ -1,7 +1,7 @@
-"""TFRecord files between feedline and an installed TensorFlow, both ways: `python bench/interop/tfrecord.py PYTHON`.
+"""Exchanges TFRecord files between feedline and TensorFlow: `python bench/interop/tfrecord.py PYTHON`.
 
-PYTHON is an interpreter that has TensorFlow. It writes files that feedline reads, and reads files that feedline wrote;
-uncompressed ones must be equal byte for byte. Prints what was compared and exits with 1 where something differs.
+PYTHON is an interpreter that has TensorFlow. Each library reads the files of the other; uncompressed files must be
+equal byte for byte. Prints what was compared; the exit status is 1 if something differs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ for i, given in enumerate(options):
 
 
 def main() -> int:
-    """Compares, and returns the exit code."""
+    """Compares the files and returns the exit code."""
     import feedline as fl
 
     numbers = random.Random(1)

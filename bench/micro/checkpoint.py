@@ -1,13 +1,13 @@
-"""How large the states of iterators are, and how long saving and restoring them takes: `make bench`, or
+"""The size of iterator states, and the time to save and restore them: `make bench`, or
 `python bench/micro/checkpoint.py [-k NAME]`.
 
-Records are Examples of 33 features and about a kilobyte; the buffer of the shuffle holds 10,000 of them. The iterator
-is saved in the middle of the epoch, restored into a new one, and both must go on with the same batch. `restore` counts
-until that batch is there. The median of several saves counts.
+Records are Examples with 33 features and about a kilobyte; the shuffle buffer holds 10,000 of them. The iterator is
+saved in the middle of the epoch and restored into a new one; both must continue with the same batch. `restore` includes
+the time until that batch. Medians of several saves are reported.
 
-    plain       TFRecordDataset, shuffle, batch, parse_example: the one that TensorFlow is measured with
+    plain       TFRecordDataset, shuffle, batch, parse_example; TensorFlow is measured with this one too
     parallel    the same with parallel calls and a prefetch
-    interleave  four files in turn by interleave, epochs repeated, parallel calls, a prefetch
+    interleave  four interleaved files, repeated epochs, parallel calls, a prefetch
     mapped      records are parsed one by one before they are shuffled
     gzip        as parallel, from compressed files
 """
@@ -36,7 +36,7 @@ LIMITS = {"bytes": 64 * 1024, "save": 5e-3, "restore": 1.0}
 
 
 def features(lib: Any) -> dict[str, Any]:
-    """What the records hold."""
+    """The features of the records."""
     fixed = lib.io.FixedLenFeature
     found = {key: fixed([], lib.float32) for key in FLOATS} | {"vec": fixed([64], lib.float32)}
     return found | {key: fixed([], lib.int64) for key in INTS} | {key: fixed([], lib.string) for key in STRINGS}
@@ -71,7 +71,7 @@ def names(folder: str, kind: str = "") -> list[str]:
 
 
 def pipelines(folder: str) -> dict[str, Callable[[], Any]]:
-    """What is measured, by name."""
+    """The pipelines by name."""
     import feedline as fl
 
     wanted = features(fl)
@@ -101,7 +101,7 @@ def pipelines(folder: str) -> dict[str, Callable[[], Any]]:
 
 
 def measured(make: Callable[[], Any], folder: str) -> dict[str, float]:
-    """Bytes of a state in a file, and the seconds it takes to write and to go on from."""
+    """The size of a state in bytes, and the seconds to save and to restore it."""
     import feedline as fl
 
     saves, path = [], f"{folder}/state"
@@ -123,7 +123,7 @@ def measured(make: Callable[[], Any], folder: str) -> dict[str, float]:
 
 
 def tensorflow(folder: str) -> dict[str, float]:
-    """The same of TensorFlow: runs in its own environment."""
+    """The same for TensorFlow, in its own environment."""
     import tensorflow as tf
 
     wanted = features(tf)

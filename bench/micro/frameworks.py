@@ -1,22 +1,21 @@
-"""What handing batches to a framework costs: `python bench/micro/frameworks.py [--rounds N] [--sizes]`.
+"""The cost of converting batches for a framework: `python bench/micro/frameworks.py [--rounds N] [--sizes]`.
 
-Iterates the same batches as NumPy arrays and as what `to_torch` and `to_jax` give, on the CPU, in turn within one
-process, and prints the medians of the rounds; the exit status says whether the bounds hold. Times are processor time of
-all threads: nothing here waits, and other load on the machine does not count.
+Iterates the same batches as NumPy arrays, with `to_torch` and with `to_jax`, on the CPU, alternating within one
+process, and prints the medians of the rounds; the exit status says whether the bounds hold. Times are CPU times of all
+threads: nothing here waits, and other load on the machine does not count.
 
-    photos     64 JPEG photos of 160 x 160, decoded by a `map`: a batch of training
-    stacked    128 images of 64 x 64 x 3 float32, each given by a function of the user's
-    images     128 images of 64 x 64 x 3 bytes in memory, shuffled, made float32 between 0 and 1
+    photos     64 JPEG photos of 160 x 160, decoded by a `map`, as for training
+    stacked    128 images of 64 x 64 x 3 float32, each returned by a user's function
+    images     128 images of 64 x 64 x 3 bytes in memory, shuffled, converted to float32 between 0 and 1
     rows       256 rows of 32 float32 in memory, shuffled
 
-Tensors of PyTorch share the memory of the batch, and what remains is the call that makes them. So do arrays of JAX on
-the CPU, since under `to_jax` all arrays begin at a multiple of 64 bytes. `device_put` is what one would write instead:
-it copies arrays that NumPy's own functions have made. `least` is what JAX itself takes at the least: memory that it
-shares, and nothing but the innermost of its calls for each leaf. Where a bound is missing, the batches take so little
-time that the framework's own calls count.
+PyTorch tensors share the memory of the batch, so the cost is the call that makes them. So do JAX arrays on the CPU,
+since under `to_jax` all arrays are aligned to 64 bytes. `device_put` is the alternative without `to_jax`: it copies
+arrays that NumPy's own functions have made. `least` is the minimum cost of JAX: shared memory, and only the innermost
+JAX call for each leaf. Workloads without a bound take so little time that the framework's own calls dominate.
 
-With `--sizes`, batches of 1 KB to 64 MB with 1 to 10 leaves, which `batch` copies out of an array in memory and which
-nothing else is done to: the least time that a batch can take, and so the most that a framework can add to it.
+With `--sizes`, batches of 1 KB to 64 MB with 1 to 10 leaves, which `batch` copies from an array in memory without other
+work: the cheapest possible batches, and so the largest relative cost of a framework.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from feedline.kernels.memory import aligned
 MOST = 1.05
 AHEAD = 2
 
-# workload: which way, against which other, bounded?
+# workload: (conversion, baseline, has a bound?)
 TABLE: dict[str, list[tuple[str, str, bool]]] = {
     "photos": [("to_torch", "numpy", True), ("to_jax", "numpy", True)],
     "stacked": [("to_torch", "numpy", True), ("to_jax", "numpy", True)],
@@ -97,14 +96,14 @@ def rows() -> Any:
 
 
 def sized(size: int, leaves: int) -> Any:
-    """Batches of 64 rows that have so many bytes in so many leaves; at least 4 of them, over and over."""
+    """Batches of 64 rows with a given number of bytes and leaves; at least 4 of them, repeated."""
     count = max(4, (4 << 20) // size)
     columns = np.ones((leaves, 64 * count, max(1, size // (256 * leaves))), np.float32)
     return fl.Dataset.from_tensor_slices(tuple(columns)).batch(64).repeat(max(1, 64 // count))
 
 
 def by_hand(ds: Any) -> Iterator[Any]:
-    """What one would write instead of `to_jax`."""
+    """The same with `device_put` instead of `to_jax`."""
     import jax
 
     waiting: deque[Any] = deque()
@@ -116,7 +115,7 @@ def by_hand(ds: Any) -> Iterator[Any]:
 
 
 class Least:
-    """Batches through JAX's call beneath `device_put`, whose other arguments are those for the first batch."""
+    """Batches through the JAX call below `device_put`, with the other arguments of the first batch."""
 
     def __init__(self, ds: Any) -> None:
         self.ds = ds
@@ -144,7 +143,7 @@ class Least:
 
 
 def seconds(make: Callable[[], Any]) -> float:
-    """Seconds per batch of one pass, until the last batch can be used."""
+    """Seconds per batch in one pass, until the last batch is ready."""
     start, count, last = time.process_time(), 0, (None,)
     for batch in make():
         count, last = count + 1, batch
@@ -154,20 +153,20 @@ def seconds(make: Callable[[], Any]) -> float:
 
 
 def measured(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Seconds per batch of each way in each round. Their order changes, since each finds what the one before left."""
+    """Seconds per batch of each conversion in each round. The order rotates, since each affects the caches of the next."""
     found: dict[str, list[float]] = {way: [] for way in ways}
     order = list(ways)
     for number in range(rounds + 1):
         random.Random(number).shuffle(order)
         for way in order:
             taken = seconds(ways[way])
-            if number:  # the first round is for warming up
+            if number:  # the first round is warm-up
                 found[way].append(taken)
     return found
 
 
 def ratio_of(found: dict[str, list[float]], way: str, other: str) -> float:
-    """How many times as long one way takes as another, in the median round."""
+    """The ratio of the times of two conversions, in the median round."""
     return statistics.median(a / b for a, b in zip(found[way], found[other], strict=True))
 
 

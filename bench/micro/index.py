@@ -1,16 +1,16 @@
-"""What an index of TFRecord files costs and gives: `python bench/micro/index.py [--data FOLDER] [--rounds N]`.
+"""Cost and benefit of an index of TFRecord files: `python bench/micro/index.py [--data FOLDER] [--rounds N]`.
 
-Each measurement is a process of its own, on a file of a million records of 1 KB that is read from memory (about 1 GB,
-made first, in FOLDER or a temporary one). Prints one line per figure with its bound; the exit status says whether all
-hold.
+Each measurement is a separate process, on a file of a million records of 1 KB that is read from memory (about 1 GB,
+written first to FOLDER or a temporary folder). Prints one line per figure with its bound; the exit status says whether
+all hold.
 
-    build      how fast an index is made, without storing it
-    stored     bytes of the stored index per record
-    load       how long it takes to read a stored index
-    at         one record by its number, in random order
-    global     memory that a whole pass of global_shuffle().batch(256) adds
+    build      speed of building an index, without storing it
+    stored     size of the stored index in bytes per record
+    load       time to read a stored index
+    at         time to read one record by number, in random order
+    global     additional memory of a full pass of global_shuffle().batch(256)
     shuffle    the same for shuffle(len).batch(256), in TensorFlow's order
-    numbers    shuffle of 10,000 records that holds numbers: how much longer than one that holds records
+    numbers    time of a shuffle of 10,000 record numbers, relative to one of records
     state      size of a checkpoint of shuffle(100,000)
 """
 
@@ -31,7 +31,7 @@ from typing import Any
 RECORDS, SIZE = 1_000_000, 1024
 ROUNDS_OF_TEN = 10
 
-# figure: its unit, the bound, is the bound a minimum?
+# figure: (unit, bound, is the bound a minimum?)
 FIGURES: dict[str, tuple[str, float, bool]] = {
     "build": ("GB/s", 2, True),
     "stored": ("B/record", 16, False),
@@ -45,7 +45,7 @@ FIGURES: dict[str, tuple[str, float, bool]] = {
 
 
 def make(path: Path) -> None:
-    """The file, unless it is there already."""
+    """Writes the file unless it exists."""
     from feedline import kernels
 
     if path.exists() and path.stat().st_size == RECORDS * (SIZE + 16):
@@ -67,7 +67,7 @@ def build(path: str) -> float:
 
 
 def stored(path: str) -> float:
-    """Bytes per record, where lengths differ: a file of its own."""
+    """Bytes per record, for a file of records of different lengths."""
     import feedline as fl
     from feedline import kernels
 
@@ -133,7 +133,7 @@ def shuffle(path: str) -> float:
 
 
 def numbers(path: str) -> float:
-    """The ratio of the times, in turn."""
+    """The ratio of the times, measured alternately."""
     import feedline as fl
     from feedline.ops import record_numbers
 

@@ -1,15 +1,15 @@
-"""What working in parallel brings, and what it costs where it brings nothing: `make bench`, or
+"""The gain of parallel calls and prefetching, and their cost where they do not help: `make bench`, or
 `python bench/micro/parallel.py [-k NAME]`.
 
-The two sides of each ratio take turns, so that a busy machine slows both; the median of the rounds counts.
+The two sides of each ratio alternate, so that a busy machine slows both; medians of the rounds are reported.
 
-    waiting       a function that waits 1 ms: 16 calls at once against one
-    processes     a function of plain Python: 2 processes against one call after the other
-    cheap         a cheap function: AUTOTUNE against none, in batches
-    interleave    8 files: parallel calls against none
+    waiting       a function that waits 1 ms: 16 parallel calls against one
+    processes     a function of plain Python: 2 processes against sequential calls
+    cheap         a cheap function: AUTOTUNE against sequential calls, in batches
+    interleave    8 files: parallel calls against sequential ones
     overlap       producer of p ms, consumer of s ms, prefetch(2): the step against the longer of the two
-    hand_over     microseconds that `next` takes where a batch is ready
-    idle          the share of a processor that a full pipeline uses while nobody asks
+    hand_over     microseconds of `next` if a batch is ready
+    idle          CPU usage of a full pipeline while the consumer does not pull
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import feedline as fl
 
 
 def seconds(ds: Any, first: int = 1) -> float:
-    """How long all elements but the first ones take, each."""
+    """Seconds per element, without the first ones."""
     with iter(ds) as it:
         for _ in range(first):
             next(it)
@@ -39,13 +39,13 @@ def seconds(ds: Any, first: int = 1) -> float:
 
 
 def waits(x: Any) -> Any:
-    """1 ms."""
+    """Waits 1 ms."""
     time.sleep(0.001)
     return x
 
 
 def works(x: Any) -> int:
-    """A few milliseconds of plain Python."""
+    """Runs a few milliseconds of plain Python."""
     total = 0
     for i in range(60_000):
         total += i * int(x)
@@ -53,7 +53,7 @@ def works(x: Any) -> int:
 
 
 def cheap(x: Any) -> int:
-    """Plain Python, and little of it."""
+    """Runs a little plain Python."""
     return max(int(x), 3)
 
 
@@ -67,7 +67,7 @@ def processes() -> float:
     """2 processes against none."""
     alone = seconds(fl.Dataset.range(300).map(works))
     shared = fl.Dataset.range(700).map(works, num_parallel_calls=2, workers="process")
-    return alone / seconds(shared, 100)  # by then the processes have started
+    return alone / seconds(shared, 100)  # the processes have started by then
 
 
 def autotuned() -> float:
@@ -88,7 +88,7 @@ def interleaved() -> float:
         alone = names.interleave(fl.TFRecordDataset, cycle_length=8).batch(256)
         shared = names.interleave(fl.TFRecordDataset, cycle_length=8, num_parallel_calls=fl.AUTOTUNE).batch(256)
         ratios = []
-        for _ in range(5):  # whoever comes second must not have it easier
+        for _ in range(5):  # neither side always runs second, with warm caches
             ratios.append(seconds(alone) / seconds(shared))
             ratios.append(1 / (seconds(shared) / seconds(alone)))
         return statistics.median(ratios)
@@ -133,7 +133,7 @@ def hand_over() -> float:
 
 
 def idle() -> float:
-    """Processor time over time while everything waits."""
+    """CPU time over elapsed time while the pipeline is idle."""
     with iter(fl.Dataset.range(10**6).map(waits, num_parallel_calls=8).batch(4).prefetch(4)) as it:
         next(it)
         time.sleep(0.5)
@@ -142,7 +142,7 @@ def idle() -> float:
         return time.process_time() - began
 
 
-# name: what is measured, its bound, is the bound a minimum?
+# name: (measurement, bound, is the bound a minimum?)
 MEASURED: dict[str, tuple[Callable[[], float], float, bool]] = {
     "waiting": (waiting, 14, True),
     "processes": (processes, 1.7, True),

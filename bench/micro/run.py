@@ -1,8 +1,8 @@
 """Runs the micro benchmarks and prints ratios against TensorFlow: `make bench`, or `python bench/micro/run.py [-k
 NAME]`.
 
-Each measurement is a process of its own; implementations take turns within a round, so that a busy machine slows all of
-them alike. TensorFlow 2.21 lives in a virtual environment of its own, which is made on the first run (about 1.5 GB).
+Each measurement is a separate process; implementations alternate within a round, so that a busy machine slows all of
+them alike. TensorFlow 2.21 is in a separate virtual environment, which is created on the first run (about 1.5 GB).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 TF_VENV = HERE.parents[1] / ".venv-tensorflow"
 
-# workload: its implementations, and (what is compared, the peer or None, the bound, is the bound a minimum?)
+# workload: its implementations, and (figure, peer or None, bound, is the bound a minimum?)
 WORKLOADS: dict[str, tuple[list[str], list[tuple[str, str | None, float, bool]]]] = {
     "range_loop": (["feedline", "tf"], [("rate", "tf", 100, True)]),
     "map_batch": (["feedline", "tf"], [("rate", "tf", 10, True)]),
@@ -36,7 +36,7 @@ WORKLOADS: dict[str, tuple[list[str], list[tuple[str, str | None, float, bool]]]
 
 
 def tensorflow() -> str:
-    """The interpreter that has TensorFlow; its environment is made here if need be."""
+    """The interpreter that has TensorFlow; creates its environment if necessary."""
     python = TF_VENV / "bin" / "python"
     if not (TF_VENV / ".installed").exists():
         print("== installing tensorflow-cpu 2.21 into .venv-tensorflow (once)", flush=True)
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def progress(text: str) -> None:
-    """What is being measured now, on one line of a terminal; nothing where the output goes elsewhere."""
+    """Shows the current measurement on one line, if the output is a terminal."""
     if sys.stdout.isatty():
         print(f"\r{text:<72}", end="" if text else "\r", flush=True)
 

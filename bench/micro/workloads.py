@@ -29,13 +29,13 @@ def rate(elements: int, loop: Callable[[], Any]) -> dict[str, float]:
 
 
 def drain(iterable: Iterable[Any]) -> None:
-    """A consumer that does nothing with what it gets."""
+    """Iterates without using the elements."""
     for _ in iterable:
         pass
 
 
 def library(name: str) -> Any:
-    """feedline or tf.data, whose names are the same."""
+    """feedline or tf.data, which have the same names."""
     if name == "feedline":
         import feedline
 
@@ -83,7 +83,7 @@ def map_batch_opaque(name: str) -> dict[str, float]:
 
 
 def plus_one(x: Any) -> Any:
-    """A call that keeps a function from being evaluated over whole columns."""
+    """A function whose call keeps its caller from being vectorized."""
     return x + 1
 
 
@@ -111,7 +111,7 @@ def shuffle_batch(name: str) -> dict[str, float]:
 
 
 def whole(name: str) -> Any:
-    """feedline or TensorFlow, whose `io` and `train` are the same."""
+    """feedline or TensorFlow, which have the same `io` and `train`."""
     if name == "feedline":
         import feedline
 
@@ -137,7 +137,7 @@ def tfrecord_batch(name: str) -> dict[str, float]:
 
 
 def tabular(lib: Any, n: int) -> tuple[list[bytes], dict[str, Any]]:
-    """So many Examples with 20 floats, 10 ints, 2 strings and a vector of 64 floats, and the features to parse."""
+    """Examples with 20 floats, 10 ints, 2 strings and a vector of 64 floats, and the features to parse."""
     import numpy as np
 
     rng, train, fixed = np.random.default_rng(0), lib.train, lib.io.FixedLenFeature

@@ -63,7 +63,7 @@ def _status(module: str, name: str, shown: str) -> tuple[str, str]:
 
 
 def _added(found: object, shown: str) -> str:
-    """Arguments by keyword only that TensorFlow does not have."""
+    """Keyword-only arguments that TensorFlow does not have."""
     if not shown.startswith("(") or api.ENUMS.match(shown):
         return ""
     try:

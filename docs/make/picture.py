@@ -1,8 +1,8 @@
-"""Draws docs/assets/timeline-light.svg and timeline-dark.svg: a training loop, as it really ran, in three ways.
+"""Draws docs/assets/timeline-light.svg and timeline-dark.svg: a training loop, as measured, in three variants.
 
     python docs/make/picture.py
 
-Making a batch takes 30 ms and a training step 20 ms. Both sleep, so that the picture is much the same on any machine.
+Making a batch takes 30 ms and a training step 20 ms. Both sleep, so that the picture is similar on any machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import feedline as fl
 
 ASSETS = Path(__file__).parents[1] / "assets"
 BATCHES, MAKE_S, STEP_S = 12, 0.030, 0.020
-ROUNDS = 7  # of which the best is drawn: other work on the machine is no part of it
+ROUNDS = 7  # the fastest is drawn, with the least interference from other work
 WAYS: list[tuple[str, Callable[[Callable[[int], int]], fl.Dataset]]] = [
     ("ds.map(load)", lambda load: fl.Dataset.range(BATCHES).map(load)),
     ("ds.map(load).prefetch(2)", lambda load: fl.Dataset.range(BATCHES).map(load).prefetch(2)),
@@ -29,7 +29,7 @@ WAYS: list[tuple[str, Callable[[Callable[[int], int]], fl.Dataset]]] = [
 
 
 class Bar(NamedTuple):
-    """One piece of work: which batch, when, in seconds, and in which lane."""
+    """One piece of work: its batch, its start and stop in seconds, and its lane."""
 
     batch: int
     start: float
@@ -66,7 +66,7 @@ def run(make: Callable[[Callable[[int], int]], fl.Dataset]) -> tuple[list[Bar], 
 
 
 def took(measured: tuple[list[Bar], list[Bar]]) -> float:
-    """When the last step had ended."""
+    """When the last step ended."""
     return measured[1][-1].stop
 
 

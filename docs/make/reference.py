@@ -1,6 +1,6 @@
-"""Makes the pages of the API reference from the docstrings, and turns names of the API in all pages into links to them.
+"""Generates the API reference from the docstrings, and links names of the API in all pages to it.
 
-MkDocs calls the functions that begin with `on_`; `pages()` gives the pages to others.
+MkDocs calls the functions that begin with `on_`; `pages()` returns the pages.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from feedline.structure.types import DType
 from feedline.train.message import Message
 
 WIDTH = 88
-CONSTANT = (DType, int, str)  # told in a table, not one by one
+CONSTANT = (DType, int, str)  # documented in a table, not one by one
 
 
 class Page(NamedTuple):
-    """One page of the reference: what it is called, what stands on top, and the names on it."""
+    """One page of the reference: its title, its introduction, and the names on it."""
 
     title: str
     intro: str
@@ -51,7 +51,7 @@ OTHER_OPTIONS = [
 
 @cache
 def pages() -> dict[str, Page]:
-    """Every page under its path."""
+    """Every page by path."""
     top = {name: getattr(fl, name) for name in fl.__all__ if not inspect.ismodule(getattr(fl, name))}
     placed = {"Dataset", *FILES, *ITERATORS, *OPTIONS}
     values = [name for name in top if name not in placed]
@@ -98,7 +98,7 @@ def pages() -> dict[str, Page]:
 
 
 def _functions(module: Any) -> list[tuple[str, Any]]:
-    """The functions of `fl.ragged` and `fl.sparse` that have an example: the others are feedline's own tools."""
+    """The functions of `fl.ragged` and `fl.sparse` that have an example; the others are internal."""
     short = module.__name__.rpartition(".")[2]
     return [
         (f"fl.{short}.{name}", value)
@@ -139,7 +139,7 @@ def _first(path: str, value: Any) -> bool:
 
 
 def _members(value: type[Any]) -> list[tuple[str, Any]]:
-    """Methods, properties and options of a class, with what it has from classes that are documented nowhere else."""
+    """Methods, properties and options of a class, including those of bases that are not documented elsewhere."""
     found: dict[str, Any] = {}
     for owner in value.__mro__:
         if not owner.__module__.startswith("feedline") or (owner is not value and id(owner) in _places()):
@@ -187,7 +187,7 @@ def _entry(path: str, value: Any, level: str) -> list[str]:
 
 
 def _kind(value: Any) -> str:
-    """What the docstring of an exception or an enum does not say: its base classes, its values."""
+    """The base classes of an exception, or the values of an enum."""
     if not inspect.isclass(value):
         return ""
     if issubclass(value, enum.Enum):
@@ -199,7 +199,7 @@ def _kind(value: Any) -> str:
 
 
 def signature(path: str, value: Any) -> str:
-    """How it is called, without types; nothing for properties and options."""
+    """The signature without types; empty for properties and options."""
     plain = _plain(value)
     if not (inspect.isroutine(plain) or inspect.isclass(plain)) or _takes_nothing(plain):
         return ""
@@ -223,7 +223,7 @@ def signature(path: str, value: Any) -> str:
 
 
 def _takes_nothing(value: Any) -> bool:
-    """Classes that users do not make themselves, or whose constructor says nothing."""
+    """Whether users do not construct the class, or its constructor has no signature."""
     families = (enum.Enum, fl.errors.OpError, Report, fl.Iterator)
     return inspect.isclass(value) and (issubclass(value, families) or value in (fl.Dataset, TypeSpec, Message))
 
@@ -282,7 +282,7 @@ def _outside_of_code(markdown: str, change: Callable[[str], str]) -> str:
 
 
 def themed(markdown: str) -> str:
-    """The page with `x-light.svg` on light pages and `x-dark.svg` on dark ones, where the source shows the first."""
+    """The page with `x-dark.svg` on dark pages in place of `x-light.svg`."""
     both = r"![\1](\2-light.svg#only-light)\n![\1](\2-dark.svg#only-dark)"
     return re.sub(r"!\[([^]]*)\]\((\S+)-light\.svg\)", both, markdown)
 
@@ -300,5 +300,5 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Adds the links, and to a picture for light pages the one for dark pages."""
+    """Adds the links, and the pictures for dark pages."""
     return themed(linked(markdown, page.file.src_uri))

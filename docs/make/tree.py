@@ -2,7 +2,7 @@
 
     python docs/make/tree.py
 
-Of packages with a module for each operator, format or the like only the names of the modules are shown.
+For packages with one module per operator or format, only the names of the modules are shown.
 """
 
 from __future__ import annotations
