@@ -3,8 +3,8 @@
     python convert_to_tfrecord.py photos/ photos.tfrecord --shards 16     # photos/<class>/<name>.jpg
     python convert_to_tfrecord.py arrays.npz arrays.tfrecord --shards 4   # one row of every array makes a record
 
-Without arguments it makes a folder of its own, converts it and reads the result. Images are copied as they are, and
-never all in memory. The files appear when they are complete.
+Without arguments it generates a folder of images, converts it and reads the result. Images are copied unchanged, and
+are never all in memory. Files are written atomically.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import feedline as fl
 
 
 def from_folder(folder: Path, path: str, shards: int | None = None) -> tuple[list[str], list[str]]:
-    """Writes `folder/<class>/*`, in an order that mixes the classes; gives the files and the names of the classes."""
+    """Writes `folder/<class>/*`, with mixed classes; returns the files and the class names."""
     classes = sorted(p.name for p in folder.iterdir() if p.is_dir())
     number = {name: i for i, name in enumerate(classes)}
 
@@ -33,12 +33,12 @@ def from_folder(folder: Path, path: str, shards: int | None = None) -> tuple[lis
 
 
 def from_arrays(arrays: dict[str, Any], path: str, shards: int | None = None) -> list[str]:
-    """Writes arrays of the same length, such as `np.load("arrays.npz")` holds; gives the files."""
+    """Writes arrays of the same length, such as those of `np.load("arrays.npz")`; returns the files."""
     return fl.io.write_examples(path, dict(arrays), shards=shards)
 
 
 def read_images(files: list[str]) -> Any:
-    """Images and labels, from files that `from_folder` has written."""
+    """Images and labels from the files of `from_folder`."""
     features = {"image": fl.io.FixedLenFeature([], fl.string), "label": fl.io.FixedLenFeature([], fl.int64)}
     return (
         fl.TFRecordDataset(files)
@@ -48,7 +48,7 @@ def read_images(files: list[str]) -> Any:
 
 
 def main(images: int = 300, shards: int = 4) -> dict[str, int]:
-    """Makes a folder of images, converts it and reads it back; gives the number of images of each class."""
+    """Generates a folder of images, converts it and reads it back; returns the number of images per class."""
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "photos")
@@ -70,7 +70,7 @@ def main(images: int = 300, shards: int = 4) -> dict[str, int]:
 
 
 def command() -> None:
-    """What is done with arguments from the command line."""
+    """Runs with command line arguments."""
     parser = argparse.ArgumentParser(description="Converts a folder of images, or arrays in a .npz file, to TFRecords.")
     parser.add_argument("source", nargs="?", type=Path)
     parser.add_argument("path", nargs="?")

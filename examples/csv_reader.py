@@ -1,8 +1,8 @@
-"""The CSV reader of the classic course: many files, read a line of each in turn, into a training loop of one's own.
+"""The CSV reader of the classic course: interleaved files, and a custom training loop.
 
     list_files → interleave with skip(1) → decode_csv → shuffle → repeat → batch → prefetch
 
-The loop is JAX: a linear model with a hidden layer, whose steps are compiled and whose batches come from `to_jax`.
+The loop trains a model with a hidden layer in JAX. Its steps are compiled, and its batches come from `to_jax`.
 `csv_whole_loop.py` compiles the loop as well.
 """
 
@@ -25,7 +25,7 @@ DEFAULTS = [0.0] * FEATURES + [np.array([], np.float32)]  # a missing feature is
 
 
 def write_houses(folder: Path, rows: int, files: int, seed: int = 0) -> str:
-    """Invented houses in CSV files with a header each; gives the pattern of their names."""
+    """Writes made-up houses to CSV files with headers; returns the pattern of their names."""
     rng = np.random.default_rng(seed)
     houses = rng.normal(3.0, 2.0, (rows, FEATURES))
     value = 2 + houses[:, 0] - 0.5 * houses[:, 1] + np.maximum(houses[:, 2], 3) + 0.1 * rng.normal(size=rows)
@@ -35,7 +35,7 @@ def write_houses(folder: Path, rows: int, files: int, seed: int = 0) -> str:
 
 
 def preprocess(line: bytes) -> tuple[Any, Any]:
-    """A line as features of about the same size, and the value."""
+    """A line as normalized features, and the value."""
     fields = fl.io.decode_csv(line, record_defaults=DEFAULTS)
     return (np.stack(fields[:-1]) - np.float32(3)) / np.float32(2), fields[-1]
 
@@ -43,7 +43,7 @@ def preprocess(line: bytes) -> tuple[Any, Any]:
 def csv_reader_dataset(
     pattern: str, repeat: int | None = 1, n_readers: int = 5, shuffle_buffer_size: int = 10_000, batch_size: int = 32
 ) -> Any:
-    """Batches of (features, value), in the order that TensorFlow gives for these seeds."""
+    """Batches of (features, value), in TensorFlow's order for these seeds."""
     return (
         fl.Dataset.list_files(pattern, seed=42)
         .interleave(
@@ -73,7 +73,7 @@ def loss(weights: dict[str, Any], x: Any, y: Any) -> Any:
 
 
 def step(weights: dict[str, Any], x: Any, y: Any, rate: float = 0.02) -> tuple[dict[str, Any], Any]:
-    """One step of gradient descent; the new weights, and the loss before it."""
+    """One step of gradient descent; returns the new weights, and the loss before it."""
     value, slopes = jax.value_and_grad(loss)(weights, x, y)
     return jax.tree.map(partial(_down, rate), weights, slopes), value
 
@@ -83,7 +83,7 @@ def _down(rate: float, weight: Any, slope: Any) -> Any:
 
 
 def main(rows: int = 20_000, files: int = 10, epochs: int = 5) -> list[float]:
-    """Trains; gives the mean loss of each epoch."""
+    """Trains; returns the mean loss of each epoch."""
     losses: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         train = csv_reader_dataset(write_houses(Path(folder), rows, files))

@@ -1,7 +1,7 @@
-"""The loop of `csv_reader.py` compiled whole: one jitted JAX function runs all steps and pulls its batches itself.
+"""The loop of `csv_reader.py` compiled as a whole: one jitted JAX function runs all steps and pulls its batches.
 
-TensorFlow puts such a loop into a `tf.function`. Here `lax.scan` is the loop, and `io_callback` asks the iterator for
-the next batch: in order, since it is an effect, and with shapes that are known beforehand, hence `drop_remainder`.
+TensorFlow has `tf.function` for such a loop. Here `lax.scan` is the loop, and `io_callback` pulls the next batch from
+the iterator: in order, since it is a side effect, and with shapes known in advance, hence `drop_remainder`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def compiled_loop(batches: Any, steps: int) -> Any:
 
 
 def main(rows: int = 20_000, files: int = 10, epochs: int = 5) -> list[float]:
-    """Trains; gives the mean loss of each epoch."""
+    """Trains; returns the mean loss of each epoch."""
     with tempfile.TemporaryDirectory() as folder:
         train = csv_reader_dataset(write_houses(Path(folder), rows, files), repeat=epochs, batch_size=BATCH)
         steps = rows * epochs // BATCH

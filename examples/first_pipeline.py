@@ -1,4 +1,4 @@
-"""A first pipeline, end to end: noisy points, shuffled and batched, fit a line, and again from a checkpoint."""
+"""A first pipeline, end to end: fits a line to noisy points, shuffled and batched, and resumes from a checkpoint."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def pipeline(rows: int, epochs: int, batch: int) -> Any:
 
 
 def learn(weights: Any, x: Any, y: Any) -> float:
-    """One step of gradient descent, in place; gives the mean squared error before it."""
+    """One step of gradient descent, in place; returns the mean squared error before it."""
     error = x @ weights - y
     weights -= 0.1 * (x.T @ error) / len(y)
     return float(np.mean(error**2))
 
 
 def main(rows: int = 100_000, epochs: int = 3, batch: int = 256, save_after: int = 400) -> tuple[Any, Any]:
-    """Fits; gives the weights without a break, and those from a checkpoint on."""
+    """Fits; returns the weights of an uninterrupted run, and of one resumed from a checkpoint."""
     train = pipeline(rows, epochs, batch)
     print(f"The plan\n\n{train.explain()}\n\nTraining on {rows:,} rows, {epochs} epochs, batches of {batch}")
     weights = np.zeros(FEATURES + 1, np.float32)

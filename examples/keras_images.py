@@ -1,4 +1,4 @@
-"""Keras `fit` straight from TFRecord files of images: PNG files inside, decoded as they are read.
+"""Keras `fit` on TFRecord files of PNG images, which are decoded as they are read.
 
     KERAS_BACKEND=jax python keras_images.py      (or torch)
 
@@ -24,7 +24,7 @@ FEATURES = {"image": fl.io.FixedLenFeature([], fl.string), "label": fl.io.FixedL
 
 
 def drawn(label: int, rng: np.random.Generator) -> Any:
-    """A noisy picture of a shape, somewhere in it, as an array of bytes."""
+    """A noisy image of a shape at a random position, as a uint8 array."""
     y, x = np.mgrid[:SIZE, :SIZE] - rng.integers(6, 10, (2, 1, 1))
     inside = [
         np.maximum(abs(x), abs(y)) <= 4,
@@ -35,7 +35,7 @@ def drawn(label: int, rng: np.random.Generator) -> Any:
 
 
 def write_shapes(path: str, count: int, shards: int, seed: int) -> list[str]:
-    """TFRecord files of PNG images and their labels."""
+    """Writes TFRecord files of PNG images and their labels."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, len(SHAPES), count)
     images = [fl.io.encode_png(drawn(label, rng)) for label in labels]
@@ -49,7 +49,7 @@ def decode(record: bytes) -> tuple[Any, Any]:
 
 
 def batches(files: list[str], count: int, training: bool) -> Any:
-    """What `fit` reads. The number of records is told, so that Keras knows how long an epoch is."""
+    """The batches for `fit`. The number of records is stated, so that Keras knows the length of an epoch."""
     dataset = fl.Dataset.from_tensor_slices(files).interleave(fl.TFRecordDataset)
     if training:
         dataset = dataset.shuffle(1024, seed=1)
@@ -74,7 +74,7 @@ def network() -> keras.Model:
 
 
 def main(count: int = 4000, epochs: int = 5, verbose: str | int = "auto") -> float:
-    """Trains; gives the validation accuracy."""
+    """Trains; returns the validation accuracy."""
     keras.utils.set_random_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         train = write_shapes(f"{folder}/train.tfrecord", count, shards=4, seed=1)

@@ -1,4 +1,4 @@
-'''A script for tf.data, before and after. The batches are the same, in the same order, with the same dtypes.
+'''A tf.data script, before and after migration. The batches, their order and their dtypes are the same.
 
 Before, for TensorFlow:
 
@@ -37,9 +37,9 @@ Before, for TensorFlow:
             .prefetch(tf.data.AUTOTUNE)
         )
 
-After: what follows. `tf.data.` becomes `fl.`, and `tf.io.` becomes `fl.io.`. Functions are plain Python on NumPy
-values: in them, `tf.` becomes NumPy, and strings are `bytes`. A Python int becomes an int32 as in TensorFlow; floats
-need a look at their dtype, since NumPy computes in float64 where nobody says otherwise.
+After: the code below. `tf.data.` becomes `fl.`, and `tf.io.` becomes `fl.io.`. Functions are plain Python on NumPy
+values: in them, `tf.` becomes NumPy, and strings are `bytes`. A Python int becomes an int32 as in TensorFlow. Check the
+dtype of floats, since NumPy computes in float64 by default.
 '''
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def batches(pattern: str) -> Any:
 
 
 def write_records(folder: str, records: int, shards: int) -> str:
-    """Data for both; gives the pattern of the files' names."""
+    """Writes data for both; returns the pattern of the file names."""
     rng = np.random.default_rng(3)
     columns = {
         "id": np.arange(records),
@@ -102,7 +102,7 @@ def write_records(folder: str, records: int, shards: int) -> str:
 
 
 def main(records: int = 120, shards: int = 5) -> list[tuple[Any, ...]]:
-    """Gives all batches of two epochs."""
+    """Returns all batches of two epochs."""
     with tempfile.TemporaryDirectory() as folder:
         found = list(batches(write_records(folder, records, shards)))
     print(f"{len(found)} batches; the numbers in the first: {found[0][0]}")

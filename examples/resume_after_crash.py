@@ -1,9 +1,9 @@
-"""Training that survives a crash: the same command again goes on where the last checkpoint was made.
+"""Training that survives a crash: the same command resumes from the last checkpoint.
 
-    python resume_after_crash.py train FOLDER          # killed at any moment: give the command again
+    python resume_after_crash.py train FOLDER          # if it is killed, run the command again
 
-Without arguments it shows it: one process trains undisturbed, another kills itself in the middle of an epoch, a third
-goes on. Both end with the same weights, to the last bit.
+Without arguments it demonstrates this: one process trains without interruption, another kills itself in the middle of
+an epoch, and a third resumes. The weights are equal bit for bit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TRUTH = np.linspace(-1, 1, FEATURES, dtype=np.float32)
 
 
 def write_rows(folder: Path, rows: int) -> None:
-    """The training data."""
+    """Writes the training data."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((rows, FEATURES)).astype(np.float32)
     y = x @ TRUTH + 0.1 * rng.standard_normal(rows)
@@ -34,7 +34,7 @@ def write_rows(folder: Path, rows: int) -> None:
 
 
 def pipeline(folder: Path, epochs: int) -> Any:
-    """Two epochs differ in their order, and a checkpoint in the middle of one remembers which."""
+    """Batches. Each epoch has its own order, which a checkpoint in the middle of it preserves."""
     features = {"x": fl.io.FixedLenFeature([FEATURES], fl.float32), "y": fl.io.FixedLenFeature([], fl.float32)}
     return (
         fl.Dataset.list_files(f"{folder}/train-*.tfrecord", seed=1)
@@ -47,7 +47,7 @@ def pipeline(folder: Path, epochs: int) -> Any:
 
 
 def train(folder: Path, epochs: int, every: int = 25, die_after: int | None = None) -> int:
-    """Trains, from the newest checkpoint in the folder on; gives the step it began with."""
+    """Trains from the latest checkpoint in the folder; returns its first step."""
     weights, first = np.zeros(FEATURES, np.float32), 0
     with iter(pipeline(folder, epochs)) as it:
         done = [int(match[1]) for p in folder.iterdir() if (match := re.fullmatch(r"iterator-(\d+)", p.name))]
@@ -57,7 +57,7 @@ def train(folder: Path, epochs: int, every: int = 25, die_after: int | None = No
             fl.train.Checkpoint(iterator=it).restore(folder / f"iterator-{first}")
         for step, batch in enumerate(it, first + 1):
             weights -= 0.02 * batch["x"].T @ (batch["x"] @ weights - batch["y"]) / len(batch["y"])
-            if step % every == 0:  # the iterator comes last, and whole or not at all: where it is, the weights are, too
+            if step % every == 0:  # the iterator is written last, atomically: if it is there, so are the weights
                 np.save(folder / f"weights-{step}.npy", weights)
                 fl.train.Checkpoint(iterator=it).write(folder / f"iterator-{step}")
             if step == die_after:
@@ -67,7 +67,7 @@ def train(folder: Path, epochs: int, every: int = 25, die_after: int | None = No
 
 
 def main(rows: int = 4000, epochs: int = 3, die_after: int = 333) -> tuple[Any, Any, int]:
-    """Trains with and without a crash; gives the weights of both, and the step that was gone on from."""
+    """Trains with and without a crash; returns the weights of both, and the step that training resumed from."""
     with tempfile.TemporaryDirectory() as name:
         calm, crashing = Path(name, "calm"), Path(name, "crashing")
         for folder in (calm, crashing):

@@ -1,7 +1,7 @@
-"""Text of varying length: tokens, buckets of similar length, and batches padded to the longest of them.
+"""Text of varying length: tokens, buckets of similar length, and padded batches.
 
-Padding is work for nothing. With buckets there is little of it, and the batches of short texts can be larger. The model
-is a PyTorch embedding whose mean, without the padding, is classified.
+Padding is wasted work. Buckets reduce it, and batches of short texts can be larger. The model is a PyTorch classifier
+on the mean of word embeddings, without the padding.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIZES = [256, 128, 64, 32, 16]
 
 
 def invented(count: int, seed: int) -> tuple[list[str], Any]:
-    """Reviews of very different length, and whether they praise."""
+    """Made-up reviews of different lengths, and whether they are positive."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 2, count)
     texts = []
@@ -34,7 +34,7 @@ def invented(count: int, seed: int) -> tuple[list[str], Any]:
 
 
 def tokens(text: bytes, label: Any) -> tuple[Any, Any]:
-    """The numbers of the words."""
+    """The word ids of a text."""
     return np.array([VOCABULARY[word] for word in text.decode().split()], np.int64), label
 
 
@@ -50,7 +50,7 @@ def bucketed(texts: list[str], labels: Any) -> Any:
 
 
 def padded_only(texts: list[str], labels: Any) -> Any:
-    """The same without buckets, to compare."""
+    """The same without buckets, for comparison."""
     return fl.Dataset.from_tensor_slices((texts, labels)).map(tokens).padded_batch(64, ([None], []))
 
 
@@ -62,7 +62,7 @@ def padding(batches: Any) -> float:
 
 
 class MeanOfWords(torch.nn.Module):
-    """The mean of the words' vectors, classified."""
+    """A classifier on the mean of word embeddings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class MeanOfWords(torch.nn.Module):
 
 
 def main(count: int = 20_000, epochs: int = 4) -> tuple[float, float, list[float]]:
-    """Trains; gives the share of padding without and with buckets, and the accuracy during each epoch."""
+    """Trains; returns the share of padding without and with buckets, and the accuracy during each epoch."""
     torch.manual_seed(0)
     texts, labels = invented(count, seed=0)
     train = bucketed(texts, labels)

@@ -1,8 +1,8 @@
-"""A time series cut into windows: each is a past to learn from and the future to predict.
+"""Windows of a time series: each has past values as input and future values to predict.
 
     window → flat_map → map → shuffle → batch
 
-The model is linear and learns in NumPy. What it has to beat is the guess that things will go on as they are.
+The model is linear, in NumPy. The baseline predicts that the last value stays the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def series(length: int, seed: int) -> Any:
 
 
 def windows(values: Any, past: int, future: int) -> Any:
-    """Pairs of `past` values and the `future` ones after them, from every place of the series."""
+    """Pairs of `past` values and the next `future` values, from every position in the series."""
     size = past + future
     return (
         fl.Dataset.from_tensor_slices(values)
@@ -33,7 +33,7 @@ def windows(values: Any, past: int, future: int) -> Any:
 
 
 def main(length: int = 5_000, past: int = 24, future: int = 4, epochs: int = 20) -> tuple[float, float]:
-    """Trains; gives the mean squared error of the model and of the guess, on the last fifth of the series."""
+    """Trains; returns the mean squared error of the model and of the baseline, on the last fifth of the series."""
     values = series(length, seed=0)
     cut = length * 4 // 5
     train = windows(values[:cut], past, future).cache().shuffle(1_000, seed=1).batch(32).repeat(epochs)

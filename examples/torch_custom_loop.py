@@ -1,7 +1,7 @@
-"""A PyTorch loop where everything is one's own: the loss, the metric, what happens to gradients, and two optimizers.
+"""A PyTorch loop with a custom loss, a custom metric, modified gradients and two optimizers.
 
-A wide and deep model: a linear part goes straight from the input to the output and is trained with SGD, the deep part
-with Adam. `to_torch` gives tensors that share their memory with the batches.
+A wide and deep model: the linear part, from input to output, is trained with SGD, the deep part with Adam. `to_torch`
+yields tensors that share their memory with the batches.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import feedline as fl
 
 
 class WideAndDeep(torch.nn.Module):
-    """What is linear goes one way, the rest another."""
+    """A linear part and a deep part, added up."""
 
     def __init__(self, features: int, hidden: int = 32) -> None:
         super().__init__()
@@ -29,13 +29,13 @@ class WideAndDeep(torch.nn.Module):
 
 
 def huber(predicted: torch.Tensor, wanted: torch.Tensor, threshold: float = 1.0) -> torch.Tensor:
-    """Squares of small errors, and of large ones no more than their size: wild values do not pull at the model."""
+    """The Huber loss: quadratic for small errors, linear for large ones, so that outliers matter less."""
     error = (predicted - wanted).abs()
     return torch.where(error < threshold, error**2 / 2, threshold * (error - threshold / 2)).mean()
 
 
 class ShareWithin:
-    """A metric that is kept up batch by batch: the share of predictions that are off by less than a tolerance."""
+    """A streaming metric: the share of predictions whose error is below a tolerance."""
 
     def __init__(self, tolerance: float) -> None:
         self.tolerance, self.good, self.seen = tolerance, 0, 0
@@ -49,12 +49,12 @@ class ShareWithin:
 
 
 def centred(gradient: torch.Tensor) -> torch.Tensor:
-    """The gradient of a weight matrix without the mean of each row, which makes training steadier."""
+    """The gradient of a weight matrix minus the mean of each row, which stabilizes training."""
     return gradient - gradient.mean(dim=1, keepdim=True) if gradient.ndim > 1 else gradient
 
 
 def wild_data(rows: int, features: int, seed: int) -> tuple[Any, Any]:
-    """A curved function, and one value in fifty that has nothing to do with it."""
+    """A nonlinear function, with one outlier in fifty values."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((rows, features)).astype(np.float32)
     y = x @ np.linspace(-1, 1, features, dtype=np.float32) + np.abs(x[:, 0]) + np.maximum(x[:, 1], 0)
@@ -63,7 +63,7 @@ def wild_data(rows: int, features: int, seed: int) -> tuple[Any, Any]:
 
 
 def main(rows: int = 20_000, features: int = 8, epochs: int = 5) -> list[tuple[float, float]]:
-    """Trains; gives the loss and the metric of each epoch."""
+    """Trains; returns the loss and the metric of each epoch."""
     torch.manual_seed(0)
     train = (
         fl.Dataset.from_tensor_slices(wild_data(rows, features, seed=1))

@@ -1,8 +1,8 @@
-"""Reads TFRecord files whose schema nobody knows any more: find out what is in them, look, then write a pipeline.
+"""Reads TFRecord files with an unknown schema: infers the features, looks at elements, then reads all of them.
 
     python unknown_tfrecords.py 'data/*.tfrecord'
 
-Without arguments it makes files of its own, with features that differ from record to record.
+Without arguments it generates files, with features that differ from record to record.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from feedline.train import BytesList, Example, Feature, Features, FloatList, Int
 
 
 def write_mystery(path: str, records: int) -> str:
-    """What somebody left behind: a number and a name each, words of any count, and a score that some do not have."""
+    """Writes records with a number and a name, any number of words, and sometimes a score."""
     rng = np.random.default_rng(0)
     words = [b"feed", b"line", b"block", b"plan", b"node"]
     with fl.io.TFRecordWriter(path, "GZIP") as writer:
@@ -36,7 +36,7 @@ def write_mystery(path: str, records: int) -> str:
 
 
 def look(files: str) -> tuple[Any, list[dict[str, Any]]]:
-    """Prints what the files hold; gives the features, ready to be pasted into a program, and some elements."""
+    """Prints the contents of the files; returns the features, which can be pasted into a program, and some elements."""
     names = fl.io.gfile.glob(files)
     features = fl.io.infer_features(names, compression_type="AUTO")
     print(f"{len(names)} files; their features:\n{features}\n")
@@ -47,7 +47,7 @@ def look(files: str) -> tuple[Any, list[dict[str, Any]]]:
 
 
 def main(records: int = 1000, batch: int = 64) -> tuple[Any, float]:
-    """Looks at files of its own, then reads them all; gives the features, and the mean of the scores there are."""
+    """Looks at generated files, then reads them; returns the features, and the mean of the scores."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_mystery(f"{folder}/mystery.tfrecord", records)
         features, _ = look(path)

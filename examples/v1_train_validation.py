@@ -1,7 +1,7 @@
-"""TensorFlow 1's way: one reinitializable iterator that is switched between training and validation data.
+"""TensorFlow 1 style: one reinitializable iterator, switched between training and validation data.
 
-Digits, one-hot labels, zip, shuffle, repeat, batches of 30: the input code of many programs of that time, unchanged but
-for the import. The model, which was a graph of its own then, is a softmax classifier in NumPy.
+Digits, one-hot labels, zip, shuffle, repeat, batches of 30: typical input code of TensorFlow 1, unchanged except for
+the import. The model, then part of the graph, is a softmax classifier in NumPy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BATCH = 30
 
 
 def one_hot(label: Any) -> Any:
-    """A vector with a 1 where the label is."""
+    """The one-hot vector of a label."""
     return np.eye(CLASSES, dtype=np.float32)[label]
 
 
@@ -35,7 +35,7 @@ def softmax(scores: Any) -> Any:
 
 
 def main(images: int = 9_000, epochs: int = 5) -> list[float]:
-    """Trains; gives the validation accuracy after each epoch."""
+    """Trains; returns the validation accuracy after each epoch."""
     found = digits("drawn", images)
     held_out = images // 3
     training = dataset(found.images[held_out:], found.labels[held_out:]).shuffle(5_000, seed=1).repeat().batch(BATCH)
