@@ -1,17 +1,16 @@
-"""`check(dataset, expect)`: one dataset, run in every way that must make no difference.
+"""`check(dataset, expect)`: runs one dataset in every way that must not change its elements.
 
-- in blocks of 1, 2, 7, 64 rows and of the engine's own choice, with the optimizer on and off, and with a prefetch at
-  the end and all calls that may be made by other threads made there; each of these:
-  - two epochs of the same dataset, where every array that may be written to is overwritten once it has been compared;
+- with blocks of 1, 2, 7 and 64 rows and of the engine's choice, with the optimizer on and off, and with a prefetch at
+  the end and all parallel calls in threads; each of these:
+  - for two epochs of the same dataset, where every writeable array is overwritten after it has been compared;
   - saved at every element and restored into a fresh dataset, twice in a row, the second time with other blocks;
-- each step keeps to the contract: the referee (tests/referee.py) says where it takes more of its input than it needs,
-  gives more than it is asked for, asks an input that has ended, keeps something outside of its state, or says
-  `keeps_rows` though it does not;
-- rows by number are those of an iteration, where the dataset says that they can be had;
-- the dataset pickles, where the user's functions do, and prints;
-- elements fit `element_spec`, and their number is `cardinality()` where that is known.
+- under the referee (tests/referee.py), which enforces the contract: no step pulls more rows than it needs, returns more
+  than `want`, pulls after the end of its input, keeps state outside its State, or claims `keeps_rows` falsely;
+- with random access, if the dataset supports it: rows by number are those of an iteration;
+- pickled, if the user's functions can be, and printed;
+- elements match `element_spec`, and their number is `cardinality()` if that is known.
 
-`check_errors` is the same for datasets that go on after errors. `compare` is the comparison alone.
+`check_errors` does the same for datasets that continue after errors. `compare` only compares.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ __all__ = ["BLOCK_SIZES", "Raises", "check", "check_errors", "compare", "differe
 
 BLOCK_SIZES: tuple[int | None, ...] = (1, 2, 7, 64, None)
 WORKERS: tuple[tuple[str, int | None], ...] = (("thread", None), ("loose", 2))
-"""Ways of running with other threads, and their block sizes."""
+"""Ways of running with threads, and their block sizes."""
 RESTORE_POINTS = 40
-"""At most so many places of a long dataset are saved; the first and last ones always."""
+"""The maximum number of positions at which a long dataset is saved; the first and last ones are included."""
 
 
 class Raises:
-    """In what `check_errors` expects: an error whose text matches `match`, a regular expression."""
+    """An expected error of `check_errors`, whose message matches the regular expression `match`."""
 
     def __init__(self, error: type[BaseException], match: str = "") -> None:
         self.error, self.match = error, match
@@ -56,7 +55,7 @@ class Raises:
 
 
 class Failure:
-    """An exception that came out instead of an element."""
+    """An exception that was raised instead of an element."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -71,11 +70,12 @@ Source = Any  # a dataset, or a function without arguments that makes one
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What `check` and `check_errors` take by name.
+    """The keyword arguments of `check` and `check_errors`.
 
-    `second` are the elements of the second epoch, None where they are not to be compared. With `endless` the dataset
-    may go on after what is expected. `restore=False` is for what cannot be saved. `optimizer` says which settings to
-    try, for the few pipelines that TensorFlow's rewrites change (shuffle and repeat, map and batch with errors).
+    `second` are the elements of the second epoch; None if they are not compared. With `endless` the dataset may
+    continue after the expected elements. `restore=False` is for datasets that cannot be saved. `optimizer` lists the
+    settings to try, for the few pipelines that TensorFlow's rewrites change (shuffle and repeat, map and batch with
+    errors).
     """
 
     second: Any = SAME
@@ -86,27 +86,27 @@ class Settings:
 
 
 def check(dataset: Source, expect: Iterable[Any], **settings: Any) -> None:
-    """Fails unless the dataset gives exactly `expect`, however it is run. The keyword arguments are `Settings`.
+    """Fails unless the dataset yields exactly `expect`, however it is run. The keyword arguments are `Settings`.
 
-    `dataset` is a dataset or a function that makes a fresh one. It must be a function where a step has seeds, as in
-    shuffle, since those remember how often they were iterated. Expected elements are NumPy values, `bytes`, ragged and
-    sparse tensors, optionals, and structures of them. A Python value stands for what feedline makes of it: 1 is an
-    int32, [1.5] a float32 array. A list stands for the elements of a dataset where the element is one.
+    `dataset` is a dataset or a function that makes a fresh one. It must be a function if a step has seeds, like
+    shuffle, since its order depends on the number of earlier iterations. Expected elements are NumPy values, `bytes`,
+    ragged and sparse tensors, optionals, and structures of them. Python values are converted as feedline does: 1 is an
+    int32, [1.5] a float32 array. A list is the elements of a dataset if the element is a dataset.
     """
     __tracebackhide__ = True
     _check(dataset, list(expect), Settings(**settings), errors=False)
 
 
 def check_errors(dataset: Source, expect: Iterable[Any], **settings: Any) -> None:
-    """As `check`, where `expect` holds an exception class, or `Raises`, for each `next` that raises.
+    """Like `check`, where `expect` contains an exception class, or `Raises`, for each `next` that raises.
 
-    The iterator is asked again after each error. `endless` is for what raises again and again.
+    Iteration continues after each error. `endless` is for datasets that keep raising.
     """
     __tracebackhide__ = True
     _check(dataset, list(expect), Settings(**settings), errors=True)
 
 
-# How one check goes.
+# The parts of a check.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,14 +135,14 @@ class _Way:
         return f"with {size}, optimizer {'on' if self.optimized else 'off'}{how}"
 
     def run(self) -> Any:
-        """The setting in which new iterators run this way."""
+        """The context in which new iterators run this way."""
         stack = ExitStack()
         stack.enter_context(blocks(self.size))
         stack.enter_context(forced(self.workers))
         return stack
 
     def read(self, it: Any, count: int) -> Iterator[Any]:
-        """Up to `count` elements; where errors are expected, they come as `Failure`."""
+        """Up to `count` elements; expected errors are returned as `Failure`."""
         for _ in range(count):
             try:
                 yield next(it)
@@ -188,7 +188,7 @@ def _factory(dataset: Source) -> Callable[[], Any]:
 
 
 def _check_outside(dataset: Any, expect: list[Any], endless: bool, errors: bool) -> None:
-    """What is told of a dataset without iterating it: its text, its length, its spec."""
+    """Checks a dataset without iterating it: its text, its length, its spec."""
     __tracebackhide__ = True
     shown = [repr(dataset), str(dataset), repr(dataset._plan)]
     if hasattr(dataset, "explain"):
@@ -197,7 +197,7 @@ def _check_outside(dataset: Any, expect: list[Any], endless: bool, errors: bool)
     n = int(dataset.cardinality())
     if n >= 0 and not endless and not errors:
         assert n == len(expect), f"cardinality() is {n}, but {len(expect)} elements are expected"
-    if errors:  # the functions that give the spec are those that fail
+    if errors:  # the functions that determine the spec fail
         return
     spec = dataset.element_spec if expect else None
     for i, element in enumerate(expect):
@@ -219,14 +219,14 @@ def _check_epochs(way: _Way, epochs: list[Any], endless: bool) -> None:
 
 
 def _check_restore(way: _Way, epochs: list[Any], endless: bool, other: int | None) -> None:
-    """Saves at every element. What is restored must go on rightly, and what is saved from that one element on, too."""
+    """Saves at every element, restores, and saves and restores again one element later."""
     __tracebackhide__ = True
     expect, second = epochs
     dataset = way.fresh()
     points = _points(len(expect))
     with iter(dataset) as it:
         states = _states(way, it, points)
-        for _ in way.read(it, not endless):  # to the end: what the second epoch gets may depend on it
+        for _ in way.read(it, not endless):  # to the end: the second epoch may depend on it
             pass
     for at, state in states:
         where = f"{way.words()}, restored at {at}"
@@ -258,7 +258,7 @@ def _points(n: int) -> list[int]:
 
 
 def _states(way: _Way, it: Any, points: list[int]) -> list[tuple[int, bytes]]:
-    """The states of an iterator after so many elements or errors each."""
+    """The states of an iterator after each of the given numbers of elements or errors."""
     states, at = [], 0
     for point in points:
         for _ in way.read(it, point - at):
@@ -281,7 +281,7 @@ def _check_rest(
     restored: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """The iterator must give `expect[start:]` and then end, unless it may go on."""
+    """Checks that the iterator yields `expect[start:]` and then ends, unless it may continue."""
     __tracebackhide__ = True
     at = start
     for got in way.read(it, len(expect) - start + (not endless)):
@@ -326,7 +326,7 @@ def _pickles(function: Any) -> bool:
 
 
 def _overwrite(element: Any) -> None:
-    """Writes into the arrays the user owns. Whatever else holds that memory will show it."""
+    """Overwrites the arrays that the user owns, to reveal other references to their memory."""
     if isinstance(element, Failure):
         return
     for leaf in flatten(element)[0]:
@@ -339,7 +339,7 @@ def _is_error(expect: Any) -> bool:
 
 
 def _unlike(got: Any, expect: Any, restored: bool) -> str:
-    """As `difference`, for errors too. An error that waits in a saved state keeps its TensorFlow class alone."""
+    """Like `difference`, for errors too. An error in a saved state keeps only its TensorFlow class."""
     if not _is_error(expect):
         return f"raised {got!r}" if isinstance(got, Failure) else difference(got, expect)
     want = expect if isinstance(expect, Raises) else Raises(expect)

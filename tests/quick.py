@@ -1,15 +1,15 @@
-"""`make quick`: ruff, mypy, and the tests that a change concerns, in under two minutes.
+"""`make quick`: ruff, mypy, and the tests affected by a change, in under two minutes.
 
     python -m tests.quick [--base COMMIT] [--seconds 110] [--list]
 
-Changed are the files that differ from `main` (on `main`: from the last commit), and those that git does not know. Tests
-are taken in this order, quick ones first, as long as there is time for them by what they took last (tests/conftest.py
-keeps that in pytest's cache):
+Changed files are those that differ from `main` (on `main`: from the last commit), and untracked ones. Tests are
+selected in this order, fast ones first, as long as their last durations fit (tests/conftest.py stores them in pytest's
+cache):
 
-    0  test files that have changed; the test file with the name of a module that has; the examples in its docstrings
-    1  tests that import such a module
+    0  changed test files; the test file named after a changed module; the examples in its docstrings
+    1  tests that import a changed module
     2  tests of the modules that import it
-    3  and of those that import these
+    3  tests of the modules that import those
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DURATIONS = "feedline/durations"
 UNKNOWN_S = 4.0
-"""A test file of which nobody knows how long it takes."""
+"""Assumed seconds of a test file without a known duration."""
 SHARE = 0.8
-"""Of the time that is left, so much is planned for: importing and starting take the rest."""
+"""The share of the remaining time that is planned; the rest is for imports and start-up."""
 
 PAGES = {
     "CONTRIBUTING.md": ["tests/test_contributing.py"],
@@ -46,16 +46,16 @@ PAGES = {
     "src/kernels": ["tests/kernels"],
 }
 ALWAYS = ["tests/test_import.py", "tests/docs/test_tree.py"]
-"""Run where any module has changed."""
+"""Run if any module has changed."""
 INDEXES = {"feedline", "feedline.data", "feedline.data.dataset", "feedline.data.experimental", "feedline.data.readers"}
-"""They import everything, and say nothing of who uses what."""
+"""They import everything, so their imports say nothing about dependencies."""
 
 
 # What has changed
 
 
 def changed_since(base: str | None) -> list[str]:
-    """The files that differ from a commit, and those that git does not know."""
+    """The files that differ from a commit, and untracked files."""
     if base is None:
         base = _git("merge-base", "HEAD", "main")[0] if _exists("main") else "HEAD"
     found = _git("diff", "--name-only", base) + _git("ls-files", "--others", "--exclude-standard")
@@ -73,11 +73,11 @@ def _exists(branch: str) -> bool:
     return not done.returncode
 
 
-# Which tests that concerns
+# Which tests are affected
 
 
 def ranked(changed: Iterable[str]) -> dict[str, int]:
-    """Tests, as pytest takes them, and how near they are to what has changed."""
+    """Tests, as arguments of pytest, and their distance from the changed files."""
     found: dict[str, int] = {}
 
     def add(rank: int, tests: Iterable[str]) -> None:
@@ -113,7 +113,7 @@ def _add_modules(add: Any, modules: set[str]) -> None:
 
 
 def own_tests(module: str) -> list[str]:
-    """The test file with the name of a module; for a package, those that are in its folder."""
+    """The test file named after a module; for a package, those in its folder."""
     parts = module.split(".")[1:]
     if not parts:
         return []
@@ -147,11 +147,11 @@ def _dotted(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-# For which there is time
+# Which tests fit the time
 
 
 def fitting(tests: dict[str, int], took: dict[str, float], seconds: float) -> tuple[list[str], list[str]]:
-    """The tests for which there is time, the nearest and quickest first, and those that are left out."""
+    """The tests that fit the time, nearest and fastest first, and those that are left out."""
     chosen, left = [], []
     for test in sorted(tests, key=lambda t: (tests[t], took.get(t, UNKNOWN_S))):
         seconds -= took.get(test, UNKNOWN_S)
@@ -160,7 +160,7 @@ def fitting(tests: dict[str, int], took: dict[str, float], seconds: float) -> tu
 
 
 def durations() -> dict[str, float]:
-    """How long each test file, and each test, took last."""
+    """The last duration of each test file and each test."""
     file = ROOT / ".pytest_cache" / "v" / DURATIONS
     found: dict[str, float] = json.loads(file.read_text()) if file.exists() else {}
     took = dict(found)
@@ -195,13 +195,13 @@ class Deadline:
 
 
 def started(*command: str) -> subprocess.Popen[str]:
-    """A tool that works beside the tests; what it says is shown when it is done."""
+    """Starts a tool in parallel with the tests; its output is shown when it is done."""
     command = (sys.executable, "-m", *command)
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def finished(name: str, tool: subprocess.Popen[str] | None) -> bool:
-    """Waits for it; True where it has nothing to say against the change."""
+    """Waits for a tool; returns whether it passed."""
     if tool is None:
         return True
     said = tool.communicate()[0]
@@ -210,7 +210,7 @@ def finished(name: str, tool: subprocess.Popen[str] | None) -> bool:
 
 
 def main() -> int:
-    """Runs it; 0 where all is well."""
+    """Runs everything; returns 0 if all passed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--base", help="the commit to compare with; main, if nothing else is said")
     parser.add_argument("--seconds", type=float, default=110.0)
@@ -219,7 +219,7 @@ def main() -> int:
     end = time.monotonic() + given.seconds
     changed = changed_since(given.base or None)
     tests = ranked(changed)
-    workers = max(1, (os.cpu_count() or 1) - 1)  # mypy has the other processor
+    workers = max(1, (os.cpu_count() or 1) - 1)  # mypy uses the other core
     chosen, left = fitting(tests, durations(), (end - time.monotonic()) * SHARE * workers)
     if given.list:
         print(*(f"{tests[test]}  {test}" for test in chosen), *(f"-  {test}" for test in left), sep="\n")

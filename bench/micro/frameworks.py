@@ -153,7 +153,7 @@ def seconds(make: Callable[[], Any]) -> float:
 
 
 def measured(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Seconds per batch of each conversion in each round. The order rotates, since each leaves its caches to the next."""
+    """Seconds per batch of each conversion in each round. The order rotates, since each leaves caches to the next."""
     found: dict[str, list[float]] = {way: [] for way in ways}
     order = list(ways)
     for number in range(rounds + 1):

@@ -1,8 +1,8 @@
-"""One consumer's life: reads ids, and saves where it stands every few elements, until it ends or is killed.
+"""One life of a consumer: reads ids, and saves its state every few elements, until it ends or is killed.
 
-The file states-NUMBER holds the states to go on from, if any, and whether files have been mended since;
-life-NUMBER-PART gets what happened: a JSON object a line with the state, and the ids since the last one. A line is
-whole or does not count.
+The file states-NUMBER has the states to resume from, if any, and whether files have been repaired since.
+life-NUMBER-PART is the log: one JSON object per line, with the state and the ids since the last one. Incomplete lines
+are ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FEEDLINE = Path(feedline.__file__).parent
 
 
 def live(scenario: Scenario, folder: Path, part: int, parts: int, number: int, limit: int | None) -> None:
-    """Consumes one part, in a process that was forked for it."""
+    """Consumes one part, in a forked process."""
     os.setsid()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.signal(signal.SIGINT, interrupt)
@@ -42,14 +42,14 @@ def live(scenario: Scenario, folder: Path, part: int, parts: int, number: int, l
 
 
 def make_workers() -> None:
-    """Has worker processes started, as any program may."""
+    """Starts worker processes, as any program may."""
     list(feedline.Dataset.range(4).map(str, num_parallel_calls=2, workers="process"))
     atexit._run_exitfuncs()
     os._exit(0)
 
 
 def consumed(make: Any, states: Path, scenario: Scenario, log: Any, limit: int | None) -> int:
-    """The exit status: 0, 3 after an error, 4 where threads are left."""
+    """The exit status: 0, 3 after an error, 4 if threads are left."""
     try:
         consume(make(), states, scenario, log, limit)
     except Exception as e:
@@ -62,7 +62,7 @@ def consumed(make: Any, states: Path, scenario: Scenario, log: Any, limit: int |
 
 
 def interrupt(_: int, frame: FrameType | None) -> None:
-    """Ctrl-C, where it comes while feedline works; this program's own lines are not interrupted."""
+    """Raises KeyboardInterrupt if feedline is running; this program's own lines are not interrupted."""
     while frame is not None and frame.f_code.co_filename != __file__:
         if FEEDLINE in Path(frame.f_code.co_filename).parents:
             raise KeyboardInterrupt
@@ -70,7 +70,7 @@ def interrupt(_: int, frame: FrameType | None) -> None:
 
 
 def consume(dataset: Any, states: Path, scenario: Scenario, log: Any, limit: int | None) -> None:
-    """Reads to the end; interrupts change nothing."""
+    """Reads to the end, despite interrupts."""
     with iter(dataset) as it:
         if states.exists():
             load(it, json.loads(states.read_text()), scenario)
@@ -89,8 +89,8 @@ def consume(dataset: Any, states: Path, scenario: Scenario, log: Any, limit: int
 
 
 def load(it: Any, told: dict[str, Any], scenario: Scenario) -> None:
-    """Goes on from states. Of a file that was damaged when they were saved, and has been mended since, they may say
-    that it is another one now.
+    """Restores states. For a file that was damaged when they were saved, and has been repaired since, the error that
+    the file has changed is accepted.
     """
     state = told["states"] if scenario.sharded else told["states"][0]
     try:
@@ -102,14 +102,14 @@ def load(it: Any, told: dict[str, Any], scenario: Scenario) -> None:
 
 
 def following(it: Any) -> Any:
-    """The next element, or None, however often it is interrupted."""
+    """The next element, or None at the end; repeats `next` after interrupts."""
     while True:
         with contextlib.suppress(KeyboardInterrupt):
             return next(it, None)
 
 
 def save(it: Any, ids: list[int], log: Any, **more: Any) -> None:
-    """Writes down where `it` stands, with the ids since the last time."""
+    """Logs the state of `it` and the ids since the last one."""
     state = None
     while state is None:
         with contextlib.suppress(KeyboardInterrupt):
@@ -119,7 +119,7 @@ def save(it: Any, ids: list[int], log: Any, **more: Any) -> None:
 
 
 def write(log: Any, line: dict[str, Any]) -> None:
-    """One whole line, however small files must be otherwise."""
+    """Writes one complete line, regardless of the limit on file sizes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (before[1], before[1]))
     try:

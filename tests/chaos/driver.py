@@ -1,14 +1,14 @@
 """Kills, stalls, interrupts and starves pipelines over record ids, and counts the ids afterwards: `make chaos`.
 
-    --seconds 3600      how long
-    --count 100         how many scenarios at most
-    --seed 0            where to begin; a failure names its seed
+    --seconds 3600      duration
+    --count 100         maximum number of scenarios
+    --seed 0            first seed; a failure reports its seed
     --jobs 1            scenarios at a time
-    --replay FILE       the scenario of a failure once more
+    --replay FILE       runs the scenario of a failure again
 
-Whatever happened, every id must have been handed out exactly as often as the dataset has it (in order, where an order
-is promised), and nothing may be left behind: threads, processes, files, shared memory. A failure is shrunk and written
-to build/chaos as a scenario that `--replay` runs.
+Whatever happens, every id must be returned exactly as often as the dataset contains it (in order, if the order is
+promised), and no threads, processes, files or shared memory may be left behind. A failure is shrunk and written to
+build/chaos as a scenario for `--replay`.
 """
 
 from __future__ import annotations
@@ -41,42 +41,42 @@ from tests.chaos import consumer  # noqa: E402
 from tests.chaos.scenario import FAULTS, Life, Maker, Scenario, from_text, smaller, write_files  # noqa: E402
 from tests.engine.watch import segments, settled  # noqa: E402
 
-LONGEST = 1200.0  # seconds of one life, on a machine that has much else to do
-IDLE, LITTLE = 60.0, 0.1  # who has worked for so few of so many seconds hangs
-RUNS = 0.8  # seconds within which faults come
-TRIES, SHRINKS = 3, 300.0  # runs of each smaller scenario, seconds for all of them
-APART = 1 << 20  # seeds between campaigns that run at a time
+LONGEST = 1200.0  # seconds of one life, on a busy machine
+IDLE, LITTLE = 60.0, 0.1  # a process that used less CPU time than LITTLE in IDLE seconds hangs
+RUNS = 0.8  # seconds within which faults occur
+TRIES, SHRINKS = 3, 300.0  # runs of each smaller scenario, and seconds for all of them
+APART = 1 << 20  # distance of the first seeds of parallel campaigns
 FORK = multiprocessing.get_context(
     "fork"
-)  # this process has one thread and no iterator, so that a fork is as good as new
+)  # forking is safe: this process has one thread and no iterator
 OWN = ("scenario", "part-", "states-", "life-", "made-")
 
 
 class Failure(Exception):
-    """Something that must not happen."""
+    """A broken promise."""
 
 
 @dataclass
 class Consumer:
     """A process that reads one part."""
 
-    process: Any  # of multiprocessing
+    process: Any  # a process of multiprocessing
     log: Path
 
     def lines(self) -> list[dict[str, Any]]:
-        """What it has written down; a line that a kill has cut does not count."""
+        """The complete lines of its log; a kill may truncate the last one."""
         whole = self.log.read_text().split("\n")[:-1] if self.log.exists() else []
         return [json.loads(line) for line in whole]
 
 
 class Trial:
-    """One scenario in a folder of its own."""
+    """One scenario in its own folder."""
 
     def __init__(self, scenario: Scenario, folder: Path) -> None:
         self.scenario, self.folder = scenario, folder
         self.ids: list[int] = []
         self.states: list[Any] = []
-        self.mended = False  # files that were damaged when the states were saved
+        self.mended = False  # whether files were damaged when the states were saved
         self.killed: list[int] = []
 
     def run(self) -> None:
@@ -100,7 +100,7 @@ class Trial:
         damaged.mend()
         self.judge(consumers, ended, life, damaged)
         if damaged.cut:
-            return  # what was saved of a file that was cut does not count
+            return  # states of a truncated file do not count
         if any(not c.lines() for c in consumers):
             if not last and not (self.states and self.scenario.sharded):
                 return
@@ -136,7 +136,7 @@ class Trial:
 
     def signal(self, chosen: Consumer, fault: str, dice: random.Random) -> None:
         if not chosen.lines():
-            return  # it has not begun
+            return  # it has not started
         if fault == "interrupt":
             for _ in range(dice.randint(1, 5)):
                 os.kill(chosen.process.pid, signal.SIGINT)
@@ -147,7 +147,7 @@ class Trial:
         os.kill(chosen.process.pid, signal.SIGCONT)
 
     def ended(self, consumers: list[Consumer], kill: bool) -> list[int]:
-        """The exit statuses, once all have ended and their workers with them."""
+        """The exit statuses, once all consumers and their workers have ended."""
         statuses = []
         for each in consumers:
             why = "" if kill else hangs(each.process)
@@ -169,7 +169,7 @@ class Trial:
         return statuses
 
     def judge(self, consumers: list[Consumer], statuses: list[int], life: Life, damaged: Damage) -> None:
-        """An error may come only where something was done that calls for it."""
+        """Fails if an error was raised without a fault that explains it."""
         for each, status in zip(consumers, statuses, strict=True):
             if status in (0, -signal.SIGKILL):
                 continue
@@ -182,7 +182,7 @@ class Trial:
                 raise Failure(f"a consumer ended with {status}: {error or said[-1500:]}")
 
     def count(self) -> None:
-        """Every id, as often as it must come, and in order."""
+        """Checks how often each id was returned, and their order."""
         expected, got = self.scenario.expected(), Counter(self.ids)
         if got != expected:
             raise Failure(f"lost {dict(expected - got)}, doubled {dict(got - expected)}")
@@ -199,7 +199,7 @@ class Trial:
             raise Failure(f"files are left: {left}")
 
     def tidied(self) -> None:
-        """What a killed process leaves in shared memory goes when the next one makes workers."""
+        """Checks that starting workers removes the shared memory of killed processes."""
         process = FORK.Process(target=consumer.make_workers)
         process.start()
         process.join()
@@ -209,7 +209,7 @@ class Trial:
 
 
 def undisturbed(scenario: Scenario) -> list[int]:
-    """The ids in the order in which a run without faults hands them out."""
+    """The ids in the order of a run without faults."""
     with scratch() as folder:
         write_files(scenario, folder)
         process = FORK.Process(target=consumer.live, args=(scenario, folder, 0, 1, 0, None))
@@ -223,7 +223,7 @@ def undisturbed(scenario: Scenario) -> list[int]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder that goes afterwards; not before, when a forked process ends, as a TemporaryDirectory would."""
+    """A temporary folder, which the end of a forked process does not remove, unlike a TemporaryDirectory."""
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
     try:
         yield folder
@@ -232,7 +232,7 @@ def scratch() -> Iterator[Path]:
 
 
 class Damage:
-    """What is done to files, and undone."""
+    """Damages files, and repairs them."""
 
     def __init__(self, files: list[Path], dice: random.Random) -> None:
         self.files, self.dice = [f for f in files if f.stat().st_size > 20], dice
@@ -245,7 +245,7 @@ class Damage:
 
     def do(self, fault: str, kind: str) -> None:
         if not self.files or kind == "lines":
-            return  # nothing in a text file tells that it is damaged
+            return  # damage in a text file cannot be detected
         path = self.dice.choice(self.files)
         content, time_ns = path.read_bytes(), path.stat().st_mtime_ns
         self.kept.setdefault(path, (content, time_ns))
@@ -266,7 +266,7 @@ class Damage:
 
 
 def hangs(process: Any) -> str:
-    """How a process and those that it has started hang; empty once it has ended."""
+    """How a process or its children hang; empty once it has ended."""
     began = since = time.monotonic()
     worked = 0.0
     while process.is_alive():
@@ -282,7 +282,7 @@ def hangs(process: Any) -> str:
 
 
 def _worked(pid: int) -> float:
-    """Seconds of processors that a process and its children have used."""
+    """CPU seconds that a process and its children have used."""
     try:
         family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
     except psutil.NoSuchProcess:
@@ -303,7 +303,7 @@ def _workers(pid: int) -> list[psutil.Process]:
 
 
 def _session(leader: int) -> list[str]:
-    """The processes that a consumer, which has ended, has left."""
+    """The processes that a consumer has left behind."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -315,7 +315,7 @@ def _session(leader: int) -> list[str]:
 
 
 def failure(scenario: Scenario) -> str:
-    """How a scenario fails; empty where it does not."""
+    """How a scenario fails; empty if it passes."""
     with scratch() as folder:
         try:
             Trial(scenario, folder).run()
@@ -325,7 +325,7 @@ def failure(scenario: Scenario) -> str:
 
 
 def shrunk(scenario: Scenario, why: str, seconds: float) -> Scenario:
-    """A smaller scenario that fails alike; each is tried a few times, since much is up to chance."""
+    """A smaller scenario that fails in the same way; each is tried a few times, since failures are random."""
     until = time.monotonic() + seconds
     shorter = True
     while shorter:
@@ -342,7 +342,7 @@ def _kind(why: str) -> str:
 
 
 class Campaign:
-    """Scenarios one after the other until the time is up."""
+    """Runs scenarios until the time is up."""
 
     def __init__(self, seconds: float, count: int | None, seed: int, shrink: bool, most: int = 5) -> None:
         self.until, self.seed, self.shrinks, self.most = time.monotonic() + seconds, seed, shrink, most
@@ -407,7 +407,7 @@ def main() -> int:
 
 
 def together(args: argparse.Namespace) -> int:
-    """Several campaigns at a time, each with seeds of its own."""
+    """Runs several campaigns in parallel, each with its own seeds."""
     command = [sys.executable, "-m", "tests.chaos.driver", "--seconds", str(args.seconds)]
     command += ["--no-shrink"] if args.no_shrink else []
     command += ["--count", str(args.count)] if args.count is not None else []

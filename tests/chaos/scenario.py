@@ -1,4 +1,4 @@
-"""Made-up pipelines over record ids, and what is done to them while they run."""
+"""Random pipelines over record ids, and faults while they run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import numpy as np
 
 import feedline as fl
 
-# What may befall a life, its files (a bit that flips, an end that is cut off) and its disk (full).
+# Faults of consumers and workers, of files (a flipped bit, truncation) and of the disk (full).
 FAULTS = ("kill", "stall", "interrupt", "kill worker", "flip", "cut", "full")
 
 
 @dataclass(frozen=True)
 class Life:
-    """One run of the consumers: `parts` of them, each left after a random time, and what befalls them."""
+    """One run of `parts` consumers, each stopped after a random time, and its faults."""
 
     parts: int
     faults: tuple[str, ...]
@@ -29,7 +29,7 @@ class Life:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Files, steps and lives; the last life is undisturbed and runs to the end."""
+    """Files, steps and lives; the last life has no faults and runs to the end."""
 
     seed: int
     counts: tuple[int, ...]  # records of each file
@@ -37,7 +37,7 @@ class Scenario:
     steps: tuple[tuple[Any, ...], ...]
     lives: tuple[Life, ...]
     every: int = 3  # elements between checkpoints
-    pause: float = 0.0  # seconds that some calls of functions take
+    pause: float = 0.0  # seconds that some calls of users' functions take
 
     @property
     def sharded(self) -> bool:
@@ -51,7 +51,7 @@ class Scenario:
         return not resized and not self.sharded and not any(step[0] == "loose" for step in self.steps)
 
     def expected(self) -> Counter[int]:
-        """Every id as often as it must be handed out."""
+        """How often each id must be returned."""
         ids = list(range(sum(self.counts)))
         for name, *arguments in self.steps:
             if name == "filter":
@@ -61,12 +61,12 @@ class Scenario:
         return Counter(ids)
 
     def text(self) -> str:
-        """All of it, as JSON."""
+        """The scenario as JSON."""
         return json.dumps(asdict(self))
 
 
 def from_text(text: str) -> Scenario:
-    """The scenario that `text` gave."""
+    """The inverse of `Scenario.text`."""
     told = json.loads(text)
     lives = tuple(Life(v["parts"], tuple(v["faults"]), v["seed"]) for v in told.pop("lives"))
     steps = tuple(tuple(v) for v in told.pop("steps"))
@@ -146,7 +146,7 @@ class Maker:
 
 
 def smaller(scenario: Scenario) -> list[Scenario]:
-    """Scenarios with one thing less."""
+    """Scenarios with one step, life, fault or file less, or without the pause."""
     found = []
     for i in range(1, len(scenario.steps)):
         if scenario.steps[i][0] not in ("decode", "batch", "shard"):
@@ -167,7 +167,7 @@ def smaller(scenario: Scenario) -> list[Scenario]:
 
 
 def write_files(scenario: Scenario, folder: Path) -> list[Path]:
-    """The files of a scenario: each record holds its id and some more bytes."""
+    """Writes the files of a scenario: each record has its id and some more bytes."""
     files, begin = [], 0
     for i, count in enumerate(scenario.counts):
         path = folder / f"part-{i}"
@@ -200,7 +200,7 @@ class Decode:
 
 
 class Same:
-    """The same id, by Python code that cannot be seen through."""
+    """Returns the same id, in Python code that cannot be vectorized."""
 
     def __init__(self, pause: float) -> None:
         self.pause = pause

@@ -1,8 +1,8 @@
-"""Chaos with fixed seeds, in parts that may run at a time: about two minutes of two processors. `make chaos` takes an
-hour, from another seed each time.
+"""Chaos with fixed seeds, in parts that may run in parallel: about two minutes on two cores. `make chaos` takes an
+hour, with a new seed each time.
 
-FEEDLINE_CHAOS_SEED=12345     where to begin (0); a failure names the seed of its scenario
-FEEDLINE_CHAOS_SECONDS=600    how long to go on, instead of a fixed number of scenarios
+FEEDLINE_CHAOS_SEED=12345     the first seed (0); a failure reports the seed of its scenario
+FEEDLINE_CHAOS_SECONDS=600    the duration, instead of a fixed number of scenarios
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Compares feedline with TensorFlow on made-up pipelines: `make differential`.
+"""Compares feedline with TensorFlow on random pipelines: `make differential`.
 
-    --count 20000 --seed 0      which pipelines
-    --jobs 2                    processes on each side: about 1 GB of memory and a processor for each pair
-    --seconds 600               stop by then, with what has been found
+    --count 20000 --seed 0      the pipelines
+    --jobs 2                    processes on each side: about 1 GB of memory and a core for each pair
+    --seconds 600               time limit
     --only 'shuffle|cache'      pipelines whose text matches
-    --show 17                   one pipeline, with what both sides gave
+    --show 17                   one pipeline, with the results of both sides
 
-TensorFlow lives in an environment of its own (`--tensorflow PYTHON`); what it gives is kept, so that the next run asks
-feedline alone. What TensorFlow does not repeat itself is left out. Differences on purpose are counted apart
+TensorFlow runs in a separate environment (`--tensorflow PYTHON`); its results are stored, so that the next run needs
+only feedline. Pipelines whose result TensorFlow does not reproduce are left out. Intended differences are counted separately
 (explained.py). Any other difference is shrunk to the fewest lines that show it, and makes the exit status 1.
 """
 
@@ -41,9 +41,9 @@ from tests.differential.make import pipeline  # noqa: E402
 
 TOLERANCE = 1e-6
 CLEAR = "\r\033[K" if sys.stderr.isatty() else ""
-RESTART = 500  # pipelines of one process: TensorFlow keeps the graphs of functions
-SECONDS = 120  # for an answer; a side itself gives up sooner, unless it hangs outside Python
-MODEST = {  # the pairs share the processors
+RESTART = 500  # pipelines per process: TensorFlow never frees the graphs of functions
+SECONDS = 120  # seconds for an answer; a side itself gives up earlier, unless it hangs outside Python
+MODEST = {  # the pairs share the cores
     "TF_NUM_INTRAOP_THREADS": "1",
     "TF_NUM_INTEROP_THREADS": "2",
     "OMP_NUM_THREADS": "1",
@@ -54,7 +54,7 @@ MODEST = {  # the pairs share the processors
 
 
 class Process:
-    """A process of one side; it is started anew when it dies."""
+    """A process of one side, restarted if it dies."""
 
     def __init__(self, python: str, name: str, data: str) -> None:
         self.command = [python, str(HERE / "side.py"), name, data]
@@ -107,7 +107,7 @@ class Process:
 
 
 class Recorded:
-    """What TensorFlow gave for each pipeline, kept from run to run in a SQLite file."""
+    """TensorFlow's result for each pipeline, stored in an SQLite file."""
 
     def __init__(self, path: str) -> None:
         self.lock = threading.Lock()
@@ -127,14 +127,14 @@ class Recorded:
 
 
 class Pair:
-    """A process of each library, and what they say of one pipeline."""
+    """A process of each library, and their results for one pipeline."""
 
     def __init__(self, tensorflow: str, data: str, recorded: Recorded) -> None:
         self.tf, self.feedline = Process(tensorflow, "tf", data), Process(sys.executable, "feedline", data)
         self.recorded = recorded
 
     def expected(self, lines: list[str]) -> dict[str, Any]:
-        """What TensorFlow gives."""
+        """TensorFlow's result."""
         gold = self.recorded.get(lines)
         if gold is None:
             gold = self.tf.ask({"seed": 0, "lines": lines})
@@ -142,7 +142,7 @@ class Pair:
         return gold
 
     def differences(self, lines: list[str], ways: bool = True) -> tuple[str, list[str], Any, Any]:
-        """`same`, `left out`, `explained` or `differs`; the differences; and what both sides gave."""
+        """`same`, `left out`, `explained` or `differs`; the differences; and the results of both sides."""
         request = {"seed": 0, "lines": lines}
         gold = self.expected(lines)
         if gold.get("slow") or gold.get("died") is not None or gold.get("varies"):
@@ -163,7 +163,7 @@ class Pair:
         return ("explained" if why else "same"), why, gold, got
 
     def reads_ahead(self, lines: list[str], got: dict[str, Any]) -> bool:
-        """Whether TensorFlow gives what feedline does where none of its threads runs ahead."""
+        """Whether TensorFlow's result is that of feedline if none of its threads runs ahead."""
         for plain in sequential(lines):
             gold = self.expected(plain)
             if all(explanation(lines, w, gold, got, self.expected) for w in compare(gold, got)):
@@ -171,7 +171,7 @@ class Pair:
         return False
 
     def shrunk(self, lines: list[str], why: list[str], stop: Callable[[], bool]) -> list[str]:
-        """The fewest lines that still show a difference of the same kind, or fewer ones when it has to stop."""
+        """The fewest lines that still show a difference of the same kind, as far as time permits."""
         kind = _kind(why[0])
         shorter = True
         while shorter:
@@ -214,7 +214,7 @@ def compare(gold: dict[str, Any], got: dict[str, Any]) -> list[str]:
 
 def _spec(gold: dict[str, Any], got: dict[str, Any]) -> list[str]:
     if got["spec"].get("t") == "raised" and all(isinstance(e, dict) and "error" in e for e in gold["epochs"][0][:1]):
-        return []  # the first element fails, and there is none to see the spec in
+        return []  # the first element fails, so the spec cannot be inferred
     return uncovered(gold["spec"], got["spec"])
 
 
@@ -223,7 +223,7 @@ def _error(event: Any) -> bool:
 
 
 def _built(gold: dict[str, Any], got: dict[str, Any]) -> list[str]:
-    """An error of building it may come with the first element here, where functions are not traced."""
+    """Differences in errors of building a pipeline, which may also be raised at the first element."""
     expected, raised = gold["build"], got["build"]
     if expected and not raised:
         first = next(iter(got["epochs"][0]), None)
@@ -291,7 +291,7 @@ class Campaign:
                     raise
 
     def next(self, seeds: Iterator[int]) -> int | None:
-        """The next seed; None where there is none, or no time or patience for it."""
+        """The next seed; None if there is none, the time is up, or there are too many differences."""
         with self.lock:
             if len(self.failures) >= self.args.most:
                 self.stopped = self.stopped or f"{self.args.most} differences"
@@ -341,7 +341,7 @@ class Campaign:
         return ", ".join(f"{n} {what}" for what, n in sorted(self.counts.items()))
 
     def summary(self) -> str:
-        """Counts, and the seeds of the differences."""
+        """The counts, and the seeds of the differences."""
         stopped = f", stopped after {self.stopped}" if self.stopped else ""
         done, first = sum(self.counts.values()), self.args.seed
         head = f"{done} pipelines from seed {first} in {self.seconds:.0f} s{stopped}: {self.told()}"

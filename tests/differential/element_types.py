@@ -1,4 +1,4 @@
-"""The types of elements that made-up pipelines follow from step to step."""
+"""The types of elements, tracked from step to step of random pipelines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Shape = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Leaf:
-    """One component of an element; `shape` has None where a dimension differs between elements."""
+    """One component of an element; `shape` has None for a dimension that differs between elements."""
 
     dtype: str
     shape: Shape = ()
@@ -51,7 +51,7 @@ def mapped(kind: Type, change: Callable[[Leaf], Leaf]) -> Type:
 
 
 def arguments(kind: Type) -> tuple[str, list[tuple[str, Leaf]]]:
-    """How a function takes an element of this type, and an expression for each leaf."""
+    """The parameters of a function of such an element, and an expression for each leaf."""
     names = "abcijklm"
     if isinstance(kind, tuple):
         assert len(kind) <= len(names)
@@ -61,7 +61,7 @@ def arguments(kind: Type) -> tuple[str, list[tuple[str, Leaf]]]:
 
 
 def leaf_names(name: str, kind: Type) -> list[tuple[str, Leaf]]:
-    """Expressions for the leaves of `name`. A row of a ragged tensor is an array for a function."""
+    """Expressions for the leaves of `name`. A function gets a row of a ragged tensor as an array."""
     if isinstance(kind, Leaf):
         return [(name, replace(kind, kind="dense") if kind.kind == "ragged" and len(kind.shape) == 1 else kind)]
     parts = kind.items() if isinstance(kind, dict) else enumerate(kind)
@@ -69,7 +69,7 @@ def leaf_names(name: str, kind: Type) -> list[tuple[str, Leaf]]:
 
 
 def size_of(shape: Shape) -> int | None:
-    """How many values such a shape holds."""
+    """The number of values in a shape."""
     size = 1
     for dimension in shape:
         if dimension is None:

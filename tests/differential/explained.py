@@ -1,4 +1,4 @@
-"""Differences from TensorFlow that docs/differences.md explains; everything else is a defect."""
+"""Differences from TensorFlow that docs/differences.md lists; all others are bugs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ UNFUSED = "o.experimental_optimization.map_and_batch_fusion = False"
 
 
 def sequential(lines: list[str]) -> list[list[str]]:
-    """The same pipeline without anything that runs ahead of its consumer, which TensorFlow adds by itself too; where a
-    rest is dropped, also without looking at it; and with a `parallel_interleave` that runs ahead as little as it can.
+    """Variants of the pipeline without stages that run ahead of their consumer, even those that TensorFlow inserts;
+    with `drop_remainder`, also without map_and_batch_fusion; and with the least read-ahead of `parallel_interleave`.
     """
     plain = [re.sub(r", (num_parallel_(calls|reads)=-?\d+|deterministic=True)", "", line) for line in lines]
     plain = [line for line in plain if "ds.prefetch(" not in line]
@@ -37,7 +37,7 @@ def sequential(lines: list[str]) -> list[list[str]]:
 
 
 def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str, Any], expected: Expected) -> str:
-    """Why a difference is on purpose; empty where it is not. `expected` tells what TensorFlow gives for some lines."""
+    """Why a difference is intended; empty if it is not. `expected` returns TensorFlow's result for some lines."""
     text = "\n".join(lines)
     if why.startswith("cardinality") and why.endswith("got -2") and re.search(r"map\((.|\n)*unbatch", text):
         return "the rows of a batch that a function made are not counted without calling it"
@@ -81,8 +81,8 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str,
 
 
 def _read_ahead_of_a_cache(lines: list[str], why: str, got: dict[str, Any]) -> bool:
-    """Whether a second epoch is at stake, after a first that parallel calls after a cache in memory, and before a
-    `take`, may have left when they had read it all: then it has the first one's order. Errors are never at stake.
+    """Whether the second epoch differs because parallel calls between an in-memory cache and a `take` may have read the
+    whole cache in the first: then the second has the order of the first. Errors are never explained by this.
     """
     if not re.match(r"(epoch 1, |feedline alone, (blocks of \d|threads): epoch 1, ).*(values|instead of)", why):
         return False
@@ -94,7 +94,7 @@ def _read_ahead_of_a_cache(lines: list[str], why: str, got: dict[str, Any]) -> b
 
 
 def _repeats_nothing(lines: list[str], expected: Expected) -> bool:
-    """Whether a dataset that TensorFlow knows to be empty is shuffled and repeated without end."""
+    """Whether a dataset that TensorFlow knows to be empty is shuffled and repeated infinitely."""
     return any(
         re.search(r"shuffle_and_repeat\(\d+, seed", line) and expected(lines[:i]).get("cardinality") == 0
         for i, line in enumerate(lines)
@@ -102,8 +102,8 @@ def _repeats_nothing(lines: list[str], expected: Expected) -> bool:
 
 
 def _lost(lines: list[str], why: str, gold: dict[str, Any], got: dict[str, Any], expected: Expected) -> bool:
-    """Whether feedline has raised an error, there or before, that TensorFlow raises as well when it iterates over the
-    input of a window, but not after the window.
+    """Whether feedline raised an error, there or earlier, that TensorFlow raises when it iterates the input of a
+    window, but not after the window.
     """
     epoch, element = _where(why)
     raised = _errors(_events(got, epoch, element + 1)) - _errors(*gold["epochs"])
@@ -124,7 +124,7 @@ def _is_ragged_instead(why: str) -> bool:
 
 
 def _more_ragged(why: str) -> bool:
-    """Whether dimensions that TensorFlow knows to be uniform are ragged here, with rows of one length."""
+    """Whether dimensions that are uniform in TensorFlow are ragged in feedline, with rows of one length."""
     specs = re.fullmatch(r"spec: \S+: (\{.*\}) expected, got (\{.*\})", why)
     if specs:
         expected, got = json.loads(specs[1]), json.loads(specs[2])
@@ -139,7 +139,7 @@ def _more_ragged(why: str) -> bool:
 
 
 def _may_decide(lines: list[str], expected: Expected) -> bool:
-    """Whether some function is given strings, ragged or sparse tensors, or dimensions of unknown size."""
+    """Whether a function gets strings, ragged or sparse tensors, or dimensions of unknown size."""
     for i, line in enumerate(lines):
         if "lambda" not in line:
             continue
@@ -163,14 +163,14 @@ def _is_open(spec: Any) -> bool:
 
 
 def _fewer_known(expected: dict[str, Any], got: dict[str, Any]) -> bool:
-    """Whether two specs differ in dimensions alone that the second does not tell."""
+    """Whether two specs differ only in dimensions that are unknown in the second."""
     a, b = expected.pop("shape", None), got.pop("shape", None)
     same = expected == got and a is not None and b is not None and len(a) == len(b)
     return same and all(None in (x, y) or x == y for x, y in zip(a, b, strict=True))
 
 
 def _error_before(why: str, gold: dict[str, Any]) -> bool:
-    """Whether TensorFlow has raised an error before the element that differs."""
+    """Whether TensorFlow raised an error before the element that differs."""
     return bool(_errors(_events(gold, *_where(why))))
 
 
@@ -181,6 +181,6 @@ def _where(why: str) -> tuple[int, int]:
 
 
 def _events(outcome: dict[str, Any], epoch: int, element: int) -> list[Any]:
-    """What came before an element of an epoch, earlier epochs included."""
+    """The events before an element of an epoch, including earlier epochs."""
     epochs = outcome.get("epochs") or []
     return [event for events in epochs[:epoch] for event in events] + epochs[epoch][:element]

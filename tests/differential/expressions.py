@@ -1,4 +1,4 @@
-"""The expressions of made-up functions."""
+"""Random expressions for functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Expressions(Sources):
     type: Type
 
     def integer(self, name: str, leaf: Leaf) -> str:
-        """An int64 scalar made of a leaf."""
+        """An int64 scalar computed from a leaf."""
         if leaf.kind == "ragged" and leaf.dtype == "string":
             return "xp.const(1, dtype=xp.int64)"
         if leaf.kind == "ragged":
@@ -32,12 +32,12 @@ class Expressions(Sources):
         return f"xp.reduce_sum(xp.cast({name}, xp.int64))"
 
     def some_integer(self) -> tuple[str, str]:
-        """The arguments of a function, and an int64 scalar made of one of them."""
+        """The parameters of a function, and an int64 scalar computed from one of them."""
         taken, found = arguments(self.type)
         return taken, self.integer(*self.dice.choice(found))
 
     def changed(self, name: str, leaf: Leaf) -> tuple[str, Leaf]:
-        """An expression over a leaf, and what it gives."""
+        """An expression over a leaf, and the type of its value."""
         if leaf.kind != "dense":
             return name, leaf
         options: list[tuple[str, Leaf]] = [(name, leaf)]

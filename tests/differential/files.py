@@ -1,4 +1,4 @@
-"""The files that made-up pipelines read."""
+"""The files that random pipelines read."""
 
 from __future__ import annotations
 

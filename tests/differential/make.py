@@ -2,7 +2,7 @@
 
 A pipeline is a list of lines, each of which assigns `ds`; the names in them are those of the conformance corpus: `d` is
 `tf.data` or `feedline`, `xp` the operations that user functions need, `data` the folder of files to read and `tmp` an
-empty folder. The types of the elements are followed from step to step, so that what a step does fits what comes in.
+empty folder. The types of elements are tracked from step to step, so that each step fits its input.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ RARE = {"source with arguments": 0.01, "step with arguments": 0.03, "": 0.86, "s
 
 
 class Maker(Rare, RareArguments):
-    """Makes up one pipeline: `lines`. Dice of their own say where something rare is (`RARE`), so that all other ones
-    stay as they are, and with them what has been recorded of TensorFlow, when rare sources and steps are added.
+    """Makes one random pipeline: `lines`. A separate random generator chooses where a rare source or step is (`RARE`),
+    so that adding rare ones changes neither the other pipelines nor their stored TensorFlow results.
     """
 
     def __init__(self, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The sources and steps of made-up pipelines that are seldom used; few pipelines have one of them."""
+"""Rare sources and steps; few random pipelines have one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tests.differential.element_types import Leaf, Type, leaves
 from tests.differential.sources import ENDLESS, Source
 from tests.differential.steps import Steps
 
-UNCOUNTED = (  # what has no cardinality
+UNCOUNTED = (  # steps without a cardinality
     r"filter|flat_map|interleave|unbatch|window|group_by|bucket|while|unique|ignore_errors|rebatch|resample|"
     r"(choose|sample)_from|from_generator|Dataset\(|snapshot|cache\(tmp|load|make_csv|list_files"
 )
 BY_NUMBER = r"range|from_tensor_slices|from_tensors|map|batch|take|skip|shard|concatenate|prefetch|repeat|cache"
-OLD_NAMES = {"enumerate": "enumerate_dataset"}  # those of tf.data.experimental, where they are others
+OLD_NAMES = {"enumerate": "enumerate_dataset"}  # names in tf.data.experimental that differ
 
 
 class Rare(Steps):
@@ -26,7 +26,7 @@ class Rare(Steps):
         return self.dice.choice(makers)()
 
     def rare_step(self) -> None:
-        """Adds one of those that fit the elements."""
+        """Adds a rare step that fits the elements."""
         steps: list[Callable[[], bool]] = [
             self.pad_to_cardinality, self.shuffle_and_repeat, self.sparse_rows, self.bucket_options, self.by_number,
             self.single_element, self.index_table, self.table, self.written_records, self.old_form, self.old_form,
@@ -49,7 +49,7 @@ class Rare(Steps):
         return text, tuple(Leaf(columns[name]) for name in chosen), 12
 
     def listed_files(self) -> Source:
-        """The ends of the names: the folder is another one in each run."""
+        """The last parts of the names, since the folder differs in each run."""
         patterns = {
             "data + '/records-?'": 3, "[data + '/lines-*', data + '/records-[12]']": 2, "data + '/*'": 2,
             "data + '/nothing-*'": 0.5,
@@ -92,7 +92,7 @@ class Rare(Steps):
         text = f"d.experimental.RandomDataset(seed={self.dice.randint(1, 99)}).take({n}).map(lambda e: e % 1000)"
         return text, Leaf("int64"), n
 
-    # Steps: each says whether it fitted.
+    # Steps: each returns whether it fits the elements.
 
     def short(self) -> None:
         if self.n > 40:
@@ -123,7 +123,7 @@ class Rare(Steps):
         return True
 
     def rows_of(self, only: Type) -> tuple[str, Leaf] | None:
-        """The dataset with a row of numbers or strings for each element, where it can be had."""
+        """The dataset with a row of numbers or strings for each element, if possible."""
         if not isinstance(only, Leaf) or only.kind != "dense" or not (only.is_number or only.is_string):
             return None
         if only.shape:
@@ -169,7 +169,7 @@ class Rare(Steps):
         return True
 
     def sizes_are_known(self) -> bool:
-        """Whether an element by itself tells no more of its type than the dataset does."""
+        """Whether the type of a single element is no more specific than that of the dataset."""
         return all(leaf.kind != "ragged" and None not in leaf.shape for leaf in leaves(self.type))
 
     def single_element(self) -> bool:
@@ -193,7 +193,7 @@ class Rare(Steps):
         return True
 
     def key(self) -> str | None:
-        """The dtype of elements that a table can have as keys."""
+        """The dtype of elements that can be keys of a table."""
         only = self.type
         if isinstance(only, Leaf) and only.kind == "dense" and only.shape == () and only.dtype in ("int64", "string"):
             return f"xp.{only.dtype}"

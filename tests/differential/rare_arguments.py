@@ -1,4 +1,4 @@
-"""Sources and steps of made-up pipelines with arguments that are seldom given; few pipelines have one of them."""
+"""Sources and steps with rare arguments; few random pipelines have one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RareArguments(Steps):
         return self.dice.choice(makers)()
 
     def step_with_arguments(self) -> None:
-        """Adds one of those that fit the elements."""
+        """Adds a step that fits the elements."""
         steps: list[Callable[[], bool]] = [
             self.zip_without_tuple, self.row_splits, self.window_sizes, self.logged_errors, self.saved_shards,
             self.snapshot_shards, self.buffered_interleave, self.parallel_batches, self.kinds_of_calls, self.named,
@@ -108,7 +108,7 @@ class RareArguments(Steps):
         text, kind, n = self.dice.choice(texts)
         return f"{text}, {buffer})", kind, n
 
-    # Steps: each says whether it fitted.
+    # Steps: each returns whether it fits the elements.
 
     def zip_without_tuple(self) -> bool:
         if len(leaves(self.type)) > 2:
@@ -118,7 +118,7 @@ class RareArguments(Steps):
         return True
 
     def rewritten(self, step: Callable[[], None], old: str, new: str) -> bool:
-        """A common step with an argument more; False where it did not fit."""
+        """Adds a common step with one more argument; returns False if it does not fit."""
         begun = len(self.lines)
         step()
         if len(self.lines) == begun or old not in self.lines[-1]:
@@ -191,7 +191,7 @@ class RareArguments(Steps):
         if any(leaf.kind != "dense" for leaf in found) or not any(leaf.shape for leaf in found):
             return False
         if any("make_csv_dataset(" in line for line in self.lines):
-            return False  # it gives ordered dicts
+            return False  # it returns ordered dicts
 
         def width(leaf: Leaf) -> str:
             return f"[{', '.join(str(self.dice.choice((None, None, 40))) for _ in leaf.shape)}]"

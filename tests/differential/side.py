@@ -1,8 +1,8 @@
-"""Runs pipelines on one of the two libraries: `python side.py tf|feedline DATA`, a request a line on stdin.
+"""Runs pipelines on one of the two libraries: `python side.py tf|feedline DATA`, one request per line on stdin.
 
-A request is `{"seed": …, "lines": […]}`. The answer, a line of JSON, has what can be compared: the error of building
-the pipeline, `element_spec`, `cardinality()`, and what two epochs gave, errors among the elements. On feedline's side
-`ways` says where another way to run the pipeline gave something else.
+A request is `{"seed": …, "lines": […]}`. The answer, a line of JSON, has the values to compare: the error in building
+the pipeline, `element_spec`, `cardinality()`, and the elements and errors of two epochs. On feedline's side `ways`
+lists differences between ways to run the pipeline.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "conformance"))
 
-LIMIT = 60  # elements of an epoch
-ERRORS = 4  # errors of an epoch
-SECONDS = 30  # for one run of a pipeline
+LIMIT = 60  # elements per epoch
+ERRORS = 4  # errors per epoch
+SECONDS = 30  # seconds for one run of a pipeline
 
 
 class TooLong(BaseException):
-    """A pipeline that does not end."""
+    """A pipeline took too long."""
 
 
 def _alarm(_: int, __: FrameType | None) -> None:
@@ -39,7 +39,7 @@ def _alarm(_: int, __: FrameType | None) -> None:
 
 
 class Side:
-    """One library: builds a pipeline and writes down what it gives."""
+    """One library: builds pipelines and records their results."""
 
     def __init__(self, name: str, data: str) -> None:
         self.encode = importlib.import_module("harness.encode").encode
@@ -49,7 +49,7 @@ class Side:
         self.data = data
 
     def reset(self) -> None:
-        """Forgets the global seed."""
+        """Resets the global seed."""
         self.module.reset(*([self.d] if self.d.__name__ == "feedline" else []))
 
     def build(self, lines: list[str], tmp: str) -> Any:
@@ -66,7 +66,7 @@ class Side:
         }
 
     def epoch(self, it: Any, limit: int = LIMIT) -> list[Any]:
-        """What an iterator gives: elements and errors, then "end" where it ends."""
+        """The elements and errors of an iterator, then "end" if it ends."""
         events: list[Any] = []
         errors = 0
         while len(events) < limit and errors < ERRORS:
@@ -81,7 +81,7 @@ class Side:
         return events
 
     def run(self, lines: list[str], spec: bool = True) -> dict[str, Any]:
-        """What a pipeline gives."""
+        """The result of a pipeline."""
         with tempfile.TemporaryDirectory() as tmp:
             self.reset()
             try:
@@ -116,7 +116,7 @@ class Side:
 
 
 class Feedline(Side):
-    """feedline's side, which also runs each pipeline in other ways and from states."""
+    """feedline's side, which also runs each pipeline in other ways and from checkpoints."""
 
     def __init__(self, data: str) -> None:
         super().__init__("feedline", data)
@@ -126,7 +126,7 @@ class Feedline(Side):
         self.misfit = importlib.import_module("tests.likeness").misfit
 
     def ways(self, lines: list[str], plain: dict[str, Any]) -> list[str]:
-        """Where blocks of other sizes, workers, or a state make a difference."""
+        """The differences that other block sizes, workers or a restore make."""
         if plain.get("build"):
             return []
         found = []
@@ -145,7 +145,7 @@ class Feedline(Side):
         return found if "error" in first[0] else found + self.misfits(lines)
 
     def misfits(self, lines: list[str]) -> list[str]:
-        """Where the spec, asked for first, says what an element contradicts, or cannot be had though elements can."""
+        """Elements that contradict the spec; also a spec that raises although the elements do not."""
         with tempfile.TemporaryDirectory() as tmp:
             self.reset()
             ds = self.build(lines, tmp)
@@ -199,7 +199,7 @@ class Feedline(Side):
 
 
 def _same(got: list[Any], expect: list[Any]) -> list[str]:
-    """Differences between two runs of feedline: everything counts, messages too."""
+    """Differences between two runs of feedline, including messages."""
     for epoch, (a, b) in enumerate(zip(got, expect, strict=True)):
         if len([e for e in b if isinstance(e, dict) and "error" in e]) >= ERRORS:
             a, b = a[: len(b)], b[: len(a)]

@@ -1,4 +1,4 @@
-"""The sources of made-up pipelines: text, the type of the elements, and at most how many there are."""
+"""The sources of random pipelines: text, element type, and maximum number of elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Source = tuple[str, Type, int]
 
 
 class Sources:
-    """Makes sources from dice."""
+    """Makes random sources."""
 
     dice: random.Random
 
@@ -64,7 +64,7 @@ class Sources:
         return f"d.Dataset.from_tensor_slices({text})", kind, n
 
     def structured(self, parts: list[tuple[str, Leaf]]) -> tuple[str, Type]:
-        """Expressions put into a structure."""
+        """A structure of expressions."""
         texts, kinds = [t for t, _ in parts], [k for _, k in parts]
         form = self.dice.random()
         if len(parts) == 1 and form < 0.7:

@@ -1,4 +1,4 @@
-"""The common steps of made-up pipelines."""
+"""The common steps of random pipelines."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tests.differential.sources import ENDLESS
 
 
 class Steps(Expressions):
-    """Adds steps to `lines`, and follows the type of the elements."""
+    """Adds steps to `lines`, and tracks the element type."""
 
     lines: list[str]
-    n: int  # at most so many elements
+    n: int  # maximum number of elements
     files: int
 
     def add(self, text: str) -> None:
@@ -72,7 +72,7 @@ class Steps(Expressions):
         return f"lambda {taken}: {test}"
 
     def finite(self) -> None:
-        """Steps that look at everything, or drop elements, get an end."""
+        """Makes the dataset finite, for steps that read everything or drop elements."""
         if self.n >= ENDLESS:
             self.take(self.dice.choice((5, 12, 30)))
 
@@ -101,7 +101,7 @@ class Steps(Expressions):
         self.batched(n if drop else None, n)
 
     def shapes_are_clear(self) -> bool:
-        """Whether both libraries know the same shapes: of what functions return, feedline takes none for certain."""
+        """Whether both libraries know the same shapes: feedline does not know those of function results."""
         if not any("lambda" in line for line in self.lines):
             return True
         return not any(leaf.kind == "dense" and leaf.shape and None not in leaf.shape for leaf in leaves(self.type))
@@ -375,7 +375,7 @@ class Steps(Expressions):
 
     def rejection_resample(self) -> None:
         if any(leaf.kind != "dense" for leaf in leaves(self.type)):
-            return  # TensorFlow takes ragged elements for dense ones from here on
+            return  # TensorFlow treats ragged elements as dense from here on
         self.finite()
         taken, value = self.some_integer()
         self.add(
@@ -441,7 +441,7 @@ class Steps(Expressions):
         self.type, self.n = kind, min(ENDLESS, self.n * 5)
 
     def repeated(self) -> None:
-        """Epochs within a shuffle, or the other way round, as in training loops."""
+        """Adds shuffle and repeat in either order, as in training loops."""
         self.finite()
         seed, n = self.dice.randint(0, 99), self.dice.choice((2, 5, 50))
         text = self.dice.choice((f"ds.shuffle({n}, seed={seed}).repeat(2)", f"ds.repeat(2).shuffle({n}, seed={seed})"))
@@ -452,7 +452,7 @@ class Steps(Expressions):
         self.add(f"ds.apply(lambda ds: ds.skip(1).take({self.dice.choice((2, 9))}))")
 
     def counted(self) -> None:
-        """An element made by looking at all of another dataset."""
+        """A dataset of one element, computed from all elements of another."""
         self.finite()
         taken, value = self.some_integer()
         start = "np.int64(0)"

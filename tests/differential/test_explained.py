@@ -1,4 +1,4 @@
-"""What counts as a difference on purpose, and what does not."""
+"""Which differences count as intended, and which do not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHY = 'epoch 0, element 1: "end" expected, got FailedPreconditionError (it has o
 
 
 def explained(why: str, epoch: list[Any], inputs: dict[int, list[Any]], got: Any = FAILED) -> bool:
-    """`epoch` is TensorFlow's, `inputs` what it gives after so many lines, and `got` feedline's second event."""
+    """`epoch` is TensorFlow's epoch, `inputs` its results by number of lines, and `got` feedline's second event."""
 
     def expected(lines: list[str]) -> dict[str, Any]:
         return {"epochs": [inputs.get(len(lines), [])]}

@@ -1,4 +1,4 @@
-"""Made-up pipelines have every source and step of tf.data that feedline has too."""
+"""Random pipelines include every source and step of tf.data that feedline has."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def text() -> str:
 
 
 def names() -> list[tuple[str, str]]:
-    """What can be called in both libraries: how it is written in a pipeline, and its name."""
+    """The functions of both libraries: how a pipeline calls them, and their names."""
     found = []
     for module, before in (("tf.data", "d."), ("tf.data.experimental", "d.experimental.")):
         for name, shown in LISTED[module].items():
@@ -81,7 +81,7 @@ def test_nothing_else_is_left_out() -> None:
 
 @pytest.mark.parametrize("written", [written for written, _ in names() if is_made(written)])
 def test_arguments_are_given(written: str) -> None:
-    """Those that may be left out, somewhere."""
+    """Every optional argument occurs in some pipeline."""
     module, name = ("tf.data.experimental", written[15:]) if written.startswith("d.exp") else ("tf.data", written[2:])
     given = {item.strip().partition("=")[0] for item in LISTED[module][name][1:-1].split(", ") if "=" in item}
     missing = {argument for argument in given if f"{argument}=" not in text()} - set(NOT_GIVEN)
@@ -95,7 +95,7 @@ def test_a_seed_gives_one_pipeline() -> None:
 
 
 def test_most_pipelines_have_nothing_rare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They stay as they are when something rare is added."""
+    """Adding rare sources and steps does not change them."""
     before = [make.pipeline(seed) for seed in range(1000)]
     monkeypatch.setattr(make, "RARE", {"": 1.0})
     same = sum(make.pipeline(seed) == lines for seed, lines in enumerate(before))

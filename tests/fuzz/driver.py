@@ -1,8 +1,8 @@
 """The fuzzer: `python -m tests.fuzz.driver [--seconds S] [--inputs N] [--seed S] [--only NAME] [--failures FOLDER]`.
 
-A process of its own reads the changed inputs, each of which is at hand where that process dies of it: a crash, a
-report of a sanitizer, more time or memory than an input may take. Then another process goes on with other inputs.
-With FEEDLINE_FUZZ_KERNELS in the environment, a folder, the kernels are the ones that were built there.
+A worker process reads mutated inputs. If an input kills it (a crash, a sanitizer report, too much time or memory), the
+input is kept, and a new worker continues with other inputs. FEEDLINE_FUZZ_KERNELS may name a folder with kernels to use
+instead of the installed ones.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from pathlib import Path
 from typing import Any
 
 SLICE_S = 0.5
-"""Targets take turns, so long each."""
+"""Targets run round robin, for this time each."""
 INPUT_S = 30
-"""No input may take longer. Sanitizers, and other work on the machine, slow all of them down."""
+"""The time limit of an input, generous for sanitizers and busy machines."""
 MEMORY = 4 << 30
 REPORT_S = 30
 MOST_INPUT = 1 << 20
 
 
 def main() -> int:
-    """Runs the inputs, prints what came of them, and returns the exit code."""
+    """Runs the inputs, prints the results, and returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--inputs", type=int, help="so many for each target, instead of a time")
@@ -57,11 +57,11 @@ def main() -> int:
     return watch(args, failures)
 
 
-# The process that watches
+# The watching process
 
 
 def watch(args: argparse.Namespace, failures: Path) -> int:
-    """Runs workers until the time is over or all inputs are done, and takes the inputs of those that died."""
+    """Runs workers until the time is up or all inputs are done, and keeps the inputs of those that died."""
     end = time.monotonic() + args.seconds
     died, counts = 0, {}
     with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +108,7 @@ def current(work: Path) -> tuple[str, bytes]:
 
 
 def keep(failures: Path, name: str, data: bytes, why: str) -> None:
-    """Keeps an input and what it did."""
+    """Saves an input and its error."""
     number = len(list(failures.glob("*.input")))
     path = failures / f"{number:04d}-{name.replace(' ', '_')}.input"
     path.write_bytes(data)
@@ -128,11 +128,11 @@ def summary(counts: dict[str, list[float]], failures: Path) -> int:
     return 1 if found or not counts else 0
 
 
-# The process that reads
+# The worker process
 
 
 class Worker:
-    """Reads changed inputs of all targets in turn."""
+    """Reads mutated inputs of all targets, round robin."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args, self.work = args, args.work
@@ -144,7 +144,7 @@ class Worker:
             self.current = mmap.mmap(file.fileno(), 0)
 
     def run(self) -> None:
-        """Until the time is over, or every target has had its inputs."""
+        """Runs until the time is up, or every target has had its inputs."""
         limit()
         targets = load_targets(self.args.only)
         from feedline import kernels
@@ -172,7 +172,7 @@ class Worker:
                 print(f"== {sum(int(c[0]) for c in self.counts.values())} inputs: {rates}", flush=True)
 
     def turn(self, name: str, target: Any, seeds: list[bytes], folder: Path, rng: random.Random) -> None:
-        """Inputs of one target for a while."""
+        """Runs inputs of one target for a while."""
         count = self.counts[name]
         start = time.monotonic()
         before = count[1]
@@ -192,14 +192,14 @@ class Worker:
         (self.work / "counts").write_text(json.dumps(self.counts))
 
     def note(self, name: str, data: bytes) -> None:
-        """Leaves the input where it is found should it be the last."""
+        """Stores the input where the watcher finds it if this process dies."""
         told = name.encode()
         whole = len(data).to_bytes(8, "little") + len(told).to_bytes(8, "little") + told + data
         self.current[: len(whole)] = whole
 
 
 def tried(target: Any, data: bytes, folder: Path) -> tuple[str, bool]:
-    """What is wrong with what came of an input, nothing if all is well; and whether any value came of it."""
+    """What is wrong with the outcome of an input, empty if nothing; and whether it had a value."""
     from tests.fuzz.outcomes import Failure, numpy_kernels, outcome, plain
 
     from feedline import kernels
@@ -210,7 +210,7 @@ def tried(target: Any, data: bytes, folder: Path) -> tuple[str, bool]:
             break
         try:
             with numpy_kernels() if twin else nullcontext(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # NumPy's, about numbers that are too large; errors are what counts
+                warnings.simplefilter("ignore")  # NumPy warns of overflows; only errors count
                 found.append(plain(outcome(lambda: target.run(data, folder))))
         except Exception:
             return f"{'NumPy kernels' if twin else 'kernels'}\n{traceback.format_exc()}", False
@@ -224,13 +224,13 @@ def tried(target: Any, data: bytes, folder: Path) -> tuple[str, bool]:
 
 
 def limit() -> None:
-    """No more memory than an input can need. A sanitizer maps far more than it uses and has limits of its own."""
+    """Limits the memory. A sanitizer maps far more than it uses and has its own limits."""
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def load_targets(only: str = "") -> dict[str, Any]:
-    """The targets, over the kernels that are asked for."""
+    """The targets, with the requested kernels."""
     built = os.environ.get("FEEDLINE_FUZZ_KERNELS")
     if built:
         suffixes = tuple(importlib.machinery.EXTENSION_SUFFIXES)

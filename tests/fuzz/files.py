@@ -49,7 +49,7 @@ def _parquet() -> list[bytes]:
 
 
 def _table(kind: Callable[..., Any], data: bytes, folder: Path) -> Any:
-    """In order, by number, in batches, and some of the columns alone."""
+    """Reads sequentially, by number, in batches, and some of the columns."""
     path = folder / "table"
     path.write_bytes(data)
     return [
@@ -61,7 +61,7 @@ def _table(kind: Callable[..., Any], data: bytes, folder: Path) -> Any:
     ]
 
 
-# Archives, and records by number
+# Archives, and random access to records
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def _tars() -> list[bytes]:
 
 
 def _tar_changed(rng: random.Random, data: bytes) -> bytes:
-    """Headers that are changed, mostly with right checksums; or any bytes."""
+    """Mutates headers, mostly with valid checksums, or any bytes."""
     if rng.random() < 0.3:
         return mutate.mutated(rng, data)
     whole = bytearray(data)
@@ -96,7 +96,7 @@ def _tar_changed(rng: random.Random, data: bytes) -> bytes:
 
 
 def _tar(data: bytes, folder: Path) -> Any:
-    """As samples, and with the extensions given."""
+    """Reads as samples, and with given extensions."""
     path = folder / "samples.tar"
     path.write_bytes(data)
     return [
@@ -123,7 +123,7 @@ def _array_records() -> list[bytes]:
 
 
 def _array_record(data: bytes, folder: Path) -> Any:
-    """In order, and by number."""
+    """Reads sequentially, and by number."""
     path = folder / "records.array_record"
     path.write_bytes(data)
     return [
@@ -133,7 +133,7 @@ def _array_record(data: bytes, folder: Path) -> Any:
 
 
 def _csv_table(data: bytes, folder: Path) -> Any:
-    """With names and types as the file has them."""
+    """Reads with the names and types inferred from the file."""
     path = folder / "table.csv"
     path.write_bytes(data)
     make = fl.experimental.make_csv_dataset

@@ -25,7 +25,7 @@ def _feature(numbers: random.Random) -> fl.train.Feature:
 
 
 def examples(folder: Path) -> list[bytes]:
-    """Some with the types that are asked for, some with any."""
+    """Examples, some with the requested types, some with others."""
     return _examples()
 
 
@@ -68,18 +68,18 @@ def _each_spec(parse: Callable[[Any, Any], Any], data: Any) -> list[Any]:
 
 
 def parse_example(data: bytes, folder: Path) -> Any:
-    """One among good ones, with every spec."""
+    """Parses one message among valid ones, with every spec."""
     good = _examples()
     return _each_spec(fl.io.parse_example, [good[1], data, good[2]])
 
 
 def parse_single_example(data: bytes, folder: Path) -> Any:
-    """One alone, with every spec."""
+    """Parses one message, with every spec."""
     return _each_spec(fl.io.parse_single_example, data)
 
 
 def sequences(folder: Path) -> list[bytes]:
-    """Sequence examples: a context, and lists of features. Most have the types that are asked for."""
+    """Sequence examples: a context, and lists of features. Most have the requested types."""
     return _sequences()
 
 
@@ -134,12 +134,12 @@ SEQUENCE_SPECS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
 
 
 def parse_sequence_example(data: bytes, folder: Path) -> Any:
-    """One among good ones, with every spec."""
+    """Parses one message among valid ones, with every spec."""
     good = _sequences()
     batch = [good[1], data, good[2]]
     return [outcome(lambda spec=spec: fl.io.parse_sequence_example(batch, *spec)) for spec in SEQUENCE_SPECS]
 
 
 def parse_single_sequence_example(data: bytes, folder: Path) -> Any:
-    """One alone, with every spec."""
+    """Parses one message, with every spec."""
     return [outcome(lambda spec=spec: fl.io.parse_single_sequence_example(data, *spec)) for spec in SEQUENCE_SPECS]

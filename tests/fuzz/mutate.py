@@ -1,4 +1,4 @@
-"""Changes to real inputs: to single bytes, and to what formats are made of (numbers, records, chunks, JSON)."""
+"""Mutations of valid inputs: of single bytes, and of the parts of formats (numbers, records, chunks, JSON)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Mutator = Callable[[random.Random, bytes], bytes]
 
 
 def mutated(rng: random.Random, data: bytes) -> bytes:
-    """`data` with a few changes, or as it is once in a while."""
+    """`data` with a few mutations; occasionally without any."""
     for _ in range(rng.choice((0, 1, 1, 1, 1, 2, 3, 6))):
         data = rng.choice(_CHANGES)(rng, data)
     return data
@@ -81,7 +81,7 @@ def _number(rng: random.Random, data: bytes) -> bytes:
 
 
 def _varint(rng: random.Random, data: bytes) -> bytes:
-    """Another number where a varint may be, the bytes after it where they were or behind it."""
+    """Replaces a possible varint by another number, with the bytes after it at the same position or shifted."""
     at = rng.randrange(len(data) + 1)
     stop = at
     while stop < len(data) and data[stop] & 128 and stop - at < 9:
@@ -93,11 +93,11 @@ def _varint(rng: random.Random, data: bytes) -> bytes:
 _CHANGES: tuple[Mutator, ...] = (_flip, _set, _cut, _without, _twice, _more, _moved, _number, _number, _varint, _varint)
 
 
-# Formats under a checksum: what is inside is changed and the checksum made anew, or else the changes get no further.
+# Formats with checksums: the contents are mutated and the checksum recomputed, since other mutations only fail it.
 
 
 def records_of(data: bytes) -> list[bytes]:
-    """The records of a TFRecord file that is good."""
+    """The records of a valid TFRecord file."""
     found, at = [], 0
     while at < len(data):
         (size, _) = HEADER.unpack_from(data, at)
@@ -107,7 +107,7 @@ def records_of(data: bytes) -> list[bytes]:
 
 
 def framed(rng: random.Random, data: bytes) -> bytes:
-    """Records that are changed, left out, put twice, with right checksums; or the bytes of the file are changed."""
+    """Mutates, drops or repeats records, with valid checksums; or mutates the bytes of the file."""
     if rng.random() < 0.4:
         return mutated(rng, data)
     records = records_of(data)
@@ -121,7 +121,7 @@ def framed(rng: random.Random, data: bytes) -> bytes:
 
 
 def packed(pack: Callable[[bytes], bytes], inside: Mutator) -> Mutator:
-    """For what is compressed: changed inside, outside, or both."""
+    """Mutates compressed data before compression, after it, or both."""
 
     def mutate(rng: random.Random, data: bytes) -> bytes:
         whole = pack(inside(rng, data) if rng.random() < 0.5 else data)
@@ -131,7 +131,7 @@ def packed(pack: Callable[[bytes], bytes], inside: Mutator) -> Mutator:
 
 
 def text(rng: random.Random, data: bytes) -> bytes:
-    """JSON with another value somewhere; or other bytes."""
+    """Replaces a value in JSON, or mutates bytes."""
     if rng.random() < 0.3:
         return mutated(rng, data)
     whole = [json.loads(data)]
@@ -149,7 +149,7 @@ def text(rng: random.Random, data: bytes) -> bytes:
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
-    """Where values are: a list or dict and the place in it. The outermost list has what it is all about."""
+    """The positions of values: a list or dict, and the index or key in it."""
     found: list[tuple[Any, Any]] = []
     keys: Sequence[Any] = range(len(value)) if isinstance(value, list) else ()
     for key in list(value) if isinstance(value, dict) else keys:
@@ -159,7 +159,7 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def message(rng: random.Random, data: bytes) -> bytes:
-    """A protobuf message with another field somewhere inside, and the lengths around it made to fit."""
+    """Mutates a field inside a protobuf message, and adjusts the lengths around it."""
     if rng.random() < 0.25:
         return mutated(rng, data)
     for _ in range(rng.choice((1, 1, 2))):
@@ -193,7 +193,7 @@ def _field_changed(rng: random.Random, data: bytes) -> bytes:
 
 
 def _fields(data: bytes) -> list[tuple[int, int, bytes, int, int]]:
-    """Number, kind, what a delimited one holds, begin and end of each field."""
+    """Number, kind, contents (if delimited), begin and end of each field."""
     found, begin = [], 0
     while begin < len(data):
         tag, at = read_varint(data, begin, len(data))
@@ -214,7 +214,7 @@ def _fields(data: bytes) -> list[tuple[int, int, bytes, int, int]]:
 
 
 def png(rng: random.Random, data: bytes) -> bytes:
-    """Chunks that are changed, with right checksums; pixels too, compressed again."""
+    """Mutates chunks, with valid checksums, and pixels, compressed again."""
     if rng.random() < 0.3:
         return mutated(rng, data)
     chunks, at = [], 8
@@ -237,12 +237,12 @@ def png(rng: random.Random, data: bytes) -> bytes:
 def _pixels(rng: random.Random, data: bytes) -> bytes:
     try:
         return zlib.compress(mutated(rng, zlib.decompress(data)), 1)
-    except zlib.error:  # changed before
+    except zlib.error:  # already mutated
         return data
 
 
 def sealed(rng: random.Random, data: bytes) -> bytes:
-    """What ends in a checksum of all the rest, as the index of a file does."""
+    """Mutates data that ends in a checksum of the rest, like an index file."""
     from feedline.kernels import crc32c
 
     body = mutated(rng, data[:-4])

@@ -1,4 +1,4 @@
-"""What is compared of what a function did: a value, or an error that feedline documents."""
+"""Outcomes of functions, in comparable form: a value, or an error that feedline documents."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import feedline as fl
 from feedline import kernels
 
 MOST_ROWS = 1000
-"""A result is looked at no further."""
+"""The maximum number of rows that are compared."""
 
 
 class Target(NamedTuple):
-    """`seeds(folder)` makes the inputs, `run(data, folder)` reads a changed one."""
+    """`seeds(folder)` makes the inputs, `run(data, folder)` reads a mutated one."""
 
     seeds: Callable[[Path], list[bytes]]
     run: Callable[[bytes, Path], Any]
@@ -30,7 +30,7 @@ class Target(NamedTuple):
 
 @contextmanager
 def numpy_kernels() -> Iterator[None]:
-    """Inside, every kernel is NumPy's."""
+    """A context in which all kernels are those in NumPy."""
     kept = {name: getattr(kernels, name) for name in kernels.__all__ if name != "NATIVE"}
     for name in kept:
         made = next(getattr(module, name) for module in REFERENCES if hasattr(module, name))
@@ -43,19 +43,19 @@ def numpy_kernels() -> Iterator[None]:
 
 
 class Failure(NamedTuple):
-    """An exception, as far as it is compared."""
+    """The compared parts of an exception."""
 
     kind: str
     text: str
 
 
 def failure(error: Exception) -> Failure:
-    """What is compared of an error."""
+    """The compared parts of an error."""
     return Failure(type(error).__name__, str(error))
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """A value, or an error that feedline documents. Others go on up: they are what is looked for."""
+    """A value, or an error that feedline documents. Other errors propagate: they are the bugs to find."""
     try:
         return call()
     except fl.errors.OpError as e:
@@ -63,7 +63,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def rows(dataset: Any) -> list[Any]:
-    """The first elements, and the first errors in their places."""
+    """The first elements, with the first errors in their positions."""
     found: list[Any] = []
     with iter(dataset) as elements:
         while len(found) < MOST_ROWS:
@@ -79,7 +79,7 @@ def rows(dataset: Any) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """A result as something that `==` compares, NaN and all."""
+    """A result in a form that `==` compares, including NaN."""
     if isinstance(value, Failure):
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":

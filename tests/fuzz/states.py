@@ -1,4 +1,4 @@
-"""The targets that read where iterators stand: forged states with right checksums, and files of checkpoints."""
+"""The targets that restore iterators: forged states with valid checksums, and checkpoint files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from feedline.engine.checkpoint import checksum
 from feedline.train import checkpoint as files
 
 ELEMENTS = 12
-"""So many are read after a restore."""
+"""The number of elements that are read after a restore."""
 
 
 def _records(folder: Path) -> list[str]:
@@ -89,7 +89,7 @@ def _choices() -> Any:
 
 
 def states(folder: Path) -> list[bytes]:
-    """Of several pipelines, at several places: the number of the pipeline, and a state."""
+    """States of several pipelines at several positions, each with the number of its pipeline."""
     made = []
     for i, pipeline in enumerate(PIPELINES):
         for n in (0, 1, 5):
@@ -101,7 +101,7 @@ def states(folder: Path) -> list[bytes]:
 
 
 def forged(rng: random.Random, data: bytes) -> bytes:
-    """A state with other values, and the checksum that fits them."""
+    """A state with other values, and a valid checksum."""
     changed = mutate.text(rng, data[1:])
     try:
         plain = json.loads(changed)
@@ -113,7 +113,7 @@ def forged(rng: random.Random, data: bytes) -> bytes:
 
 
 def restored(data: bytes, folder: Path) -> Any:
-    """The state, and the elements after it. One that is refused changes nothing."""
+    """The state, and the elements after it. A rejected state must change nothing."""
     dataset = PIPELINES[data[0] % len(PIPELINES)](folder)
     with iter(dataset) as elements:
         first = outcome(lambda: next(elements))
@@ -142,7 +142,7 @@ def checkpoint_files(folder: Path) -> list[bytes]:
 
 
 def checkpoint_changed(rng: random.Random, data: bytes) -> bytes:
-    """Another value somewhere, mostly with checksums that fit."""
+    """Replaces a value, mostly with valid checksums."""
     changed = mutate.text(rng, data)
     try:
         plain = json.loads(changed)
@@ -155,7 +155,7 @@ def checkpoint_changed(rng: random.Random, data: bytes) -> bytes:
 
 
 def read_checkpoint(data: bytes, folder: Path) -> Any:
-    """Both iterators go on, or neither has moved."""
+    """Checks that either both iterators are restored, or neither has moved."""
     path = folder / "checkpoint"
     path.write_bytes(data)
     with iter(PIPELINES[1](folder)) as a, iter(PIPELINES[4](folder)) as b:

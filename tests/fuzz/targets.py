@@ -1,7 +1,7 @@
-"""What is fuzzed: real inputs, how they are changed, and the function that must survive them.
+"""The fuzz targets: valid inputs, their mutation, and the function that must survive them.
 
-A function gives a value or raises an exception of `feedline.errors`. With `twin` it must do the same with the C++
-kernels and with NumPy's.
+A function returns a value or raises an exception of `feedline.errors`. With `twin` the outcome must be the same with
+the C++ and the NumPy kernels.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def _file(folder: Path, data: bytes) -> str:
 
 
 def records(folder: Path) -> list[bytes]:
-    """TFRecord files, not compressed."""
+    """Uncompressed TFRecord files."""
     good = messages.examples(folder)
     lists = (good, [b""], [b"", b"a", bytes(300), b"bcd"], [bytes([i]) * (i * 50) for i in range(8)])
     return [b"".join(mutate.frame(record) for record in records) for records in lists]
 
 
 def tfrecords(data: bytes, folder: Path, compression: str = "") -> Any:
-    """Every record; where the file is not compressed, by number and through a buffer too."""
+    """Reads every record; if the file is not compressed, also by number and into a buffer."""
     name = _file(folder, data)
     found = rows(fl.TFRecordDataset(name, compression))
     if not compression:
@@ -74,7 +74,7 @@ def _index_of(path: Path) -> bytes:
 
 
 def read_index(data: bytes, folder: Path) -> Any:
-    """An index that is not right is passed over; what is taken must be the file's own, or at least lie in it."""
+    """Checks that an invalid index is ignored, and that an accepted one is that of the file, or at least within it."""
     path = folder / "indexed"
     if not path.exists():
         index_seeds(folder)
@@ -113,7 +113,7 @@ CSV_SPECS: tuple[dict[str, Any], ...] = (
 
 
 def decode_csv(data: bytes, folder: Path) -> Any:
-    """The text as one record, and each line as one."""
+    """Decodes the text as one record, and each line as one."""
     return [
         outcome(lambda given=given, record=record: fl.io.decode_csv(record, **given))
         for given in CSV_SPECS
@@ -122,7 +122,7 @@ def decode_csv(data: bytes, folder: Path) -> Any:
 
 
 def csv_files(data: bytes, folder: Path) -> Any:
-    """As a file, in small pieces too."""
+    """Reads it as a file, also in small pieces."""
     name = _file(folder, data)
     return [
         outcome(lambda given=given, size=size: rows(fl.experimental.CsvDataset(name, buffer_size=size, **given)))
@@ -132,7 +132,7 @@ def csv_files(data: bytes, folder: Path) -> Any:
 
 
 def lines(data: bytes, folder: Path, compression: str = "") -> Any:
-    """As lines, in small pieces too, and as records of one size."""
+    """Reads it as lines, also in small pieces, and as fixed-length records."""
     name = _file(folder, data)
     return [
         outcome(lambda: rows(fl.TextLineDataset(name, compression))),
@@ -184,7 +184,7 @@ def _image(kind: str) -> Target:
 
 
 def tensors(folder: Path) -> list[bytes]:
-    """Numbers, strings, and the ways to write them."""
+    """Numbers and strings in all encodings."""
     values = (np.arange(6.0).reshape(2, 3), np.array([True, False]), np.array([b"a", b"bcd"], object), np.int8(3))
     made = [fl.io.serialize_tensor(value) for value in values]
     shape = b"\x12\x04\x12\x02\x08\x03"
@@ -194,7 +194,7 @@ def tensors(folder: Path) -> list[bytes]:
 
 
 def parse_tensor(data: bytes, folder: Path) -> Any:
-    """As each of several types."""
+    """Parses it as each of several types."""
     types = (fl.float64, fl.float32, fl.bool, fl.string, fl.int8, fl.int32, fl.complex64, fl.float16)
     return [outcome(lambda kind=kind: fl.io.parse_tensor(data, kind)) for kind in types]
 
@@ -215,20 +215,20 @@ def element_files(folder: Path) -> list[bytes]:
 
 
 def read_elements(data: bytes, folder: Path) -> Any:
-    """As the cache of the dataset that wrote it."""
+    """Reads it as the cache of the dataset that wrote it."""
     (folder / "kept.elements").write_bytes(data)
     return rows(_elements().cache(folder / "kept"))
 
 
 def folders(folder: Path) -> list[bytes]:
-    """The manifest and the one file of a saved dataset, one after the other."""
+    """The manifest and the only file of a saved dataset, concatenated."""
     _elements().save(folder / "saved")
     (file,) = (folder / "saved").glob("*/*.elements")
     return [(folder / "saved" / "manifest").read_bytes() + file.read_bytes()]
 
 
 def load(data: bytes, folder: Path) -> Any:
-    """The manifest is what the first record is; the rest belongs to the file."""
+    """Loads a dataset: the first record is the manifest, the rest is the file."""
     saved = folder / "saved"
     if not saved.exists():
         folders(folder)

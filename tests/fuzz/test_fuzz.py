@@ -26,7 +26,7 @@ def test_inputs_of_every_target(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_what_is_not_changed_can_be_read(tmp_path: Path, name: str) -> None:
-    """Or else the fuzzer would look at nothing but errors."""
+    """Otherwise the fuzzer would only see errors."""
     target = TARGETS[name]
     good = []
     for data in target.seeds(tmp_path):
@@ -38,7 +38,7 @@ def test_what_is_not_changed_can_be_read(tmp_path: Path, name: str) -> None:
 
 
 class Still(random.Random):
-    """Numbers that choose no change."""
+    """Random numbers that choose no mutation."""
 
     def random(self) -> float:
         return 0.99
