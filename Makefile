@@ -1,4 +1,5 @@
-# make venv | demo | quick | test | docs | fuzz | chaos | differential | interop | bench | clean. Needs python3, make and, for the fast kernels, a C++17 compiler.
+# make venv | demo | quick | test | docs | fuzz | chaos | differential | interop | bench | clean
+# Requires python3, make and, for the fast kernels, a C++17 compiler.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,25 +10,25 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels
 .PHONY: venv demo quick test static pytest docs fuzz chaos differential interop bench clean
 .DELETE_ON_ERROR:
 
-# FUZZ_SECONDS=60 make fuzz; FUZZ_FLAGS='--seed 7 --only parse_' for other inputs, or some of the targets.
+# FUZZ_SECONDS=60 make fuzz; FUZZ_FLAGS='--seed 7 --only parse_' for other inputs, or for some targets.
 FUZZ_SECONDS ?= 600
 FUZZ_FLAGS ?=
 CXX ?= c++
 ASAN := build/asan
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# An interpreter that has TensorFlow; where none is given, the one that `make bench` uses, made on the first run.
+# An interpreter with TensorFlow; by default that of `make bench`, which is created on the first run.
 TENSORFLOW_PYTHON ?=
 
 venv: $(INSTALLED)
 
-# The stamp is older than a source only when the kernels must be built anew; Python files are used where they lie.
+# The kernels are rebuilt if a source is newer than the stamp; Python files are installed in editable mode.
 $(INSTALLED): $(SOURCES)
 	@echo "== venv: installing feedline and its tools into $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-# The demo needs no tools and no frameworks: where they are not installed yet, it does not wait for them.
+# The demo needs no development tools or frameworks, so it does not install them.
 $(LEAN): $(SOURCES)
 	@echo "== venv: installing feedline into $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -37,13 +38,13 @@ $(LEAN): $(SOURCES)
 demo: $(if $(wildcard $(INSTALLED)),$(INSTALLED),$(LEAN))
 	@$(BIN)/feedline demo
 
-# What a change needs, in two minutes; BASE=HEAD~3 for what has changed since then.
+# The checks and tests affected by a change, in two minutes; BASE=HEAD~3 for changes since then.
 BASE ?=
 
 quick: venv
 	@$(BIN)/python -m tests.quick --base "$(BASE)"
 
-# The static checks use one processor: the tests run beside them.
+# The static checks use one core and run in parallel with the tests.
 test: venv
 	@$(MAKE) --no-print-directory --jobs 2 static pytest
 
@@ -55,12 +56,12 @@ static: venv
 pytest: venv
 	@echo "== pytest" && $(BIN)/python -m pytest -q -n auto --dist worksteal
 
-# The site into build/docs; the table of names and the picture are kept in the repository, and made anew here.
+# Builds the site into build/docs, and regenerates the table of names and the source tree, which are in the repository.
 docs: venv
 	@$(BIN)/python docs/make/names.py && $(BIN)/python docs/make/tree.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict && echo "open build/docs/index.html"
 
-# The kernels once more, with the sanitizers in them; `tests/fuzz/driver.py` takes these instead of the installed ones.
+# The kernels built with sanitizers, which `tests/fuzz/driver.py` uses instead of the installed ones.
 $(ASAN)/.installed: $(SOURCES) | venv
 	@echo "== fuzz: building the kernels with AddressSanitizer into $(ASAN)"
 	@rm -rf $(ASAN)/site
@@ -69,21 +70,21 @@ $(ASAN)/.installed: $(SOURCES) | venv
 		-C 'cmake.define.CMAKE_CXX_FLAGS=$(SANITIZE)' .
 	@touch $@
 
-# CPython has no sanitizer in it, so its library is loaded first; what CPython never frees is no leak of ours.
+# CPython is not built with sanitizers, so their library is preloaded; memory that CPython never frees is not a leak.
 fuzz: $(ASAN)/.installed
 	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=2048:hard_rss_limit_mb=4096 \
 		UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 FEEDLINE_FUZZ_KERNELS=$(ASAN)/site \
 		$(BIN)/python -m tests.fuzz.driver --seconds $(FUZZ_SECONDS) $(FUZZ_FLAGS)
 
-# CHAOS_SECONDS=600 make chaos; CHAOS_FLAGS='--seed 7 --jobs 2' for other scenarios, or several at a time.
+# CHAOS_SECONDS=600 make chaos; CHAOS_FLAGS='--seed 7 --jobs 2' for other scenarios, or several in parallel.
 CHAOS_SECONDS ?= 3600
 CHAOS_FLAGS ?=
 
 chaos: venv
 	@$(BIN)/python -m tests.chaos.driver --seconds $(CHAOS_SECONDS) $(CHAOS_FLAGS)
 
-# DIFFERENTIAL_FLAGS='--count 500 --seed 7' for other pipelines. TensorFlow's side is kept in build/differential.sqlite.
+# DIFFERENTIAL_FLAGS='--count 500 --seed 7' for other pipelines. TensorFlow's results are in build/differential.sqlite.
 DIFFERENTIAL_FLAGS ?=
 
 differential: venv

@@ -7,8 +7,8 @@
     --show 17                   one pipeline, with the results of both sides
 
 TensorFlow runs in a separate environment (`--tensorflow PYTHON`); its results are stored, so that the next run needs
-only feedline. Pipelines whose result TensorFlow does not reproduce are left out. Intended differences are counted separately
-(explained.py). Any other difference is shrunk to the fewest lines that show it, and makes the exit status 1.
+only feedline. Pipelines whose result TensorFlow does not reproduce are left out. Intended differences are counted
+separately (explained.py). Any other difference is shrunk to the fewest lines that show it; the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -355,7 +355,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=lambda text: [int(s) for s in text.split(",")], help="these alone")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--most", type=int, default=50, help="stop after so many differences")
+    parser.add_argument("--most", type=int, default=50, help="stop after this many differences")
     parser.add_argument("--whole", action="store_true", help="do not shrink what differs")
     parser.add_argument("--only", default="")
     parser.add_argument("--show", type=int)

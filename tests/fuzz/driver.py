@@ -40,12 +40,12 @@ def main() -> int:
     """Runs the inputs, prints the results, and returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--inputs", type=int, help="so many for each target, instead of a time")
+    parser.add_argument("--inputs", type=int, help="inputs for each target, instead of a time limit")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="targets whose name matches this, a regular expression")
-    parser.add_argument("--failures", type=Path, help="where inputs that fail are kept")
+    parser.add_argument("--only", default="", help="targets whose name matches this regular expression")
+    parser.add_argument("--failures", type=Path, help="folder for failing inputs")
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--replay", type=Path, help="an input that was kept: the target's name stands in its name")
+    parser.add_argument("--replay", type=Path, help="a saved input, whose name contains that of its target")
     args = parser.parse_args()
     if args.replay:
         return replay(args.replay)
