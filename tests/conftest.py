@@ -1,4 +1,4 @@
-"""What every test gets: no global seed, and a look at what it leaves behind."""
+"""Fixtures for every test: no global seed, and a check for leaks."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-os.environ.setdefault("KERAS_BACKEND", "jax")  # before anything imports Keras, whose own choice is TensorFlow
+os.environ.setdefault("KERAS_BACKEND", "jax")  # before Keras is imported, whose default is TensorFlow
 
 import feedline as fl
 
 PATIENCE_S = 2.0
 STARTING_S = 30.0
-"""Worker processes that are still starting when an iterator ends finish that first, which takes long on a busy machine.
-"""
+"""Seconds for worker processes that are still starting when an iterator ends; long on a busy machine."""
 POOLS = ("ExecutorManagerThread", "QueueFeederThread")
 """The threads that wait for them."""
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What examples in docstrings, and programs that tests start, leave among the system's temporary files goes into a
-    folder of pytest's, which is removed after a run in which nothing failed.
+    """Temporary files of docstring examples and of programs that tests start go to a folder of pytest, which is removed
+    after a successful run.
     """
-    folder = str(tmp_path_factory.mktemp("t"))  # short: paths of sockets have 108 characters at most
+    folder = str(tmp_path_factory.mktemp("t"))  # short, since paths of sockets have at most 108 characters
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", folder)
         patch.setenv("TMPDIR", folder)
@@ -40,7 +39,7 @@ def _temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 
 @pytest.fixture
 def _interruptible() -> Iterator[None]:
-    """Programs that a shell has put into the background ignore Ctrl-C, and so would the test and what it starts."""
+    """Restores Ctrl-C, which programs in the background of a shell, and their children, ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -53,14 +52,14 @@ def _doctest_names(doctest_namespace: dict[str, object]) -> None:
 
 @pytest.fixture(autouse=True)
 def _clean() -> Iterator[None]:
-    """No global seed before the test; no thread and no open file of its own after it."""
+    """Resets the global seed before the test, and checks for leaked threads and open files after it."""
     fl.random.set_seed(None)
     threads, files = set(threading.enumerate()), _open_files()
     yield
     fl.random.set_seed(None)
     left = _left_behind(threads, files)
     ended = time.monotonic()
-    while left and time.monotonic() - ended < _patience(left):  # what nothing refers to any more may still be closing
+    while left and time.monotonic() - ended < _patience(left):  # collected objects may still be closing
         gc.collect()
         time.sleep(0.01)
         left = _left_behind(threads, files)
@@ -79,7 +78,7 @@ def _left_behind(threads: set[threading.Thread], files: dict[int, str]) -> list[
 
 
 def _open_files() -> dict[int, str]:
-    """File descriptors of named files; nothing where the system does not tell."""
+    """File descriptors of named files; empty if the system does not list them."""
     found = {}
     try:
         numbers = os.listdir("/proc/self/fd")
@@ -99,12 +98,12 @@ _took: dict[str, float] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Notes how long each test takes, for `make quick`."""
+    """Records the duration of each test, for `make quick`."""
     _took[report.nodeid] = _took.get(report.nodeid, 0.0) + report.duration
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Keeps it for later runs, which run other tests."""
+    """Stores the durations for later runs, which may run other tests."""
     cache = getattr(session.config, "cache", None)
     if cache is not None and not hasattr(session.config, "workerinput"):
         known = cache.get("feedline/durations", {})

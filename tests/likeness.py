@@ -1,4 +1,4 @@
-"""When two elements are the same: structure, dtype, shape and values, exactly. When an element fits a spec."""
+"""Comparison of elements (structure, dtype, shape and values, exactly), and of an element with a spec."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from feedline.structure.values import leaf_of
 
 
 def compare(got: Any, expect: Any, what: str = "the element") -> None:
-    """Fails where two elements differ in structure, dtype, shape or values."""
+    """Fails if two elements differ in structure, dtype, shape or values."""
     __tracebackhide__ = True
     why = difference(got, expect)
     if why:
@@ -23,13 +23,13 @@ def compare(got: Any, expect: Any, what: str = "the element") -> None:
 
 
 def elements(dataset: Any, limit: int = 10_000) -> list[Any]:
-    """The dataset's elements, read once, plainly."""
+    """The elements of a dataset, in one pass."""
     with iter(dataset) as it:
         return [e for e, _ in zip(it, range(limit), strict=False)]
 
 
 def difference(got: Any, expect: Any) -> str:
-    """What differs between two elements, in words; an empty string where nothing does."""
+    """The difference between two elements, as text; empty if they are equal."""
     leaves, tree = flatten(got)
     wanted, want_tree = flatten(expect)
     if tree != want_tree:
@@ -150,7 +150,7 @@ def _kind(value: Any) -> str:
 
 
 def misfit(element: Any, spec: Any) -> str:
-    """Why an element does not fit its dataset's spec; an empty string where it does."""
+    """Why an element does not match a spec; empty if it does."""
     leaves, tree = flatten(element)
     specs, spec_tree = flatten(spec)
     if tree != spec_tree:
@@ -174,6 +174,6 @@ def _leaf_fits(leaf: Any, spec: Any) -> bool:
 
 
 def show(value: Any, width: int = 300) -> str:
-    """The start of a value's text."""
+    """The beginning of the text of a value."""
     text = repr(value)
     return text if len(text) <= width else f"{text[:width]}... ({len(text)} characters)"

@@ -1,4 +1,4 @@
-"""An S3 server on this machine, which answers late, counts, and fails as it is told to."""
+"""A local S3 server that counts requests, and delays and fails them on demand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYS = {"key": "feedline", "secret": "not a secret"}
 
 
 class Request(NamedTuple):
-    """One request: what it asked for, and when it began and ended."""
+    """One request: its target, and when it began and ended."""
 
     method: str
     path: str
@@ -29,8 +29,8 @@ class Request(NamedTuple):
 
 
 class Server:
-    """The server. `fail` is asked for each request and gives a status to answer with, 0, or CUT, which makes it hang up
-    in the middle of the answer.
+    """The server. `fail` is called for each request and returns a status to answer with, 0, or CUT to close the
+    connection in the middle of the answer.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Server:
         self._app = DomainDispatcherApplication(create_backend_app)
         self._lock = threading.Lock()
         self._server = make_server("127.0.0.1", 0, self, threaded=True)
-        self._server.daemon_threads = False  # so that closing it waits for them
+        self._server.daemon_threads = False  # closing the server waits for them
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
         self.port = self._server.port
@@ -71,27 +71,27 @@ class Server:
             return [r for r in self.requests if r.method == "GET" and r.span]
 
     def stop(self) -> None:
-        """From now on connections are refused."""
+        """Refuses all further connections."""
         if self._thread.is_alive():
             self._server.shutdown()
             self._thread.join()
             self._server.server_close()
 
     def again(self) -> None:
-        """The server does as servers should, and counts from none."""
+        """Resets behaviour and counts."""
         self.fail, self.delay_s = (lambda environ: 0), 0.0
         with self._lock:
             self.requests.clear()
 
 
 def overlap(requests: list[Request]) -> int:
-    """How many requests were under way at once, at most."""
+    """The maximum number of concurrent requests."""
     return max((sum(r.began <= other.began < r.ended for r in requests) for other in requests), default=0)
 
 
 @contextlib.contextmanager
 def serving() -> Iterator[Server]:
-    """A server with an empty bucket, to which `s3://` leads."""
+    """A server with an empty bucket, which `s3://` URLs use."""
     from s3fs import S3FileSystem
 
     os.environ["MOTO_S3_DEFAULT_KEY_BUFFER_SIZE"] = str(1 << 30)  # objects stay in memory, not in open files

@@ -1,6 +1,6 @@
 """feedline's names and signatures are TensorFlow's: `data/tensorflow_api.json` lists those of TensorFlow 2.21.
 
-A name that feedline lacks stands in the first table of docs/differences.md, with the reason; nothing else does.
+The first table of docs/differences.md lists exactly the names that feedline lacks, with the reason.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ OTHER_SIGNATURES = {
     "tf.errors.*": "can be made from a message alone",
     "tf.TensorShape": "dims is optional",
 }
-ENUMS = re.compile(r"^\(\*args, \*\*kwds\)$|^\(/")  # constructors that say nothing
+ENUMS = re.compile(r"^\(\*args, \*\*kwds\)$|^\(/")  # constructors without a signature
 
 
 def find(module: str, name: str) -> Any:
-    """feedline's object for a TensorFlow name, None where there is none."""
+    """feedline's object for a TensorFlow name, None if there is none."""
     try:
         found: Any = importlib.import_module(MODULES[module])
     except ModuleNotFoundError:
@@ -62,15 +62,15 @@ def find(module: str, name: str) -> Any:
 
 
 def absent() -> dict[str, str]:
-    """The first table of the page: patterns of names, and why there is no such thing."""
+    """The first table of the page: patterns of names, and why feedline lacks them."""
     table = PAGE.read_text().split("\n## ")[1]
     rows = re.findall(r"^\| (`.*?) \| (.+?) \|$", table, re.MULTILINE)
     return {name: why for names, why in rows for name in re.findall(r"`([^`]+)`", names)}
 
 
 def signature(value: Any) -> str:
-    """The signature as the list writes it: no annotations, no self, dtypes as `tf.int64`. What comes after `name` by
-    keyword only is feedline's own.
+    """The signature in the form of the list: no annotations, no self, dtypes as `tf.int64`. Keyword-only arguments
+    after `name` are feedline's own and omitted.
     """
     static = isinstance(value, staticmethod)
     function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value

@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md work as they stand there: in a copy of feedline, with their tests and their types."""
+"""The recipes of CONTRIBUTING.md work as shown: in a copy of feedline, with their tests and their types."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 
 def recipes() -> dict[str, list[tuple[str, str, str]]]:
-    """The files of each recipe: path, kind of block, and what stands in it."""
+    """The files of each recipe: path, kind of block, and its text."""
     parts = re.split(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)
     found = dict(zip(parts[1::2], parts[2::2], strict=True))
     return {name: [(m["path"], m["kind"], m["code"]) for m in BLOCK.finditer(found[name])] for name in RECIPES}
 
 
 def applied(text: str, diff: str) -> str:
-    """The text with lines added after, or in place of, those that the diff shows; each is looked for after the last."""
+    """The text with the diff applied; each line of its context is searched for after the previous one."""
     lines, at = text.split("\n"), 0
     for line in diff.splitlines():
         sign, rest = line[:1] or " ", line[1:]
@@ -54,7 +54,7 @@ def applied(text: str, diff: str) -> str:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """feedline and what its tests need, with all recipes in it."""
+    """A copy of feedline and the files that its tests need, with all recipes applied."""
     folder = tmp_path_factory.mktemp("feedline")
     for name in ("src/feedline", "tests", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.jsonl"))

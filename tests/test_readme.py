@@ -1,4 +1,4 @@
-"""What README.md shows, works: its Python blocks run one after another, in an empty folder."""
+"""The code in README.md works: its Python blocks run one after another, in an empty folder."""
 
 from __future__ import annotations
 

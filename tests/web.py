@@ -1,4 +1,4 @@
-"""A web server on this machine, which does wrong as it is told to."""
+"""A local web server that misbehaves on demand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fsspec.asyn import get_loop
 
 
 class Site(http.server.ThreadingHTTPServer):
-    """The server. What it has under a path is in `files`; how it behaves is in the other fields."""
+    """The server. `files` has the contents by path; the other fields control its behaviour."""
 
     daemon_threads = True
 
@@ -23,26 +23,26 @@ class Site(http.server.ThreadingHTTPServer):
         self.again()
 
     def again(self) -> None:
-        """It does as servers should, and counts from none."""
+        """Resets behaviour and counts."""
         self.requests: list[tuple[str, str]] = []
         self.ranges = True
         self.announced = True
-        """Whether it says that it knows ranges."""
+        """Whether it announces support for ranges."""
         self.tag = '"one"'
         self.headers: dict[str, str] = {}
         self.breaks: list[float] = []
-        """How much of each of the next answers comes before the connection breaks, as a part of it."""
+        """For each of the next answers, the share that is sent before the connection breaks."""
         self.after_break: Callable[[], object] = lambda: None
         self.failures: list[int] = []
-        """With which status the next requests are answered."""
+        """The statuses of the next answers."""
         self.short = 0
-        """So many bytes are missing at the end of complete answers."""
+        """The number of bytes missing at the end of complete answers."""
         self.shift = 0
-        """So many bytes further on than asked for the ranges begin."""
+        """The number of bytes by which ranges begin too late."""
         self.encoding = ""
         self.stalled = threading.Event()
         self.stalls = 0
-        """So many of the next answers never come."""
+        """The number of next requests that are never answered."""
         self.head = True
 
     def url(self, path: str) -> str:
@@ -53,11 +53,11 @@ class Site(http.server.ThreadingHTTPServer):
         return self.url(path)
 
     def starts(self) -> list[int]:
-        """Where the ranges began that were asked for."""
+        """The starts of the requested ranges."""
         return [int(r.removeprefix("bytes=").partition("-")[0]) for m, r in self.requests if m == "GET" and r]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients may hang up."""
+        """Ignores errors: clients may close the connection."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -125,7 +125,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serving() -> Iterator[Site]:
-    get_loop()  # fsspec's thread, which stays
+    get_loop()  # fsspec's thread is never stopped
     with Site() as site:
         thread = threading.Thread(target=site.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -1,8 +1,7 @@
-"""What the pages of docs show, works: the Python of each page runs from top to bottom, in an empty folder.
+"""The code in the pages of docs works: the Python of each page runs from top to bottom, in an empty folder.
 
-Blocks marked `python` are run, and so are those marked `pycon`, whose results must be those shown. One with the name
-of a file as its title is a program, which a block marked `console` runs. Only what needs TensorFlow is left out: it
-says so in its title.
+Blocks marked `python` are run, and so are those marked `pycon`, whose results must be as shown. A block titled with a
+file name is a program, which a block marked `console` runs. Blocks titled TensorFlow are not run.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def test_code_runs(
     text = (DOCS / page).read_text()
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "page"}
-    request.addfinalizer(names.clear)  # iterators and their threads end with the page
+    request.addfinalizer(names.clear)  # ends the iterators and threads of the page
     for block in FENCE.finditer(text):
         indent, language, title, code = block.groups()
         if language not in ("python", "pycon", "console") or title in NOT_RUN:
@@ -55,7 +54,7 @@ def test_code_runs(
 
 
 def _console(text: str) -> None:
-    """Runs the command in the first line, whose output follows it, with this Python first on the path."""
+    """Runs the command in the first line, with this Python first on the path, and compares its output with the rest."""
     command, _, shown = text.partition("\n")
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -69,7 +68,7 @@ def _console(text: str) -> None:
 
 def _session(code: str, names: dict[str, object], page: str, first_line: int) -> None:
     example = doctest.DocTestParser().get_doctest(code, names, page, str(DOCS / page), first_line)
-    example.globs = names  # the page's own, so that blocks share what they define
+    example.globs = names  # shared by all blocks of the page
     said: list[str] = []
     result = doctest.DocTestRunner(optionflags=FLAGS).run(example, out=said.append, clear_globs=False)
     assert result.failed == 0, "".join(said)

@@ -1,4 +1,4 @@
-"""Files that several tests read."""
+"""Files for several tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import feedline as fl
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """1,300 records of 300 bytes and more in four files; each begins with its number."""
+    """1,300 records of at least 300 bytes in four files; each begins with its number."""
     folder = tmp_path_factory.mktemp("records")
     names = []
     for i in range(4):

@@ -1,4 +1,4 @@
-"""Functions that take their time, all that an iterator gives, its errors too, and what several threads get of one."""
+"""Functions with random delays, and the elements and errors of an iterator, read by one or several threads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 
 
 def jittery(x: Any) -> Any:
-    """Later elements are often done sooner."""
+    """Finishes later elements earlier, often."""
     if int(x) % 3 == 0:
         time.sleep((int(x) * 7919 % 10) / 5000)
     return np.int64(x) * 2
 
 
 def outcomes(it: Any) -> list[Any]:
-    """Elements, and errors, to the end."""
+    """All elements and errors."""
     got: list[Any] = []
     while True:
         try:
@@ -31,12 +31,12 @@ def outcomes(it: Any) -> list[Any]:
 
 
 def told(it: Any) -> list[Any]:
-    """Elements, and the texts of errors, to the end."""
+    """All elements, and the messages of errors."""
     return [str(x) if isinstance(x, Exception) else x for x in outcomes(it)]
 
 
 def got_by_threads(step: Callable[[], Any], count: int = 4) -> list[list[int]]:
-    """What each of several threads gets that call `step` until it has no more."""
+    """The results of each of several threads that call `step` to the end."""
     got: list[list[int]] = [[] for _ in range(count)]
 
     def read(mine: list[int]) -> None:

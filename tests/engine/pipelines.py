@@ -1,5 +1,5 @@
-"""Made-up pipelines for test_stress.py: functions that take some time, fail for some elements or write into what they
-are given, and `Maker`, which puts steps together by dice.
+"""Random pipelines for test_stress.py: functions that take time, fail for some elements or modify their arguments, and
+`Maker`, which combines steps at random.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Step = tuple[str, Callable[[Any], Any]]
 
 
 class Delay:
-    """How long functions take: nothing where it is off."""
+    """The delay of functions; none if it is off."""
 
     on = False
 
@@ -32,13 +32,13 @@ class Delay:
 
 
 def digest(value: Any) -> int:
-    """A number for an element, whatever it is made of."""
+    """A number for an element of any type."""
     leaves, _ = flatten(value)
     return int(sum(int(np.sum(np.asarray(leaf).astype(np.int64))) * (i + 1) for i, leaf in enumerate(leaves)))
 
 
 class Add:
-    """Adds a number to all of an element; fails for some."""
+    """Adds a number to all leaves of an element; fails for some elements."""
 
     def __init__(self, n: int, bad: int) -> None:
         self.n, self.bad = n, bad
@@ -53,7 +53,7 @@ class Add:
 
 
 class AddOwn(Add):
-    """As `Add`, but writes into its argument where that is allowed."""
+    """Like `Add`, but modifies its argument if that is allowed."""
 
     def __call__(self, *element: Any) -> Any:
         result = super().__call__(*element)
@@ -81,7 +81,7 @@ class Keep(Add):
 
 
 class Spread(Add):
-    """Makes a dataset of an element."""
+    """Makes a dataset from an element."""
 
     def __init__(self, n: int, bad: int, inner: Callable[[Any], Any]) -> None:
         super().__init__(n, bad)
@@ -102,7 +102,7 @@ class Large(Add):
 
 
 class Key(Add):
-    """Which of a few groups an element belongs to."""
+    """The group of an element, one of a few."""
 
     def __call__(self, *element: Any) -> Any:
         super().__call__(*element)
@@ -110,13 +110,13 @@ class Key(Add):
 
 
 def decoded(record: bytes) -> Any:
-    """The number that a record holds."""
+    """The number in a record."""
     Delay.of(int(record))
     return np.int64(int(record))
 
 
 def parsed(record: bytes) -> Any:
-    """The number that an Example holds."""
+    """The number in an Example."""
     return fl.io.parse_single_example(record, {"x": fl.io.FixedLenFeature([], fl.int64)})["x"]
 
 
@@ -135,7 +135,7 @@ class Files:
 
     @classmethod
     def name(cls) -> str:
-        """The name of a file that is not there yet."""
+        """The name of a new file."""
         cls.made += 1
         return str(cls.folder / f"made-{cls.made}")
 
@@ -156,7 +156,7 @@ def written(folder: Path) -> None:
 
 
 class Generate:
-    """A generator that fails once in a while, and must be closed."""
+    """A generator that fails occasionally, and must be closed."""
 
     open = 0
 
@@ -174,7 +174,7 @@ class Generate:
 
 
 class Maker:
-    """Makes up a pipeline; `text` is how it would be written."""
+    """Makes a random pipeline; `text` is its code."""
 
     def __init__(self, seed: int, mode: str) -> None:
         self.dice = random.Random(seed)
@@ -183,7 +183,7 @@ class Maker:
         self.seeded = self.dice.random() < 0.4
         self.errors = self.dice.random() < 0.4
         self.loose = self.dice.random() < 0.15
-        self.endless = self.kept = False  # whether it writes files that stay
+        self.endless = self.kept = False  # whether it writes permanent files
         self.steps = self._source()
         for _ in range(self.dice.randint(1, 6)):
             self._add(self._loose_step() if self.loose else self._step())
@@ -231,7 +231,7 @@ class Maker:
         return lambda: names().interleave(fl.TFRecordDataset, 3, num_parallel_calls=reads).map(decoded, calls)
 
     def _loose_step(self) -> Step:
-        """Steps that elements may overtake each other in, without changing what they are."""
+        """A step that may reorder elements, but does not change them."""
         calls, f = self._calls(), Add(self.dice.randint(1, 9), self._bad())
         if self.dice.random() < 0.6:
             return f"map({calls}, loose)", lambda ds: ds.map(f, num_parallel_calls=calls, deterministic=False)
@@ -243,7 +243,7 @@ class Maker:
 
     def _step(self) -> Step:
         dice = self.dice
-        dropping = 0 if self.endless else 1  # what drops elements might look for one for ever
+        dropping = 0 if self.endless else 1  # a step that drops elements might never find one
         weights = {
             self._map: 6,
             self._filter: 2 * dropping,
@@ -256,7 +256,7 @@ class Maker:
             self._part: 2,
             self._zip: 1,
             self._gathered: 2,
-            self._chosen: 0 if self.kept else dropping,  # of two passes at once, the first to end writes the file
+            self._chosen: 0 if self.kept else dropping,  # of two concurrent passes, the first to end writes the file
             self._kept: 0.5 * dropping,
             self._other: 2 * dropping,
         }
@@ -275,7 +275,7 @@ class Maker:
         return f"filter({calls}, bad {f.bad})", lambda ds: ds.filter(f, num_parallel_calls=calls)
 
     def _inner(self) -> Step:
-        """What is done to a nested dataset."""
+        """The steps of a nested dataset."""
         f, calls, ahead = Add(self.dice.randint(1, 9), self._bad()), self._calls(), self.dice.choice((0, 1, 3))
         kind = self.dice.choice(("nothing", "map", "prefetch", "interleave"))
         if kind == "nothing":

@@ -18,7 +18,7 @@ N = 16
 ROOT = os.path.dirname(fl.__file__)
 NUMBER = fl.TensorSpec((), fl.int64)
 APART = {"__next__", "__del__"}
-"""Here none can come: between an element and the `return` that hands it out the interpreter does not look for any."""
+"""No interrupt can occur here: the interpreter does not check between an element and the `return` of it."""
 
 
 def plain(x: Any) -> Any:
@@ -91,7 +91,7 @@ PIPELINES: dict[str, Callable[[], Any]] = {
 
 
 class Storm:
-    """Interrupts the main thread at these lines of feedline's code, counted as they are run."""
+    """Interrupts the main thread at the given lines of feedline's code, counted as they run."""
 
     def __init__(self, at: Iterable[int] = ()) -> None:
         self.at, self.seen = set(at), 0
@@ -112,7 +112,7 @@ class Storm:
 
 
 def collected(make: Callable[[], Any], storm: Storm, anew: bool = False) -> list[Any]:
-    """All elements, by an iterator that goes on after each interrupt; with `anew`, by one that is restored from it."""
+    """All elements of an iterator that continues after each interrupt; with `anew`, of a new one restored from it."""
     it, got = iter(make()), []
     try:
         for _ in range(100):
@@ -137,7 +137,7 @@ def collected(make: Callable[[], Any], storm: Storm, anew: bool = False) -> list
 
 
 def points(lines: int, seed: str, count: int) -> list[list[int]]:
-    """Where to interrupt: once, at so many lines, each in a run of its own, and at several lines in one run."""
+    """Where to interrupt: at one line per run, for the given number of runs, and at several lines in one run."""
     rng = random.Random(seed)
     several = sorted(rng.sample(range(1, lines + 1), min(8, lines)))
     return [*([rng.randrange(1, lines + 1)] for _ in range(count)), several]

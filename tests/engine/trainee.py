@@ -1,4 +1,4 @@
-"""A program that is killed: it reads records and saves where it stands every few steps. See test_resume.py.
+"""A program that is killed: it reads records and saves its state every few steps. See test_resume.py.
 
 python trainee.py FOLDER COMPRESSION FILE... appends the ids of each batch, as a line, to FOLDER/steps.
 """
@@ -25,7 +25,7 @@ EVERY = 3
 
 
 def pipeline(files: list[str], compression: str) -> Any:
-    """Files in turn, shuffled, parsed and made ready by several threads."""
+    """Interleaved files, shuffled, parsed and prefetched by several threads."""
     return (
         fl.Dataset.from_tensor_slices(files)
         .interleave(
@@ -43,28 +43,28 @@ def pipeline(files: list[str], compression: str) -> Any:
 
 
 class Count:
-    """How many steps have been made: a thing that a checkpoint can hold."""
+    """The number of steps, as an object that a checkpoint can save."""
 
     def __init__(self) -> None:
         self.steps = 0
 
     def save(self) -> bytes:
-        """As JSON."""
+        """The number as JSON."""
         return json.dumps(self.steps).encode()
 
     def restore(self, state: bytes) -> None:
-        """What was saved."""
+        """Restores the number."""
         self.steps = json.loads(state)
 
 
 def main(folder: str, compression: str, *files: str) -> None:
-    """Goes on from the last checkpoint, if there is one."""
+    """Resumes from the last checkpoint, if there is one."""
     log, state = os.path.join(folder, "steps"), os.path.join(folder, "state")
     it, count = iter(pipeline(list(files), compression)), Count()
     checkpoint = fl.train.Checkpoint(iterator=it, count=count)
     if os.path.exists(state):
         checkpoint.read(state)
-    if os.path.exists(log):  # what came after the checkpoint, or before there was one, is done once more
+    if os.path.exists(log):  # steps after the last checkpoint are repeated
         with open(log) as f:
             done = f.read().splitlines(keepends=True)[: count.steps]
         with open(log, "w") as f:

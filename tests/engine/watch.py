@@ -1,4 +1,4 @@
-"""What iterators must not leave behind: threads, processes, open files, shared memory."""
+"""Finds leaks of iterators: threads, processes, open files, shared memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from collections.abc import Callable
 
 import psutil
 
-PATIENCE_S = 10.0  # on a machine that has other things to do
+PATIENCE_S = 10.0  # on a busy machine
 
 
 def threads() -> list[str]:
-    """The names of feedline's threads that run."""
+    """The names of feedline's running threads."""
     return [t.name for t in threading.enumerate() if t.name.startswith("feedline-")]
 
 
 def processes() -> list[str]:
-    """The worker processes of this process that run. The helper that loky keeps for all of them does not count."""
+    """The running worker processes of this process, without loky's shared helper."""
     found = []
     for child in psutil.Process().children(recursive=True):
         try:
@@ -33,17 +33,17 @@ def processes() -> list[str]:
 
 
 def segments(pid: int | None = None) -> list[str]:
-    """The files in shared memory that belong to a process, this one unless another is named."""
+    """The shared memory files of a process, by default this one."""
     return glob.glob(f"/dev/shm/feedline-{pid or os.getpid()}-*")
 
 
 def leftovers() -> list[str]:
-    """What is still there after a while. The worker processes that wait for the next iterator end meanwhile."""
+    """What is still left after a while, in which idle worker processes end."""
     return settled(lambda: [*threads(), *processes(), *segments()])
 
 
 def settled(look: Callable[[], list[str]], patience: float = PATIENCE_S) -> list[str]:
-    """What `look` finds, once it finds nothing, or after so many seconds."""
+    """What `look` finds, once it finds nothing or after `patience` seconds."""
     until = time.monotonic() + patience
     while (found := look()) and time.monotonic() < until:
         gc.collect()
