@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import types
 from functools import lru_cache
 from typing import Any
@@ -11,16 +10,10 @@ from feedline.ops.map import Map
 from feedline.ops.repeat import Repeat
 from feedline.ops.skip import Skip
 from feedline.ops.take import Take
+from feedline.plan.bytecode import VARIADIC, instructions
 from feedline.plan.node import Node
 from feedline.structure.nest import flatten
 from feedline.structure.spec import RaggedTensorSpec
-
-_LOADS = {
-    "LOAD_FAST",
-    "LOAD_FAST_BORROW",
-    "LOAD_FAST_LOAD_FAST",
-    "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
-}
 
 
 def noop_elimination(node: Node) -> Node | None:
@@ -80,16 +73,16 @@ def _returned_arguments(code: types.CodeType) -> int | None:
     """How many arguments the code returns as a tuple, all of them in order; 0 if it returns its only argument itself;
     None if it does anything else.
     """
-    if code.co_flags & 0x0C or code.co_kwonlyargcount:  # *args, **kwargs
+    if code.co_flags & VARIADIC or code.co_kwonlyargcount:
         return None
     loaded: list[str] = []
     packed = 0
-    for step in dis.get_instructions(code):
-        if step.opname in _LOADS:
-            loaded += step.argval if isinstance(step.argval, tuple) else (step.argval,)
-        elif step.opname == "BUILD_TUPLE":
-            packed = step.arg or 0
-        elif step.opname not in ("RESUME", "NOP", "RETURN_VALUE"):
+    for op in instructions(code):
+        if op.kind == "local":
+            loaded.append(op.name)
+        elif op.kind == "build" and op.name == "tuple":
+            packed = op.size
+        elif op.kind != "return":
             return None
     arguments = code.co_varnames[: code.co_argcount]
     return packed if tuple(loaded) == arguments and len(arguments) == (packed or 1) else None

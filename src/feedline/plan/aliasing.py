@@ -4,7 +4,6 @@ write into after it has returned them.
 
 from __future__ import annotations
 
-import dis
 import functools
 import sys
 import types
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from feedline.plan.bytecode import inner_codes, instructions
 from feedline.structure.block import Array, Objects, read_only
 from feedline.structure.nest import flatten, is_structure
 
@@ -26,12 +26,10 @@ def writes(function: object) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _writes(code: types.CodeType) -> bool:
-    for op in dis.get_instructions(code):
-        if op.opname in ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"):
+    for op in instructions(code):
+        if op.kind in ("store_item", "delete_item", "store_slice") or (op.kind == "binary" and op.name.endswith("=")):
             return True
-        if op.opname == "BINARY_OP" and op.argrepr.endswith("="):
-            return True
-    return any(_writes(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
+    return any(map(_writes, inner_codes(code)))
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -4,9 +4,7 @@ name loads a value instead.
 
 from __future__ import annotations
 
-import dis
 import functools
-import sys
 import types
 import weakref
 from collections.abc import Mapping
@@ -14,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-_NULL_LAST = sys.version_info >= (3, 13)
+from feedline.plan.bytecode import inner_codes, instructions, with_loads
+
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type(Ellipsis), *np.sctypeDict.values()))
 
 
@@ -32,14 +31,14 @@ class Names(NamedTuple):
 def names_of(code: types.CodeType) -> Names:
     """The outside variables of the code."""
     reads, stores, rebinds = set(), set(), set()
-    for op in dis.get_instructions(code):
-        if op.opname == "LOAD_GLOBAL":
-            reads.add(op.argval)
-        elif op.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            stores.add(op.argval)
-        elif op.opname in ("STORE_DEREF", "DELETE_DEREF") and op.argval in code.co_freevars:
-            rebinds.add(op.argval)
-    for inner in filter(_is_code, code.co_consts):
+    for op in instructions(code):
+        if op.kind == "global":
+            reads.add(op.name)
+        elif op.kind in ("store_global", "delete_global"):
+            stores.add(op.name)
+        elif op.kind in ("store_cell", "delete_cell") and op.name in code.co_freevars:
+            rebinds.add(op.name)
+    for inner in inner_codes(code):
         found = names_of(inner)
         reads.update(found.reads)
         stores |= found.stores
@@ -77,49 +76,16 @@ def is_constant(value: object) -> bool:
 
 def with_constants(code: types.CodeType, constants: Mapping[str, Any]) -> types.CodeType:
     """The code, and the code inside it, with constants, `ConstantRef` ones among them, in place of module variables."""
-    consts = [with_constants(c, constants) if _is_code(c) else c for c in code.co_consts]
-    units = bytearray(code.co_code)
-    places: dict[str, int] = {}
-    for at, end, op in _loads(code):
-        if op.argval not in constants:
-            continue
-        if op.argval not in places:
-            places[op.argval] = len(consts)
-            consts.append(constants[op.argval])
-        steps = _loading(places[op.argval], type(constants[op.argval]) is ConstantRef, bool((op.arg or 0) & 1))
-        steps += [(dis.opmap["NOP"], 0)] * ((end - at) // 2 - len(steps))
-        units[at:end] = bytes(part for step in steps for part in step)
-    return code.replace(co_code=bytes(units), co_consts=tuple(consts))
+    consts = [with_constants(c, constants) if isinstance(c, types.CodeType) else c for c in code.co_consts]
+    numbers: dict[str, int] = {}
 
+    def number(name: str) -> tuple[int, bool] | None:
+        if name not in constants:
+            return None
+        if name not in numbers:
+            numbers[name] = len(consts)
+            consts.append(constants[name])
+        return numbers[name], type(constants[name]) is ConstantRef
 
-@functools.lru_cache(maxsize=4096)
-def _loads(code: types.CodeType) -> list[tuple[int, int, dis.Instruction]]:
-    """The byte ranges, first to past the last, that load a module variable: the prefixes of a long argument, the
-    instruction, and its inline cache.
-    """
-    found, start = [], -1
-    ops = list(dis.get_instructions(code))
-    ends = [op.offset for op in ops[1:]] + [len(code.co_code)]
-    for op, end in zip(ops, ends, strict=True):
-        if op.opname == "EXTENDED_ARG":
-            start = op.offset if start < 0 else start
-            continue
-        if op.opname == "LOAD_GLOBAL":
-            found.append((op.offset if start < 0 else start, end, op))
-        start = -1
-    return found
-
-
-def _loading(place: int, held: bool, null: bool) -> list[tuple[int, int]]:
-    """The instructions that load a constant. A callee has a NULL in the place of `self`, before or after it."""
-    steps = [(dis.EXTENDED_ARG, place >> 8)] if place > 255 else []
-    steps.append((dis.opmap["LOAD_CONST"], place & 255))
-    if held:
-        steps.append((dis.opmap["UNARY_INVERT"], 0))
-    if null:
-        steps.insert(len(steps) if _NULL_LAST else 0, (dis.opmap["PUSH_NULL"], 0))
-    return steps
-
-
-def _is_code(value: object) -> bool:
-    return isinstance(value, types.CodeType)
+    units = with_loads(code, number)
+    return code.replace(co_code=units, co_consts=tuple(consts))

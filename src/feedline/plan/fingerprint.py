@@ -10,7 +10,6 @@ when a function runs.
 from __future__ import annotations
 
 import dataclasses
-import dis
 import enum
 import functools
 import hashlib
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline.plan.bytecode import inner_codes, instructions
 from feedline.plan.explain import argument_text
 from feedline.plan.function import Function
 from feedline.plan.node import Node
@@ -224,7 +224,7 @@ class _Outlines(_Digests):
 
     def _code(self, function: types.FunctionType) -> Iterable[Any]:
         code = function.__code__
-        changed = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_GLOBAL", "STORE_DEREF")}
+        changed = {op.name for op in instructions(code) if op.kind in ("store_global", "store_cell")}
         names = dict(zip(code.co_freevars, map(_contents, function.__closure__ or ()), strict=True))
         names |= {name: function.__globals__[name] for name in _names(code) if name in function.__globals__}
         used = {k: v for k, v in sorted(names.items()) if k not in changed and _lasting(v)}
@@ -332,8 +332,7 @@ def _contents(cell: types.CellType) -> Any:
 
 def _names(code: types.CodeType) -> list[str]:
     """The global names that code, and code inside it, reads."""
-    found = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found.update(_names(constant))
+    found = {op.name for op in instructions(code) if op.kind in ("global", "name")}
+    for inner in inner_codes(code):
+        found.update(_names(inner))
     return sorted(found)

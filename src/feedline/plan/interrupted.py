@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import dis
 import signal
 import threading
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from feedline.plan.bytecode import is_raise
 from feedline.structure.block import Block
-
-_RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 class Interrupted(BaseException):
@@ -65,7 +63,7 @@ def from_outside(error: BaseException) -> bool:
         last, trace = trace, trace.tb_next
     if not isinstance(error, KeyboardInterrupt) or last is None:
         return False
-    return last.tb_frame.f_code.co_code[last.tb_lasti] != _RAISE  # Python's own handler leaves no frame
+    return not is_raise(last.tb_frame.f_code, last.tb_lasti)  # Python's own handler leaves no frame
 
 
 def _code(handler: object) -> CodeType | None:

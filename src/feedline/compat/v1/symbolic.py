@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from feedline.plan.constants import names_of
 
 
 class SymbolicValues:
@@ -126,21 +127,13 @@ def _captured(function: object) -> list[Symbolic]:
 
 def _outer_names(function: types.FunctionType) -> dict[str, Any]:
     """The symbolic objects that a function captures from outside, by name."""
-    found = {name: function.__globals__.get(name) for name in _global_names(function.__code__)}
+    found = {name: function.__globals__.get(name) for name in names_of(function.__code__).reads}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             found[name] = cell.cell_contents
         except ValueError:  # a variable without a value yet
             found[name] = None
     return {name: value for name, value in found.items() if isinstance(value, Symbolic)}
-
-
-@functools.lru_cache(maxsize=1024)
-def _global_names(code: types.CodeType) -> frozenset[str]:
-    """The global names that a function, or one nested in it, reads."""
-    names = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
-    inner = [_global_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return frozenset(names.union(*inner))
 
 
 def _rebound(function: types.FunctionType, values: SymbolicValues) -> types.FunctionType:

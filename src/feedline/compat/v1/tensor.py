@@ -10,7 +10,6 @@ This module does not depend on datasets.
 
 from __future__ import annotations
 
-import dis
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from feedline.errors import (
     OperatorNotAllowedInGraphError,
     UnimplementedError,
 )
+from feedline.plan.bytecode import unpacked_count
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorShape, TensorSpec, TypeSpec, general_leaf, type_spec_from_value
 from feedline.structure.types import DType
@@ -369,8 +369,7 @@ def _unpacked_into(frame: Any) -> int | None:
     """The number of names into which the caller unpacks a value now. For elements of unknown structure this makes
     `features, label = iterator.get_next()` work.
     """
-    code, at = frame.f_code.co_code, frame.f_lasti
-    return code[at + 1] if dis.opname[code[at]] == "UNPACK_SEQUENCE" else None
+    return unpacked_count(frame.f_code, frame.f_lasti)
 
 
 def _session(session: object, method: str) -> Any:

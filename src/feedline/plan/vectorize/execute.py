@@ -124,12 +124,12 @@ def _bound(function: types.FunctionType, proof: Proof, depth: int, sources: bool
         raise Refused
     scopes: tuple[dict[str, Any], dict[str, Any]] = ({"__builtins__": {}}, {})  # globals, captured variables
     for read in proof.values:
-        _put(scopes[read.captured], function, read, _value(_found(function, read)))
+        _put(scopes[read.scope == "cell"], function, read, _value(_found(function, read)))
     # After the values, so that a type that is both called and read as a value becomes a `_Type`, which can be both.
     for read, count in proof.calls:
         value = _found(function, read)
         version = value if sources and is_source(value) else _callable(value, read, count, depth)
-        _put(scopes[read.captured], function, read, version)
+        _put(scopes[read.scope == "cell"], function, read, version)
     if not all(known(_found(function, read)) for read in proof.makers):
         raise Refused
     defaults = _value((*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))
@@ -143,7 +143,7 @@ def _bound(function: types.FunctionType, proof: Proof, depth: int, sources: bool
 
 def _root(function: types.FunctionType, read: Outside) -> Any:
     """The current value of a variable that a function reads."""
-    if read.captured:
+    if read.scope == "cell":
         cell = (function.__closure__ or ())[function.__code__.co_freevars.index(read.name)]
         try:
             return cell.cell_contents
