@@ -3,10 +3,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from feedline.random import philox
-from feedline.random.sampling import full_shuffle, log_weights, pick, uniform
+from feedline.random.sampling import log_weights, pick, uniform
 
 
 def test_log_weights_are_correctly_rounded() -> None:
@@ -67,11 +66,3 @@ def test_uniform_is_the_first_word_of_every_256th_block() -> None:
     for call in (0, 1, 77, 2**24 - 1, 2**24, 2**40):
         word = int(philox.words(3, 2**40 + 1, 4 * 256 * call, 1)[0])
         assert uniform(3, 2**40 + 1, call, 1)[0] == (word & 0x7FFFFF) / 2**23
-
-
-@pytest.mark.parametrize(
-    ("pair", "expected"),
-    [((87654321, 42), [2, 5, 3, 4, 1, 0]), ((87654321, 87654321), [5, 4, 1, 2, 3, 0])],
-)
-def test_full_shuffle(pair: tuple[int, int], expected: list[int]) -> None:
-    assert full_shuffle(6, *pair).tolist() == expected

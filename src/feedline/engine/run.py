@@ -187,11 +187,6 @@ class Run:
         )
 
     @staticmethod
-    def has_seeds(plan: Node) -> bool:
-        """Whether a plan draws seeds that all iterators of a dataset share."""
-        return any(map(Run.seeded, plan.walk()))
-
-    @staticmethod
     def seeded(node: Node) -> bool:
         """Whether a node draws seeds that all iterators of a dataset share."""
         return bool(getattr(getattr(node, "generator", None), "reshuffle", False))

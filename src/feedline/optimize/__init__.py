@@ -130,11 +130,6 @@ class Optimizer:
         return plan, applied
 
 
-def optimize(plan: Node, options: object = None) -> Node:
-    """The plan that runs in place of `plan`, which is not changed."""
-    return Optimizer(options)(plan)
-
-
 class without:
     """A context manager that turns rules off for datasets iterated for the first time inside it, unless their options
     enable them by name.

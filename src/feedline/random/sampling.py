@@ -88,13 +88,3 @@ def uniform(seed: int, seed2: int, call_index: int, n: int) -> NDArray[np.float3
     counters[:, 2:] = seed2 & LOW, seed2 >> 32
     drawn = kernels.philox_blocks(counters, np.full((n, 2), (seed & LOW, seed >> 32), np.uint32))[:, 0]
     return ((drawn & np.uint32(0x7FFFFF)) | np.uint32(127 << 23)).view(np.float32) - np.float32(1)
-
-
-def full_shuffle(n: int, seed: int, seed2: int) -> NDArray[np.int64]:
-    """The order of random access in a shuffled dataset of n elements, whatever its buffer size.
-
-    >>> from feedline.random.sampling import full_shuffle
-    >>> full_shuffle(6, 87654321, 42)
-    array([2, 5, 3, 4, 1, 0])
-    """
-    return kernels.fisher_yates(n, seed & philox.MASK64, seed2 & philox.MASK64)
