@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 import pytest
+from loky import ProcessPoolExecutor, process_executor
 from tests.engine.outcomes import outcomes
 from tests.engine.watch import leftovers, processes, segments, settled
 
@@ -486,3 +487,36 @@ def test_every_element_is_made_once() -> None:
             assert collections.Counter(map(int, file)) == collections.Counter(range(100))
     finally:
         os.unlink(path)
+
+
+# A loky with other private names.
+
+
+class PublicExecutor:
+    """loky's executor, with its public methods only."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.__executor = ProcessPoolExecutor(*args, **kwargs)
+
+    def submit(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__executor.submit(*args, **kwargs)
+
+    def shutdown(self, *args: Any, **kwargs: Any) -> Any:
+        self.__executor.shutdown(*args, **kwargs)
+
+
+def test_with_public_names_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedline.engine.processes.ProcessPoolExecutor", PublicExecutor)
+    first, second = (set(ints(in_processes(fl.Dataset.range(20), lambda x: os.getpid()))) for _ in range(2))
+    here = {os.getpid()}  # an element may be made here to see how long it takes
+    assert first - here
+    assert second - here
+    assert first & second <= here, "nobody knows whether the processes may be used again"
+    with iter(in_processes(fl.Dataset.range(10), lambda x: (time.sleep(1000.0 if x else 0), x)[1])) as it:
+        next(it)  # the next calls are under way, and are ended
+
+
+def test_a_leak_check_of_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(process_executor, "_MAX_MEMORY_LEAK_SIZE")
+    serialization.turn_off_leak_check()
+    assert not hasattr(process_executor, "_MAX_MEMORY_LEAK_SIZE")

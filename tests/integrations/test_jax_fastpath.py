@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 import jax
@@ -163,6 +164,11 @@ def test_a_jax_without_the_call_beneath(monkeypatch: pytest.MonkeyPatch) -> None
     with monkeypatch.context() as patch:
         patch.setattr("jax._src.lib.xla_client.batched_device_put", None)
         assert whole(jax) is None
+    collect = jax_fastpath.let_go.__wrapped__
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "jax._src.lib", None)
+        assert whole(jax) is None
+        collect(jax)()
     monkeypatch.setattr(jax_fastpath, "beneath", lambda jax: None)
     ds = D.range(10).map(lambda x: x * 2).batch(3)
     assert [b.tolist() for b in ds.to_jax()] == [b.tolist() for b in ds]

@@ -43,6 +43,16 @@ def test_a_keras_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
         fl.Dataset.range(3).to_keras()
 
 
+def test_a_keras_without_data_adapters(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = ModuleType("keras")
+    other.__version__ = "4.0.0"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keras", other)
+    monkeypatch.setitem(sys.modules, "keras.src.trainers.data_adapters.data_adapter", None)
+    data_adapter.cache_clear()
+    with pytest.raises(ImportError, match=r"to_keras does not know how Keras 4\.0\.0 takes data.*DataLoader"):
+        fl.Dataset.range(3).to_keras()
+
+
 def test_the_tensorflow_backend_is_told_apart() -> None:
     batches = KerasBatches(fl.Dataset.range(3).batch(2))
     with pytest.raises(fl.errors.UnimplementedError, match=r"TensorFlow backend is not served.*KERAS_BACKEND=jax"):

@@ -152,3 +152,17 @@ def test_what_a_collate_function_makes_of_them() -> None:
         assert torch.equal(twice[:, 5].long(), expect * 2)
         assert torch.equal(thrice[:, 5].long(), expect * 3)
         assert torch.equal(row[:, 5].long(), expect[:1] * 3)
+
+
+def test_a_pytorch_that_has_no_such_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch._C, "_disabled_torch_function_impl")
+    torch_shared_memory.mark_for_sharing.cache_clear()
+    try:
+        assert torch_shared_memory.mark_for_sharing(torch) is None
+        assert type(is_marked(torch, large(1))) is torch.Tensor
+        ds = D.from_tensor_slices(np.ones((8, ROWS, COLUMNS), np.float32)).batch(1)
+        batches = list(DataLoader(ds.to_torch(), batch_size=None, num_workers=1))
+        assert [type(b) for b in batches] == [torch.Tensor] * 8
+        assert all(b.eq(1).all() for b in batches)
+    finally:
+        torch_shared_memory.mark_for_sharing.cache_clear()

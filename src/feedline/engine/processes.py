@@ -87,18 +87,31 @@ class ProcessPool:
         if self.pid != os.getpid():
             return
         self.held.discard(self)
-        if at_once:
-            for pid in list(self.executor._processes or ()):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        kill = at_once and not self._killed()
         with contextlib.suppress(OSError):  # the executor is broken already
-            self.executor.shutdown(wait=False)
+            self.executor.shutdown(wait=False, kill_workers=kill)
+
+    def _killed(self) -> bool:
+        """Kills the processes; False for a loky that does not tell them. Its own way to do it takes effect later, and
+        also kills the programs that functions have started.
+        """
+        try:
+            processes = list(self.executor._processes or ())
+        except AttributeError:
+            return False
+        for pid in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return True
 
     @property
     def broken(self) -> bool:
-        """Whether the pool can take no more tasks."""
-        flags = self.executor._flags
-        return bool(flags.broken or flags.shutdown)
+        """Whether the pool can take no more tasks. For a loky that does not tell, no pool is used twice."""
+        try:
+            flags = self.executor._flags
+            return bool(flags.broken or flags.shutdown)
+        except AttributeError:
+            return True
 
 
 def _end_before_loky() -> None:

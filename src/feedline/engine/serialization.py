@@ -264,13 +264,19 @@ def _write_time(path: str, slot: int) -> None:
         file.write(NUMBER.pack(time.monotonic()))
 
 
-def exit_with_parent(parent: int) -> None:
-    """Has a worker end when its parent is killed. Also turns off loky's memory-leak check, which would end workers
-    whose function keeps memory, and which counts shared memory too.
+def turn_off_leak_check() -> None:
+    """Turns off loky's memory-leak check, which replaces workers whose function keeps memory, and counts shared memory
+    too. If loky has another name for it, workers are replaced now and then; no task is lost.
     """
     from loky import process_executor
 
-    process_executor._MAX_MEMORY_LEAK_SIZE = float("inf")
+    if hasattr(process_executor, "_MAX_MEMORY_LEAK_SIZE"):
+        process_executor._MAX_MEMORY_LEAK_SIZE = float("inf")
+
+
+def exit_with_parent(parent: int) -> None:
+    """Has a worker end when its parent is killed."""
+    turn_off_leak_check()
     # Ctrl-C reaches all processes of a terminal; the parent decides what to do. (SIG_IGN would be inherited by programs
     # that a function starts.)
     signal.signal(signal.SIGINT, lambda *_: None)

@@ -219,7 +219,13 @@ def data_adapter() -> type[KerasBatches]:
     if tuple(map(int, keras.__version__.split(".")[:2])) < OLDEST:
         found = keras.__version__
         raise ImportError(f"{OP} needs Keras 3.7 or later, this is {found}: pip install -U 'feedline[keras]'")
-    from keras.src.trainers.data_adapters.data_adapter import DataAdapter
+    try:
+        from keras.src.trainers.data_adapters.data_adapter import DataAdapter  # there is no public name for it
+    except ImportError:
+        raise ImportError(
+            f"{OP} does not know how Keras {keras.__version__} takes data; install an earlier one, or train on "
+            "torch.utils.data.DataLoader(ds.to_torch(), batch_size=None), which every version takes"
+        ) from None
 
     return type("KerasBatches", (KerasBatches, DataAdapter), {"__module__": __name__, "__doc__": KerasBatches.__doc__})
 

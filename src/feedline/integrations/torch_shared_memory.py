@@ -27,10 +27,16 @@ OLD = 64
 
 @functools.cache
 def mark_for_sharing(torch: Any) -> Any:
-    """A class of tensors that are sent through such memory. In all other respects they are plain tensors."""
+    """A class of tensors that are sent through such memory. In all other respects they are plain tensors. None if
+    PyTorch lacks what that takes, which is not public: then tensors are sent as PyTorch does it.
+    """
+    try:
+        from torch._C import _disabled_torch_function_impl as plain_results
+    except ImportError:
+        return None
 
     class SharedTensor(torch.Tensor):  # type: ignore[misc]
-        __torch_function__ = torch._C._disabled_torch_function_impl  # results computed from them are plain tensors
+        __torch_function__ = plain_results  # results computed from them are plain tensors
 
         def __reduce_ex__(self, protocol: Any) -> Any:
             return self.as_subclass(torch.Tensor).__reduce_ex__(protocol)
@@ -43,8 +49,11 @@ def mark_for_sharing(torch: Any) -> Any:
 
 
 def is_marked(torch: Any, tensor: Any) -> Any:
-    """The tensor as an instance of that class, if it is large."""
-    return tensor.as_subclass(mark_for_sharing(torch)) if tensor is not None and tensor.nbytes >= LARGE else tensor
+    """The tensor as an instance of that class, if it is large and there is such a class."""
+    if tensor is None or tensor.nbytes < LARGE:
+        return tensor
+    kind = mark_for_sharing(torch)
+    return tensor if kind is None else tensor.as_subclass(kind)
 
 
 class SharedTensorBuffer:

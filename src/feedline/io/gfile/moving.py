@@ -45,7 +45,7 @@ def rename(src: object, dst: object, overwrite: bool = False) -> None:
     if about.is_directory:
         if fs is None:
             raise FailedPreconditionError(f"{shown(old)} is a folder, which cannot be moved to another file system")
-        above, target = (fs._strip_protocol(shown(p)) for p in (old, new))
+        above, target = (remote.filesystem(p)[1] for p in (old, new))
         for file in remote.asked(old, lambda: fs.find(above)):
             remote.asked(old, partial(fs.cp_file, file, target + file.removeprefix(above)))
         remote.remove_all(old)
@@ -72,7 +72,7 @@ def copy(src: object, dst: object, overwrite: bool = False) -> None:
         return
     fs = _shared(old, new)
     if fs is not None:
-        paths = (fs._strip_protocol(shown(old)), fs._strip_protocol(shown(new)))
+        paths = [remote.filesystem(p)[1] for p in (old, new)]
         remote.asked(new, lambda: fs.cp_file(*paths))
         return
     with GFile(src, "rb") as source, GFile(dst, "wb") as target:
