@@ -24,6 +24,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from feedline.errors import FailedPreconditionError
+from feedline.kernels.memory import keep_freed_memory
 from feedline.kernels.threads import most as kernel_threads
 from feedline.structure.buffer_pool import buffers
 
@@ -316,6 +317,7 @@ class ExecutionContext:
     """The threads, settings and memory budget of one iterator."""
 
     def __init__(self, settings: Settings | None = None) -> None:
+        keep_freed_memory()
         self.settings = settings if settings is not None else Settings()
         self.budget = Budget(self.settings.memory)
         self.stages: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -27,6 +27,7 @@ from feedline.engine.batch_buffer import apply_into_slot
 from feedline.engine.shared_memory import SharedSlot, drop_slot_columns, mapped
 from feedline.engine.task import MAX_TASK_SECONDS
 from feedline.errors import InvalidArgumentError
+from feedline.kernels.memory import keep_freed_memory
 from feedline.plan.function import Function
 from feedline.plan.node import Node, RowFailed, RowWise, node
 from feedline.structure.block import Block
@@ -277,6 +278,7 @@ def turn_off_leak_check() -> None:
 def exit_with_parent(parent: int) -> None:
     """Has a worker end when its parent is killed."""
     turn_off_leak_check()
+    keep_freed_memory()
     # Ctrl-C reaches all processes of a terminal; the parent decides what to do. (SIG_IGN would be inherited by programs
     # that a function starts.)
     signal.signal(signal.SIGINT, lambda *_: None)

@@ -12,6 +12,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.image.spans import METHODS, Spans, area_scale, area_spans, spans
+from feedline.kernels.memory import keep_freed_memory
 from feedline.structure.dense import dense
 
 Array = np.ndarray[Any, Any]
@@ -57,6 +58,7 @@ def resize(
     The other methods are "bicubic", "area", "lanczos3", "lanczos5", "gaussian" and "mitchellcubic". All of them equal
     TensorFlow bit by bit; without `antialias`, "bilinear" and "nearest" are the fastest.
     """
+    keep_freed_memory()
     given = dense(images)
     if given.ndim not in (3, 4):
         raise InvalidArgumentError(

@@ -10,8 +10,6 @@ import warnings
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 NATIVE: bool = os.environ.get("FEEDLINE_KERNELS") != "reference" and find_spec("feedline.kernels._native") is not None
 
 # mypy reads the reference's signatures; tests/kernels compares the two sets.
@@ -67,12 +65,6 @@ else:
         tfrecord_to_rows,
         weighted_sums,
     )
-
-# glibc's allocator returns large arrays to the system as soon as they are freed, and the next image or batch pays for
-# its pages again: up to 40 % of the work. Freeing a large array once raises its thresholds: it then keeps smaller ones,
-# up to twice that size in all. No page is touched here, so this costs neither memory nor time, and does no harm with
-# other allocators.
-np.empty((32 << 20) - (1 << 16), np.uint8)
 
 if not NATIVE and os.environ.get("FEEDLINE_KERNELS") != "reference":
     warnings.warn(

@@ -1,7 +1,8 @@
-"""Placement of new NumPy arrays: aligned, or in a batch."""
+"""Memory of new NumPy arrays: aligned, in a batch, or kept from arrays that were freed."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -77,4 +78,16 @@ if TYPE_CHECKING or not NATIVE:
 else:
     from feedline.kernels._native import SlotAllocator, aligned
 
-__all__ = ["SlotAllocator", "aligned"]
+__all__ = ["SlotAllocator", "aligned", "keep_freed_memory"]
+
+
+@functools.cache
+def keep_freed_memory() -> None:
+    """Makes the C library keep the memory of freed arrays of up to 32 MiB, 64 MiB in all, for the rest of the process.
+
+    glibc returns large arrays to the system as soon as they are freed, and the next image pays for its pages again,
+    which may take longer than computing it. Freeing an array of that size once raises glibc's thresholds. No page of it
+    is touched, so this takes neither memory nor time; with other allocators, or where `mallopt` or a `MALLOC_` variable
+    has set the thresholds, it changes nothing.
+    """
+    np.empty((32 << 20) - (1 << 16), np.uint8)
