@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from itertools import chain
@@ -362,3 +365,31 @@ def test_a_call_that_fails_after_it_has_made_its_array() -> None:
             got.append([])
     assert list(chain(*got)) == [*range(16), *range(32, 80), *range(96, ROWS)]
     assert sorted(int(a.flat[0]) for a in held) == [20, 21, 90]
+
+
+PROGRAM = """
+import time
+import numpy as np
+import feedline as fl
+from feedline.engine.batch_buffer import SlotWriter
+
+taken = []
+take = SlotWriter.take
+SlotWriter.take = lambda self, i, leaves: (taken.append(i), take(self, i, leaves))[1]
+
+def picture(i):
+    time.sleep(0.0005)
+    return np.full((200, 200), i, np.float32)
+
+for batch in fl.Dataset.range(150).map(picture, num_parallel_calls=3).batch(16):
+    print(*batch[:, 0, 0].astype(int))
+print(bool(taken))
+"""
+
+
+@pytest.mark.parametrize(("mode", "used"), [("", "True"), ("copy", "True"), ("off", "False")])
+def test_the_switch(mode: str, used: str) -> None:
+    environment = os.environ | {"FEEDLINE_BATCH_BUFFERS": mode}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [*map(str, range(150)), used]

@@ -3,10 +3,14 @@
 Putting together a batch of large rows (images, say) copies each row once. Workers avoid that copy if their function
 gets the memory of its results from NumPy, in the same allocation pattern each time: then rows are made in the batch.
 Otherwise the workers copy them: in parallel, each row while it is in the cache, and its memory is free for the next.
+
+With the environment variable `FEEDLINE_BATCH_BUFFERS=copy` workers always copy, and with `off` batches are put together
+as elsewhere. `bench/micro/memory.py` shows what either costs.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,6 +21,8 @@ from feedline.plan.node import RowWise
 from feedline.random.element import drawing
 from feedline.structure.block import Array, Block, concat_columns
 from feedline.structure.buffer_pool import buffers
+
+ENABLED: bool = os.environ.get("FEEDLINE_BATCH_BUFFERS") != "off"
 
 LARGE_ROW = 1 << 16
 """Columns with at least this many bytes per row are written to the batch directly."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 from time import perf_counter, thread_time
 from typing import Any
 
+from feedline.engine import batch_buffer
 from feedline.engine.autotune import Tuner
 from feedline.engine.batch_buffer import BatchAllocator, BatchSlot
 from feedline.engine.context import Closing, Reservation, closable_by_others, forced
@@ -92,7 +93,7 @@ class ParallelMapStage(Input):
 
     def set_batch_hint(self, rows: int) -> None:
         """Sets the consumer's batch size, so that results can be written into batches."""
-        if self.window.ordered and self.node.one_to_one:
+        if batch_buffer.ENABLED and self.window.ordered and self.node.one_to_one:
             self.team.allocator = BatchAllocator(rows)
 
     # The consumer's side.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,17 @@ if TYPE_CHECKING or not NATIVE:
         def __enter__(self) -> None: ...
 
         def __exit__(self, *_: object) -> None: ...
+else:
+    from feedline.kernels._native import aligned
+
+if TYPE_CHECKING or not NATIVE or os.environ.get("FEEDLINE_BATCH_BUFFERS") == "copy":
 
     class SlotAllocator:
         """Context manager: lets a function allocate its results in the rows of a batch. `arrays` are the columns of the
         batch, None for those whose rows are made elsewhere. Of the arrays that NumPy allocates in this thread, the one
         that the function is known to return is placed in the row: `alloc_pattern` holds, per column, its index among
         the allocations of that size, -1 if unknown, and is updated. Afterwards only arrays that lie in the batch keep
-        it alive. Without a compiler all arrays are made elsewhere.
+        it alive. Without a compiler, or with `FEEDLINE_BATCH_BUFFERS=copy`, all arrays are made elsewhere.
 
         >>> from feedline.kernels.memory import SlotAllocator
         >>> batch, alloc_pattern = np.zeros((2, 1000)), np.array([0])
@@ -76,7 +81,7 @@ if TYPE_CHECKING or not NATIVE:
             """Whether no array lies in the row of a column."""
             return True
 else:
-    from feedline.kernels._native import SlotAllocator, aligned
+    from feedline.kernels._native import SlotAllocator
 
 __all__ = ["SlotAllocator", "aligned", "keep_freed_memory"]
 
