@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the conformance corpus: checks an implementation against what TensorFlow gave, or records that anew.
+"""Runs the conformance corpus: checks an implementation against TensorFlow's results, or records these again.
 
 run.py check  [--impl feedline] [-k REGEX] [-v]     compare with golden.jsonl
 run.py record --out FILE [--impl tf] [-k REGEX]     needs tensorflow-cpu
 run.py same   A B                                   are two recordings equal?
 run.py list   [-k REGEX]                            the names of the cases
-run.py selftest                                     shows that the comparison can fail
+run.py selftest                                     checks that the comparison can fail
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class CaseTimeout(BaseException):
 
 
 def load_cases(folder: Path = HERE / "cases") -> dict[str, Any]:
-    """Registers every case of a folder; gives all registered ones by name."""
+    """Registers every case of a folder; returns all registered cases by name."""
     for path in sorted(folder.glob("*.py")):
         name = f"case_{folder.name}_{path.stem}"
         spec = importlib.util.spec_from_file_location(name, path)
@@ -69,7 +69,7 @@ class Runner:
 
     @classmethod
     def of(cls, name: str) -> Runner:
-        """For `tf`, or for a module that is laid out like feedline."""
+        """A runner for `tf`, or for a module with the layout of feedline."""
         if name == "tf":
             from harness import impl_tf
 
@@ -80,7 +80,7 @@ class Runner:
         return cls(impl, d, xp, io, lambda: impl_feedline.reset(d))
 
     def run(self, case: Any) -> dict[str, Any]:
-        """What a case gives: its elements or value with cardinality and spec, or its error."""
+        """The result of a case: its elements or value with cardinality and spec, or its error."""
         tmp = tempfile.mkdtemp(prefix="conformance_")
         try:
             self.reset()
@@ -123,8 +123,8 @@ def differences(case: Any, golden: dict[str, Any], got: dict[str, Any], phase: b
 def spec_differences(golden: dict[str, Any], got: dict[str, Any], seen: bool = False) -> list[str]:
     """Where `element_spec` differs from the record.
 
-    One that was `seen` in the results of a user's function may know more dimensions, and is missing where the function
-    gave no result at all.
+    A spec that was inferred (`seen`) from the results of a user's function may know more dimensions, and is missing if
+    the function had no result.
     """
     if "spec" not in golden:
         return []
@@ -139,7 +139,7 @@ def _raised(error: Exception) -> dict[str, Any]:
 
 
 def _scrub(node: Any, tmp: str) -> Any:
-    """The same without what differs from run to run: paths in messages."""
+    """The result without parts that differ between runs: paths in messages."""
     if isinstance(node, dict):
         return {k: _clean(v, tmp) if k == "msg" else _scrub(v, tmp) for k, v in node.items()}
     return [_scrub(v, tmp) for v in node] if isinstance(node, list) else node
@@ -153,7 +153,7 @@ def _clean(message: str, tmp: str) -> str:
 
 @contextlib.contextmanager
 def time_limit(name: str, seconds: float) -> Iterator[None]:
-    """Raises CaseTimeout after so long; ends the process where native code does not let it through."""
+    """Raises CaseTimeout after a time limit; ends the process if native code blocks the signal."""
 
     def alarm(*_: object) -> None:
         raise CaseTimeout(f"timed out after {seconds:g}s")
@@ -176,7 +176,7 @@ def time_limit(name: str, seconds: float) -> Iterator[None]:
 
 
 def select(pattern: str) -> list[Any]:
-    """The cases whose name matches, in order of name."""
+    """The cases whose name matches, sorted by name."""
     return [c for n, c in sorted(load_cases().items()) if not pattern or re.search(pattern, n) or pattern in n]
 
 
@@ -210,7 +210,7 @@ def check(args: argparse.Namespace) -> int:
 
 
 def record(args: argparse.Namespace) -> int:
-    """Writes what an implementation gives, one line per case."""
+    """Writes the results of an implementation, one line per case."""
     runner, started = Runner.of(args.impl), time.monotonic()
     version = importlib.metadata.version("tensorflow-cpu") if args.impl == "tf" else runner.d.__version__
     cases = select(args.k)
@@ -228,7 +228,7 @@ def record(args: argparse.Namespace) -> int:
 
 
 def same(args: argparse.Namespace) -> int:
-    """Prints the cases in which two recordings differ; messages do not count."""
+    """Prints the cases in which two recordings differ, ignoring messages."""
     a, b = load_golden(Path(args.a)), load_golden(Path(args.b))
     keys = ("msg", "mro")
     bad = sorted(n for n in a.keys() | b.keys() if without(keys, a.get(n)) != without(keys, b.get(n)))

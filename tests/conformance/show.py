@@ -1,4 +1,4 @@
-"""Prints golden records in a form for people: show.py 'windows/.*' [golden.jsonl]"""
+"""Prints golden records in readable form: show.py 'windows/.*' [golden.jsonl]"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every case of the corpus, in blocks of 1, 2, 7 rows and of the engine's own choice, against what TensorFlow gave.
+"""Every case of the corpus, in blocks of 1, 2, 7 rows and of the engine's choice, against TensorFlow's results.
 
-Three lists say what else may be: `later.txt`, `deviations.jsonl` and `seen_specs.txt`; README.md explains them.
+Three lists have the exceptions: `later.txt`, `deviations.jsonl` and `seen_specs.txt`; README.md explains them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _is_own(name: str) -> bool:
 
 @contextmanager
 def corpus() -> Iterator[None]:
-    """Cases import their package as `harness`, which elsewhere in the tests is tests/harness.py: here it is theirs."""
+    """Makes `harness` the package of the cases, instead of tests/harness.py."""
     others = {n: sys.modules.pop(n) for n in list(sys.modules) if _is_own(n)}
     sys.modules.update(_own)
     path = list(sys.path)
@@ -69,11 +69,11 @@ SEEN_SPECS = _names("seen_specs.txt")
 
 
 RUNS = sorted(name for name in set(CASES) - LATER if not name.startswith(("arguments/", "random_access/")))
-"""The cases in which something runs that others may run; the others are about what is refused, or had by number."""
+"""The cases with steps that workers can run; the others are about refused arguments, or random access."""
 
 
 def differences(name: str, size: int | None) -> list[str]:
-    """Where feedline, moving blocks of that size, differs from the record of a case."""
+    """Where feedline, with blocks of that size, differs from the record of a case."""
     case, expected = CASES[name], EXPECTED[name]
     with corpus(), blocks(size):
         got = RUNNER.run(case)
@@ -97,23 +97,23 @@ def test_case(name: str) -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_case_with_other_threads(name: str) -> None:
-    """All calls that may be made by other threads are made there."""
+    """Runs all parallel calls in threads."""
     with forced("thread"):
         found = differences(name, None)
     assert not found, "\n".join([name, *found])
 
 
 PARTS = 12
-"""Processes are kept from one case to the next, so that many cases at once take little more than one."""
+"""Worker processes are reused by the next case, so that many cases together take little longer than one."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_cases_with_other_processes(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All calls that may be made by other processes are made there."""
-    monkeypatch.setattr(processes, "IDLE_SECONDS", 60.0)  # some cases need none: the next one that does finds them
+    """Runs all parallel calls in processes."""
+    monkeypatch.setattr(processes, "IDLE_SECONDS", 60.0)  # workers stay idle during cases that need none
     with forced("process"):
         found = {name: why for name in RUNS[part::PARTS] if (why := differences(name, None))}
-    monkeypatch.undo()  # workers of iterators that are closed from now on end as usual
+    monkeypatch.undo()  # workers of iterators that are closed later end as usual
     processes._idle.end()
     assert not found
     assert not leftovers()

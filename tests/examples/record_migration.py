@@ -1,5 +1,5 @@
-"""Records what the TensorFlow program in `examples/migrate_tf_data.py` gives: an interpreter that has TensorFlow is
-the argument of `python -m tests.examples.record_migration`.
+"""Records the result of the TensorFlow program in `examples/migrate_tf_data.py`:
+`python -m tests.examples.record_migration PYTHON`, where PYTHON is an interpreter that has TensorFlow.
 """
 
 from __future__ import annotations

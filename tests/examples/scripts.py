@@ -1,4 +1,4 @@
-"""How the scripts in `examples/` are run by the tests."""
+"""Imports the scripts in `examples/` for the tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = sorted(p.stem for p in FOLDER.glob("*.py"))
 
 @contextmanager
 def on_the_path() -> Iterator[None]:
-    """As when one of the scripts is run: what lies beside it can be imported."""
+    """Makes the scripts importable, as when one of them is run."""
     sys.path.insert(0, str(FOLDER))
     try:
         yield
@@ -30,7 +30,7 @@ def example(name: str) -> ModuleType:
 
 
 def before_migration() -> str:
-    """The program for TensorFlow that `migrate_tf_data.py` shows."""
+    """The TensorFlow program in the docstring of `migrate_tf_data.py`."""
     text = example("migrate_tf_data").__doc__ or ""
     shown = text.partition("Before, for TensorFlow:\n\n")[2].partition("\nAfter:")[0]
     return "\n".join(line.removeprefix("    ") for line in shown.rstrip().split("\n")) + "\n"

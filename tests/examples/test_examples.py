@@ -1,4 +1,4 @@
-"""Every script in `examples/` is run, with sizes that suit tests, and does what it promises."""
+"""Every script in `examples/` runs, with small sizes, and does what it promises."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import feedline as fl
 
 
 def run(script: str, *arguments: str, **environment: str) -> str:
-    """What a script prints, run as people run it, with every warning an error."""
+    """The output of a script, run from the command line, with warnings as errors."""
     start = [sys.executable, "-W", "error", str(FOLDER / f"{script}.py"), *arguments]
     done = subprocess.run(start, env=os.environ | environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
@@ -28,7 +28,7 @@ def run(script: str, *arguments: str, **environment: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
-    """Models as small as these are slowed down by more."""
+    """More threads would slow down models as small as these."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -82,7 +82,7 @@ def test_jax_custom_layer() -> None:
 
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_keras_images(backend: str) -> None:
-    """Keras has one backend per process. Its progress bar warns by itself, so that it is left out."""
+    """Keras has one backend per process. Its progress bar, which raises warnings, is disabled."""
     code = "import keras_images; assert keras_images.main(count=640, epochs=4, verbose=0) > 0.85"
     start = [sys.executable, "-W", "error", "-c", code]
     backend_of = {"KERAS_BACKEND": backend, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
