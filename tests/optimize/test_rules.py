@@ -21,7 +21,7 @@ from feedline.engine import checkpoint, run
 from feedline.engine.prefetch_policy import ThreadPolicy
 from feedline.engine.run import Run, blocks
 from feedline.ops import nested
-from feedline.optimize import RULES, optimize
+from feedline.optimize import RULES, Optimizer
 from feedline.plan import pace
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import Node
@@ -284,7 +284,7 @@ def test_a_batch_after_a_map_changes_errors_only() -> None:
 def test_all_rules_together_on_every_block_size(size: int) -> None:
     for number in range(PLANS):
         try:
-            a, b = Seen(number, optimize, None), Seen(number, optimize, size)
+            a, b = Seen(number, Optimizer(None), None), Seen(number, Optimizer(None), size)
         except fl.errors.InvalidArgumentError:
             continue
         assert b.passes == a.passes, number
