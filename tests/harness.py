@@ -5,7 +5,7 @@
   - for two epochs of the same dataset, where every writeable array is overwritten after it has been compared;
   - saved at every element and restored into a fresh dataset, twice in a row, the second time with other blocks;
 - under the referee (tests/referee.py), which enforces the contract: no step pulls more rows than it needs, returns more
-  than `want`, pulls after the end of its input, keeps state outside its State, or claims `keeps_rows` falsely;
+  than `want`, pulls after the end of its input, keeps state outside its State, or claims `KeepsRows` falsely;
 - with random access, if the dataset supports it: rows by number are those of an iteration;
 - pickled, if the user's functions can be, and printed;
 - elements match `element_spec`, and their number is `cardinality()` if that is known.

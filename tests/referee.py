@@ -7,7 +7,7 @@ A plan is run twice, in the caller's thread:
   with the same answers of its inputs: it must give the same (its state is all that it keeps). It is also run with
   "nothing yet" in place of the last rows that it took: if that makes no difference, they were not needed.
 - The strict run asks for blocks of many sizes. A node may give at most `want` rows, and may take no more rows of its
-  inputs than the reference run took for as many. Rows of a node with `keeps_rows` must be rows of its inputs, and say
+  inputs than the reference run took for as many. Rows of a `KeepsRows` node must be rows of its inputs, and say
   so: the row that their `provenance` names.
 
 In both, an input that has ended is not asked again before it is started again.
@@ -28,8 +28,15 @@ from tests.likeness import difference, show
 
 from feedline.engine.input import Input
 from feedline.engine.run import Run
-from feedline.plan.node import EMPTY, Interrupted, Node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import EMPTY, Node
 from feedline.plan.rewrite import bottom_up, replace_node
+from feedline.plan.row_wise import epochs_of
+from feedline.plan.traits.effects import user_code
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.random_access import RandomAccess, in_order, read_rows
+from feedline.plan.traits.schedule import ManyInputs
+from feedline.plan.traits.seeds import generator_of
 from feedline.structure.block import Block, Provenance
 from feedline.structure.nest import flatten
 
@@ -95,7 +102,7 @@ class RefereedRun(Run):
     def _input(self, node: Node) -> Input:
         made = super()._input(node)
         for pull in made.below():
-            pull.stamps = node.keeps_rows  # type: ignore[attr-defined]
+            pull.stamps = isinstance(node, KeepsRows)  # type: ignore[attr-defined]
         return made
 
     def nested(self, plan: Node, key: Block | None, within: Node | None = None) -> Run:
@@ -172,7 +179,7 @@ class RefereedInput(Input):
             raise
         if not self.run.book.strict and self._repeatable(before):  # type: ignore[attr-defined]
             self._repeat(before, want, block)
-        if self.node.keeps_rows and block is not None and block.n:
+        if isinstance(self.node, KeepsRows) and block is not None and block.n:
             self._compare_kept(block)
         return block
 
@@ -197,9 +204,9 @@ class RefereedInput(Input):
 
     def _repeatable(self, state: Any) -> bool:
         node = self.node
-        own_effects = node.user_code and not hasattr(node, "source_with_effects")
+        own_effects = user_code(node) and not hasattr(node, "source_with_effects")
         light = not (
-            node.mutable_state or own_effects or getattr(node, "generator", None) or getattr(node, "epochs", None)
+            node.mutable_state or own_effects or generator_of(node) is not None or epochs_of(node) is not None
         )
         return light and not _is_live(state) and not _is_live(self.states[self.slot])
 
@@ -232,7 +239,7 @@ class RefereedInput(Input):
         copy = dataclasses.replace(self.node)
         pulls = tuple(Replay(given, ends) for given in answers)
         try:
-            return copy.step(before, pulls if copy.many else pulls[0] if pulls else None, want)
+            return copy.step(before, pulls if isinstance(copy, ManyInputs) else pulls[0] if pulls else None, want)
         except Interrupted as e:
             return e.rows, e.state
         except Replay.Over:
@@ -253,14 +260,14 @@ class RefereedInput(Input):
         read = any(pull.rows for pull in self._inputs())  # else it has had them by number
         if block.provenance is None or not read:
             if block.provenance is None and read and self._must_say():
-                raise Foul(f"{self._name()} says keeps_rows, but its rows do not say where they come from any more")
+                raise Foul(f"{self._name()} is a KeepsRows, but its rows do not say where they come from any more")
             known = {str(_values(row)) for pull in self._inputs() for row in pull.known_rows()}
             kept = [str(_values(row)) in known for row in block.rows()]
         else:
             kept = [self._is_row(*row) for row in zip(block.provenance.numbers().tolist(), block.rows(), strict=True)]
         if not all(kept):
             row = block.element(kept.index(False))
-            raise Foul(f"{self._name()} says keeps_rows, but {show(row)} is not the row of its input that it should be")
+            raise Foul(f"{self._name()} is a KeepsRows, but {show(row)} is not the row of its input that it should be")
 
     def _must_say(self) -> bool:
         """True unless it is a buffer of rows that did not say it themselves: their numbers here are the referee's."""
@@ -272,9 +279,9 @@ class RefereedInput(Input):
 
     def known_rows(self) -> Iterable[Any]:
         """The rows that it has given, or all, where they can be had by number without its being asked."""
-        if self.rows or not self.node.in_order:
+        if self.rows or not in_order(self.node):
             return self.rows.values()
-        return self.node.rows(np.arange(self.node.cardinality())).rows()
+        return read_rows(self.node, np.arange(self.node.cardinality())).rows()
 
     def _inputs(self) -> tuple[Any, ...]:
         return self.below()
@@ -359,7 +366,7 @@ def check_random_access(dataset: Any, expect: list[Any]) -> None:
     """Rows by number are those of an iteration, where the plan says that they can be had."""
     __tracebackhide__ = True
     plan: Node = dataset._plan
-    if not plan.indexable or plan.cardinality() < 0 or not plan.in_order:
+    if not isinstance(plan, RandomAccess) or not plan.indexable or plan.cardinality() < 0 or not plan.in_order:
         return
     n = len(expect)
     assert plan.has_row(n) is not True, f"has_row({n}) says that there is a row after the last one"

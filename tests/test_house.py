@@ -20,6 +20,8 @@ import numpy as np
 import pytest
 
 import feedline as fl
+from feedline.plan.node import Node
+from feedline.plan.row_wise import RowWise
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "feedline"
@@ -122,6 +124,52 @@ def test_no_two_classes_have_one_name() -> None:
                 found[statement.name].append(file.relative_to(SOURCE).as_posix())
     several = {name: files for name, files in found.items() if len(files) > 1}
     assert several.keys() == SHARED_CLASS_NAMES.keys(), several
+
+
+def _contract() -> str:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    return text[text.index("## The contract") : text.index("\n## ", text.index("## The contract") + 1)]
+
+
+def test_the_contract_is_as_small_as_it_is_written() -> None:
+    """`Node` and `RowWise` have the members that ARCHITECTURE.md shows."""
+    shown = ast.parse(_contract().split("```python")[1].split("```")[0]).body
+    for written, made in zip(shown, (Node, RowWise), strict=True):
+        assert isinstance(written, ast.ClassDef) and written.name == made.__name__
+        names = {s.name if isinstance(s, ast.FunctionDef) else s.targets[0].id for s in written.body}  # type: ignore[attr-defined]
+        own = {name for name in vars(made) if not name.startswith("_")} | {"State", "mutable_state"} & names
+        inherited = {"State", "begin", "step", "after_error", "reshard"} if made is RowWise else {"element_spec"}
+        assert own - inherited == names
+
+
+def test_every_capability_is_in_the_table() -> None:
+    rows = re.findall(r"^\| `(.+?)` \| (.+) \|$", _contract(), re.MULTILINE)
+    shown = {(module, name) for module, names in rows for name in re.findall(r"`(\w+)`", names)}
+    places = {"plan/row_wise.py": SOURCE / "plan/row_wise.py"}
+    places |= {f"traits/{p.name}": p for p in _files(SOURCE / "plan" / "traits") if p.name != "__init__.py"}
+    found = set()
+    for shown_as, path in places.items():
+        dotted = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        module = importlib.import_module(dotted)
+        kinds = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]
+        found |= {(shown_as, k.__name__) for k in kinds if issubclass(k, Node) and k is not RowWise}
+    assert found == {(m, n) for m, n in shown if n != "SeedGenerator"}
+
+
+OF_OTHERS = {"__attrs_attrs__", "__dataclass_fields__", "__module__", "_children", "_register_atexit", "find_spec"}
+OF_OTHERS |= {"read_records_into", "register_at_fork", "sched_getaffinity"}
+"""Attributes of Python's own modules and objects, which some versions and platforms do not have."""
+
+
+def test_the_engine_asks_for_no_attribute_by_name() -> None:
+    """What a node or a state can do is said by its class."""
+    found = set()
+    for file in _files(SOURCE / "engine"):
+        for call in ast.walk(ast.parse(file.read_text())):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in ("getattr", "hasattr"):
+                name = call.args[1]
+                found |= {(file.name, name.value)} if isinstance(name, ast.Constant) else set()
+    assert {(file, name) for file, name in found if name not in OF_OTHERS} == set()
 
 
 TEXT = [".cc", ".cfg", ".h", ".json", ".jsonl", ".md", ".py", ".pyi", ".toml", ".txt", ".yml"]

@@ -12,6 +12,7 @@ import feedline as fl
 from feedline.ops.take import Take, Taken
 from feedline.plan.dataset_base import dataset
 from feedline.plan.node import Pull, node
+from feedline.plan.traits.random_access import read_rows
 from feedline.structure.block import Array, Block, concat
 
 hidden: dict[str, int] = {}
@@ -153,7 +154,7 @@ class Exchanging(Take):
     """Rows by number are other ones."""
 
     def rows(self, index: Array) -> Block:
-        return self.input.rows(index[::-1])
+        return read_rows(self.input, index[::-1])
 
 
 @node
@@ -198,8 +199,8 @@ def test_what_is_sound_passes() -> None:
         (Generous, 9, "gave 4 rows where 3 were wanted"),
         (Restless, 4, "took a row of its input that it did not need to give the end"),
         (Deaf, 99, "range at step 1 has ended, and is asked again"),
-        (Changing, 9, r"says keeps_rows, but np.int64\(1\) is not the row of its input"),
-        (Nameless, 9, "says keeps_rows, but its rows do not say where they come from any more"),
+        (Changing, 9, r"is a KeepsRows, but np.int64\(1\) is not the row of its input"),
+        (Nameless, 9, "is a KeepsRows, but its rows do not say where they come from any more"),
         (Exchanging, 9, r"rows\(\[\d\]\) is not element"),
         (Unbounded, 9, "says that there is a row after the last one"),
     ],

@@ -14,7 +14,7 @@ from tests.engine.watch import settled, threads
 
 import feedline as fl
 from feedline.engine.context import forced
-from feedline.plan.node import Parallel
+from feedline.plan.row_calls import Parallel
 
 CALLS = (1, 2, 3, 16, fl.AUTOTUNE)
 PATIENCE_S = 20.0

@@ -18,6 +18,7 @@ import feedline as fl
 from feedline.engine.context import forced
 from feedline.engine.run import Run, blocks
 from feedline.io import record_locations
+from feedline.plan.traits.provenance import recomputable
 from feedline.structure.block import Block, concat
 from feedline.structure.provenance import BatchProvenance, Provenance
 
@@ -105,12 +106,12 @@ def test_records_far_apart_are_read_without_what_is_between(tmp_path: Path) -> N
 def test_who_makes_other_rows_loses_where_they_come_from(tmp_path: Path) -> None:
     ds = fl.TFRecordDataset(tfrecords(tmp_path / "a", 20))
     for kept in (ds.take(5), ds.skip(3), ds.shard(2, 1), ds.filter(lambda x: len(x) > 4), ds.repeat(2), ds.shuffle(4)):
-        assert blocks_of(kept).provenance is not None and kept._plan.recomputable
+        assert blocks_of(kept).provenance is not None and recomputable(kept._plan)
     for made in (ds.map(lambda x: x + b"!"), ds.map(lambda x: x).shuffle(3)):
         provenance = blocks_of(made).provenance
-        assert provenance is not None and [n.op for n in provenance.lineage] == ["map"] and made._plan.recomputable
+        assert provenance is not None and [n.op for n in provenance.lineage] == ["map"] and recomputable(made._plan)
     for lost in (ds.map(lambda x: print(end="") or x), ds.batch(2), ds.enumerate()):
-        assert blocks_of(lost).provenance is None and not lost._plan.recomputable
+        assert blocks_of(lost).provenance is None and not recomputable(lost._plan)
 
 
 def test_a_file_that_was_copied_is_the_same_and_one_that_was_changed_is_not(tmp_path: Path) -> None:

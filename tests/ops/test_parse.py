@@ -12,6 +12,8 @@ from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.errors import InvalidArgumentError
+from feedline.plan.traits.effects import side_effect_free
+from feedline.plan.traits.specs import spec_known
 
 io = fl.io
 FEATURES = {"a": io.FixedLenFeature([], fl.int64)}
@@ -37,7 +39,7 @@ def written(path: Path, records: list[bytes]) -> str:
 
 def test_features_that_are_given(path: str) -> None:
     ds = fl.TFRecordDataset(path).parse(FEATURES)
-    assert ds.element_spec == {"a": fl.TensorSpec([], fl.int64)} and ds._plan.side_effect_free
+    assert ds.element_spec == {"a": fl.TensorSpec([], fl.int64)} and side_effect_free(ds._plan)
     check(ds, [{"a": np.int64(i)} for i in range(7)])
 
 
@@ -54,7 +56,7 @@ def test_nothing_is_read_before_it_is_needed(tmp_path: Path) -> None:
     file = tmp_path / "later"
     ds = fl.TFRecordDataset(str(file)).shuffle(10, seed=1).parse().batch(2).prefetch(1)
     pickled = pickle.dumps(ds)
-    assert not ds._plan.spec_known
+    assert not spec_known(ds._plan)
     written(file, [example(i) for i in range(4)])
     assert ds.element_spec == {"a": fl.TensorSpec([None], fl.int64)}
     assert sorted(x for e in pickle.loads(pickled) for x in e["a"].tolist()) == [0, 1, 2, 3]

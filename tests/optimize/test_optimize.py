@@ -11,6 +11,7 @@ import pytest
 import feedline as fl
 from feedline import optimize as package
 from feedline.optimize import INJECT, RULES, Optimizer, without
+from feedline.plan.traits.specs import spec_known
 
 
 def _options(**settings: bool) -> fl.Options:
@@ -98,7 +99,7 @@ def test_specs_that_are_known_stay_known() -> None:
     ds = fl.Dataset.range(4).take(-1).map(lambda x: calls.append(int(x)) or x).batch(2)
     assert ds.element_spec == fl.TensorSpec([None], fl.int64)
     seen = list(calls)
-    assert ds._prepared[0].spec_known
+    assert spec_known(ds._prepared[0])
     assert ds._prepared[0].element_spec == ds.element_spec
     assert calls == seen
 

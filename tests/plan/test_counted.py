@@ -13,6 +13,7 @@ from feedline import kernels
 from feedline.io.tfrecord.records import RecordFiles
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.counted import assumed, counted, fresh, length
+from feedline.plan.traits.random_access import indexable
 
 N = 40
 
@@ -97,7 +98,7 @@ def test_nothing_is_counted_for_a_look(ds: Any, looks: list[int]) -> None:
     plan = ds.batch(3)._plan
     possible = assumed(plan)
     assert possible.indexable and not plan.indexable and possible.cardinality() > 1
-    assert not ds.filter(lambda x: True)._plan.indexable
+    assert not indexable(ds.filter(lambda x: True)._plan)
     repr(ds), ds.explain(), ds._repr_html_(), ds.fingerprint(), ds.cardinality(), ds.global_shuffle(seed=1)
     assert looks == [] and "_counted" not in plan.__dict__ and not ds._plan.row_counter()._indexes
 

@@ -10,6 +10,7 @@ from feedline.ops.map_and_batch import MapAndBatch
 from feedline.ops.take import Take
 from feedline.plan.node import Node
 from feedline.plan.rewrite import bottom_up, convert_node, replace_node, with_inputs
+from feedline.plan.traits.specs import spec_known
 
 
 def _without_takes(node: Node) -> Node | None:
@@ -46,7 +47,7 @@ def test_copies_keep_their_number_and_what_is_known_of_them() -> None:
     spec = ds.element_spec
     better = bottom_up(ds._plan, _without_takes)
     assert better.position == 4
-    assert better.spec_known
+    assert spec_known(better)
     assert better.element_spec == spec
 
 

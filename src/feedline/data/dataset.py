@@ -70,6 +70,8 @@ from feedline.plan.explain import Explanation, explain, summary
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node
 from feedline.plan.picture import picture
+from feedline.plan.traits.random_access import why_not_indexable
+from feedline.plan.traits.specs import spec_known
 from feedline.sharing import cached_property
 
 if TYPE_CHECKING:
@@ -182,7 +184,7 @@ class Dataset(DatasetBase[T_co]):
         if n == INFINITE:
             raise TypeError("the dataset is infinite and has no length; take(n) makes it finite")
         if n == UNKNOWN:
-            why = next((f": {p.why_not_indexable}" for p in self._plan.walk() if p.why_not_indexable), "")
+            why = next((f": {why_not_indexable(p)}" for p in self._plan.walk() if why_not_indexable(p)), "")
             raise TypeError(f"the dataset's length is unknown{why}; count it, or use experimental.assert_cardinality")
         return n
 
@@ -201,7 +203,7 @@ class Dataset(DatasetBase[T_co]):
         >>> next(fl.Dataset.from_tensors(fl.ragged.constant([[1, 2], [3]])).as_numpy_iterator())
         array([array([1, 2], dtype=int32), array([3], dtype=int32)], dtype=object)
         """
-        if self._plan.spec_known:
+        if spec_known(self._plan):
             check_numpy(self.element_spec)
         return NumpyIterator(self._run(), lambda: self.element_spec)
 

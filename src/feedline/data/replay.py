@@ -27,8 +27,12 @@ from feedline.ops.sources.indexed import Indexed
 from feedline.ops.view import View
 from feedline.plan.arguments import integer
 from feedline.plan.explain import functions
-from feedline.plan.node import Node, NoState, Pull, RowWise, node
+from feedline.plan.node import Node, NoState, Pull, node
 from feedline.plan.rewrite import replace_node, with_inputs
+from feedline.plan.row_wise import OneToOne, RowWise
+from feedline.plan.traits.checkpoint import CheckpointTransparent, ReplacesStep, written_op
+from feedline.plan.traits.provenance import KeepsRows, recomputable
+from feedline.plan.traits.seeds import generator_of
 from feedline.random.element import uncounted
 from feedline.random.seeds import SeedGenerator
 from feedline.structure.block import Array, Block
@@ -108,7 +112,7 @@ class _LocationDecoder(StateDecoder):
     def value(self, value: Any, node: Node, run: Run) -> Any:
         if isinstance(value, dict) and "block" in value and id(node) not in self._records and value["block"][1]:
             raise FailedPreconditionError(
-                f"replay: the state holds elements themselves ({node.written or node.op}, step {node.position}), not "
+                f"replay: the state holds elements themselves ({written_op(node)}, step {node.position}), not "
                 "where they come from; begin at an earlier state, or at the start"
             )
         return super().value(value, node, run)
@@ -120,8 +124,8 @@ class _LocationDecoder(StateDecoder):
 def _apart(plan: Node, seen: dict[int, SeedGenerator]) -> Node:
     """The plan with its own seed generators, at their start."""
     made = with_inputs(plan, tuple([_apart(n, seen) for n in plan.inputs]))
-    g = getattr(made, "generator", None)
-    if not isinstance(g, SeedGenerator):
+    g = generator_of(made)
+    if g is None:
         return made
     alone = seen.setdefault(id(g), SeedGenerator(g.seed, g.seed2, g.reshuffle))
     changed: Node = made.replace(generator=alone)
@@ -130,9 +134,9 @@ def _apart(plan: Node, seen: dict[int, SeedGenerator]) -> Node:
 
 def _traced(plan: Node) -> Node:
     """The plan with record locations in place of rows."""
-    if isinstance(plan, RowWise) and plan.one_to_one:
+    if isinstance(plan, OneToOne):
         return replace_node(plan, Passing(input=_traced(plan.input), written=plan.op))
-    if plan.recomputable or isinstance(plan, (Files, Flattened)):
+    if recomputable(plan) or isinstance(plan, (Files, Flattened)):
         return Origins(plan)
     if isinstance(plan, View):
         return with_inputs(plan, (_traced(plan.source),))
@@ -142,11 +146,11 @@ def _traced(plan: Node) -> Node:
         return replace_node(plan, Picked(source=_traced(plan.source), index=plan.index, written=plan.op))
     if isinstance(plan, Grouped):
         below = _traced(plan.input)
-        size, drop, name = plan.batch_size, plan.drop_remainder, plan.written or plan.op
+        size, drop, name = plan.batch_size, plan.drop_remainder, written_op(plan)
         return replace_node(plan, Grouping(input=below, batch_size=size, drop_remainder=drop, written=name))
-    if plan.keeps_rows and len(plan.inputs) == 1 and _needs_rows(plan):
+    if isinstance(plan, KeepsRows) and len(plan.inputs) == 1 and _needs_rows(plan):
         return Origins(_carried(plan))
-    if plan.keeps_rows or plan.checkpoint_transparent:
+    if isinstance(plan, (KeepsRows, CheckpointTransparent)):
         return with_inputs(plan, tuple([_traced(n) for n in plan.inputs]))
     raise _hidden(plan)
 
@@ -157,11 +161,11 @@ def _needs_rows(plan: Node) -> bool:
 
 def _carried(plan: Node) -> Node:
     """The plan with maps that keep the provenance of their rows."""
-    if plan.recomputable or isinstance(plan, (Files, Flattened)):
+    if recomputable(plan) or isinstance(plan, (Files, Flattened)):
         return plan
-    if isinstance(plan, RowWise) and plan.one_to_one:
+    if isinstance(plan, OneToOne):
         return replace_node(plan, Carrying(input=_carried(plan.input), made=[plan], written=plan.op))
-    if plan.keeps_rows or plan.checkpoint_transparent:
+    if isinstance(plan, (KeepsRows, CheckpointTransparent)):
         return with_inputs(plan, tuple([_carried(n) for n in plan.inputs]))
     raise _hidden(plan)
 
@@ -173,11 +177,10 @@ def _hidden(plan: Node) -> Exception:
 
 
 @node
-class Origins(Node):
+class Origins(CheckpointTransparent):
     """The record locations of the rows of `input`."""
 
     op: ClassVar[str] = "origins"
-    checkpoint_transparent: ClassVar[bool] = True
     input: Node
 
     def step(self, state: NoState, pull: Pull, want: int) -> tuple[Block | None, NoState]:
@@ -191,12 +194,12 @@ class Origins(Node):
 
 
 @node
-class RowNumbers(Indexed):
+class RowNumbers(ReplacesStep, Indexed):
     """The numbers of rows in memory, as negative record locations."""
 
     op: ClassVar[str] = "row_numbers"
     count: int
-    written: str = ""  # type: ignore[misc]
+    written: str = ""
 
     def cardinality(self) -> int:
         """The number of rows."""
@@ -212,18 +215,18 @@ class RowNumbers(Indexed):
 
 
 @node
-class Picked(Pick):
+class Picked(ReplacesStep, Pick):
     """The record locations of the rows whose numbers come in."""
 
-    written: str = ""  # type: ignore[misc]
+    written: str = ""
 
 
 @node
-class Passing(RowWise):
+class Passing(ReplacesStep, RowWise):
     """A stand-in for a map, which does not affect record locations."""
 
     op: ClassVar[str] = "passing"
-    written: str = ""  # type: ignore[misc]
+    written: str = ""
 
     def apply(self, block: Block) -> Block:
         """The same rows."""
@@ -231,13 +234,13 @@ class Passing(RowWise):
 
 
 @node
-class Carrying(RowWise):
+class Carrying(ReplacesStep, RowWise):
     """A map whose rows keep the provenance of its input."""
 
     op: ClassVar[str] = "carrying"
     made: list[RowWise]
     """The map, in a list so that it is not an input."""
-    written: str = ""  # type: ignore[misc]
+    written: str = ""
 
     def apply(self, block: Block) -> Block:
         """The map's result, with the provenance of the input rows."""
@@ -246,7 +249,7 @@ class Carrying(RowWise):
 
 
 @node
-class Grouping(Batch):
+class Grouping(ReplacesStep, Batch):
     """Batches of numbers."""
 
-    written: str = ""  # type: ignore[misc]
+    written: str = ""

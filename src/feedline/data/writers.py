@@ -9,6 +9,7 @@ from feedline.io.files import as_path
 from feedline.io.tfrecord.writer import TFRecordOptions
 from feedline.io.tfrecord.writer import TFRecordWriter as RecordWriter
 from feedline.plan.arguments import plan_of
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import string
 
@@ -35,7 +36,7 @@ class TFRecordWriter:
     def write(self, dataset: Any) -> None:
         """Writes the file, replacing an existing one. If an element fails, the existing file stays."""
         plan = plan_of(dataset, "dataset", "TFRecordWriter.write")
-        if plan.spec_known and not (isinstance(plan.element_spec, TensorSpec) and plan.element_spec == _STRING):
+        if spec_known(plan) and not (isinstance(plan.element_spec, TensorSpec) and plan.element_spec == _STRING):
             raise InvalidTypeError(
                 f"TFRecordWriter.write: the elements must be strings, scalars of them, got {plan.element_spec!r}; "
                 "map them, for instance with fl.io.serialize_tensor"

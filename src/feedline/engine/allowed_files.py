@@ -16,7 +16,14 @@ from feedline.errors import FailedPreconditionError, OpError
 from feedline.io.files import shown
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.file_access import OpensFiles, OpensFolders, OpensPlans
-from feedline.plan.node import Node, RowFailed, RowWise
+from feedline.plan.node import Node
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_wise import RowWise
+from feedline.plan.traits.checkpoint import CheckpointTransparent
+from feedline.plan.traits.effects import side_effect_free, user_code
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.random_access import in_order, read_rows
+from feedline.plan.traits.seeds import generator_of
 from feedline.random.element import uncounted
 from feedline.structure.block import Block
 from feedline.structure.nest import flatten
@@ -126,13 +133,13 @@ class _Unknown(Exception):
 
 def _blocks(plan: Node) -> Iterator[Block]:
     """All rows that a plan may choose from, read without the effects of running it."""
-    if plan.inputs and (plan.keeps_rows or plan.checkpoint_transparent):
+    if plan.inputs and isinstance(plan, (KeepsRows, CheckpointTransparent)):
         for below in plan.inputs:
             yield from _blocks(below)
-    elif plan.user_code or getattr(plan, "generator", None) is not None or _is_long(plan.cardinality()):
+    elif user_code(plan) or generator_of(plan) is not None or _is_long(plan.cardinality()):
         raise _Unknown
-    elif plan.inputs and plan.in_order and plan.side_effect_free:
-        yield plan.rows(np.arange(plan.cardinality()))
+    elif plan.inputs and in_order(plan) and side_effect_free(plan):
+        yield read_rows(plan, np.arange(plan.cardinality()))
     elif isinstance(plan, RowWise) and len(plan.inputs) == 1:
         for block in _blocks(plan.inputs[0]):
             try:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feedline.kernels.memory import SlotAllocator
-from feedline.plan.node import RowWise
+from feedline.plan.row_wise import FunctionCalls, RowWise
 from feedline.random.element import drawing
 from feedline.structure.block import Array, Block, concat_columns
 from feedline.structure.buffer_pool import buffers
@@ -197,7 +197,9 @@ class SlotWriter:
 
 
 def apply_into_slot(node: RowWise, block: Block, number: int, draws: Any, batch_slot: BatchSlot) -> tuple[Block, bool]:
-    """As `node.applied`, with the rows written to their slot if they fit; also returns whether they do."""
+    """As `applied`, with the rows written to their slot if they fit; also returns whether they do."""
+    if not isinstance(node, FunctionCalls):
+        return node.apply(block), False
     writer = SlotWriter(batch_slot)
     with drawing(number, draws, node.epochs):
         made, in_slot = node.apply_into(block, writer)

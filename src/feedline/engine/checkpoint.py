@@ -28,7 +28,10 @@ from feedline.engine.state_validation import damage_on_error, damaged, well_form
 from feedline.engine.step_slots import name_of, rebuilt, step_slots, with_buffers
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidTypeError
 from feedline.plan.fingerprint import marks
+from feedline.plan.function import Function
 from feedline.plan.node import Node
+from feedline.plan.traits.checkpoint import ResumableArgs, steps_of
+from feedline.plan.traits.seeds import consumes_shared_seeds
 from feedline.structure.block import Block
 
 __all__ = ["VERSION", "counters", "dumps", "generators", "loaded", "loads", "outline", "saved", "with_buffers"]
@@ -51,7 +54,7 @@ def saved(cursor: Cursor) -> dict[str, Any]:
     run = cursor.run
     done = cursor.handed_out()
     before = None if run.mutable_state or cursor.block is None or done == cursor.block.n else cursor.before
-    if before is not None and not (run.plan.consumes_shared_seeds and run.root.has_drawn_seeds(before, run.copy())):
+    if before is not None and not (consumes_shared_seeds(run.plan) and run.root.has_drawn_seeds(before, run.copy())):
         return _saved(cursor, before, done, None)
     with run.held() as states:
         return _saved(cursor, states, 0, cursor.rest())
@@ -80,7 +83,8 @@ def _saved(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) -> 
 
 def _results(node: Node, name: str) -> Any:
     """The encoded signature of a function's results, if it has been called."""
-    return encode(getattr(getattr(node, name), "results", None))
+    function = getattr(node, name)
+    return encode(function.results if isinstance(function, Function) else None)
 
 
 def _text(plain: object) -> str:
@@ -217,7 +221,7 @@ def compared(plain: dict[str, Any], plan: Node, strict: bool) -> dict[int, dict[
     """Raises if a state does not fit a plan. Returns, by step, the saved values of arguments that have changed and may
     change.
     """
-    nodes = [n for n in plan.walk() if not n.checkpoint_transparent]
+    nodes = steps_of(plan)
     was, now = [step["op"] for step in plain["steps"]], [name_of(n) for n in nodes]
     if was != now:
         raise FailedPreconditionError(
@@ -233,7 +237,7 @@ def compared(plain: dict[str, Any], plan: Node, strict: bool) -> dict[int, dict[
             before, after = step["arguments"].get(name), arguments.get(name)
             if before is not None and after is not None and before[1] == after.digest:
                 continue
-            if name in node.resumable_args and before is not None:
+            if isinstance(node, ResumableArgs) and name in node.resumable_args and before is not None:
                 changes.setdefault(number, {})[name] = int(before[0])
                 continue
             was_, is_ = before[0] if before else "not there", after.text if after else "not there"

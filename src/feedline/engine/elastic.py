@@ -3,7 +3,7 @@
 Each of the N had a shard of the same elements. Each of the M loads all N states and takes its share of what is left: of
 the elements that no shard has reached, of those that wait in shuffles and batches, of files that are half read. The
 steps below the shard resume from the state that has advanced least; the shard skips elements that others have had.
-Steps above it redistribute their states with `Node.reshard`.
+Steps above it redistribute their states with `Reshards.reshard`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ from feedline.engine.encoding import StateDecoder, counters
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError
 from feedline.plan.node import Node
-from feedline.plan.reshard import is_shard, not_reshardable, round_robin_share
+from feedline.plan.reshard import not_reshardable, round_robin_share
 from feedline.plan.rewrite import with_inputs
+from feedline.plan.traits.checkpoint import steps_of
+from feedline.plan.traits.reshard import AdaptsToShard, DefersStart, Shards, is_shard, reshard
+from feedline.plan.traits.schedule import ParallelArgs, PicksRows
+from feedline.plan.traits.seeds import generator_of
 
 
 def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
@@ -58,14 +62,15 @@ def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: Ex
     if len({old.states[shard_slot] is None for old in olds}) > 1:
         raise not_reshardable(run.nodes[shard_slot], len(olds), parts)
     first = run.first_below(shard_slot)
-    least = min(range(len(olds)), key=lambda i: getattr(olds[i].states[shard_slot], "seen", 0))
+    least = min(range(len(olds)), key=lambda i: _rows_seen(shard, olds[i].states[shard_slot]))
     lowest = olds[least]
     for slot, node in enumerate(run.nodes):
         if first <= slot < shard_slot:
             run.states[slot] = lowest.states[slot]
         else:
             others = [old.nodes[slot] for old in olds]
-            run.states[slot] = node.reshard(others, [old.states[slot] for old in olds], part, parts)
+            begun = [old.states[slot] for old in olds]
+            run.states[slot] = reshard(node, others, begun, part, parts)
     lowest.states[first:shard_slot] = [None] * (shard_slot - first)
     below = {id(counter) for counter in counters(run.nodes[shard_slot])}
     for i, counter in enumerate(counters(run.plan)):  # below the shard all iterators must have the same counts
@@ -78,9 +83,9 @@ def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: Ex
     return cursor
 
 
-def _shard(plan: Node) -> tuple[int, Node]:
+def _shard(plan: Node) -> tuple[int, Shards]:
     """The plan's one shard step, and its number."""
-    found = [(i, n) for i, n in enumerate(n for n in plan.walk() if not n.checkpoint_transparent) if is_shard(n)]
+    found = [(i, n) for i, n in enumerate(steps_of(plan)) if is_shard(n)]
     if len(found) != 1:
         what = "has no shard" if not found else f"has {len(found)} of them"
         raise FailedPreconditionError(
@@ -89,7 +94,7 @@ def _shard(plan: Node) -> tuple[int, Node]:
         )
     shard = found[0][1]
     for n in plan.walk():
-        if n.many and any(below is shard for below in n.inputs[0].walk()) and getattr(n, "source", None) is n.inputs[0]:
+        if isinstance(n, PicksRows) and any(below is shard for below in n.source.walk()):
             raise FailedPreconditionError(
                 f"step {shard.position}: rows in memory that are shuffled after the shard cannot be shared out anew, "
                 "since their numbers are shuffled in their place; shuffle before the shard, with a seed, or set "
@@ -98,7 +103,11 @@ def _shard(plan: Node) -> tuple[int, Node]:
     return found[0]
 
 
-def _arguments(plain: dict[str, Any], number: int, shard: Node) -> list[int]:
+def _rows_seen(shard: Shards, state: Any) -> int:
+    return 0 if state is None else shard.rows_seen(state)
+
+
+def _arguments(plain: dict[str, Any], number: int, shard: Shards) -> list[int]:
     """The shard arguments in a state, in the order of their names."""
     steps = plain["steps"]
     step = steps[number]["arguments"] if number < len(steps) else {}
@@ -110,10 +119,10 @@ def _arguments(plain: dict[str, Any], number: int, shard: Node) -> list[int]:
     return [int(step[name][0]) for name in sorted(shard.shard_args)]
 
 
-def _part(shard: Node, saved: list[list[int]]) -> tuple[int, int]:
+def _part(shard: Shards, saved: list[list[int]]) -> tuple[int, int]:
     """The iterator's shard index and the number of shards; checks that `saved` has every old shard once."""
     n = len(saved)
-    by, index = shard.shard_of([getattr(shard, name) for name in sorted(shard.shard_args)])
+    by, index = shard.shard
     parts = [shard.shard_of(arguments) for arguments in saved]
     if any(k != n for k, _ in parts) or sorted(i for _, i in parts) != list(range(n)):
         told = ", ".join(f"{i} of {k}" for k, i in parts)
@@ -123,14 +132,13 @@ def _part(shard: Node, saved: list[list[int]]) -> tuple[int, int]:
 
 def _for_shard(plan: Node, part: int, parts: int) -> Node:
     made = with_inputs(plan, tuple([_for_shard(n, part, parts) for n in plan.inputs]))
-    return made.for_shard(part, parts)
+    return made.for_shard(part, parts) if isinstance(made, AdaptsToShard) else made
 
 
 def _check_order(shard: Node, run: Run) -> None:
     """Checks that the order below the shard is deterministic: all shards must see the same sequence."""
     for n in shard.inputs[0].walk() if shard.inputs else ():
-        given = getattr(n, "num_parallel_calls", None), getattr(n, "deterministic", None)
-        if given[0] is not None and not run.ordered(given[1]):
+        if isinstance(n, ParallelArgs) and n.num_parallel_calls is not None and not run.ordered(n.deterministic):
             raise FailedPreconditionError(
                 f"{n.op} (step {n.position}) gives its elements in any order (deterministic=False), and the shard at "
                 f"step {shard.position} is above it: what others have had cannot be told; leave deterministic out, or "
@@ -140,7 +148,7 @@ def _check_order(shard: Node, run: Run) -> None:
 
 def _check_seeds(shard: Node, plains: list[dict[str, Any]]) -> None:
     """Checks that all states had the same seeds below the shard, so that they share one sequence."""
-    seeds = sum(getattr(n, "generator", None) is not None for n in shard.walk())
+    seeds = sum(generator_of(n) is not None for n in shard.walk())
     for counts in zip(*(plain["counts"][:seeds] for plain in plains), strict=True):
         if len({tuple(c[1:]) for c in counts}) > 1:
             raise FailedPreconditionError(
@@ -153,7 +161,7 @@ def _prime(old: Run, shard_slot: int) -> None:
     """Starts steps above the shard that have deferred it, so that the states say where the shard stands."""
     for slot in reversed(range(shard_slot + 1, len(old.nodes))):
         node, state = old.nodes[slot], old.states[slot]
-        if state is not None and any(n is old.nodes[shard_slot] for n in node.walk()):
+        if isinstance(node, DefersStart) and state is not None and any(n is old.nodes[shard_slot] for n in node.walk()):
             old.states[slot] = node.primed(state, old.input_at(slot).inputs)
 
 

@@ -25,9 +25,16 @@ from feedline.engine.step_slots import StepSlots, name_of, step_slots, with_buff
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io import identity, record_locations
 from feedline.io.elements import form
-from feedline.plan.dataset_base import dataset, from_recipe, in_memory
+from feedline.plan.dataset_base import DatasetBase, dataset, from_recipe, in_memory
 from feedline.plan.fingerprint import own_digest
-from feedline.plan.node import Node, RowFailed, RowWise
+from feedline.plan.function import Function
+from feedline.plan.node import Node
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_wise import RowWise, epochs_of, recompute
+from feedline.plan.states import Closable, LivePosition, NamedFields, ReadsFile, SavableState, StateLoader
+from feedline.plan.traits.checkpoint import HasRecipe, InMemory, Reloads, steps_of, written_op
+from feedline.plan.traits.schedule import OpensChildren
+from feedline.plan.traits.seeds import generator_of, seeds_drawn
 from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Array, Block, Bytes, Objects, object_array
 from feedline.structure.datasets import Datasets
@@ -50,16 +57,16 @@ def outline(plan: Node) -> list[str]:
 
 def generators(plan: Node) -> list[Any]:
     """The seed generators of a plan, each once."""
-    return _each_once(getattr(n, "generator", None) for n in plan.walk())
+    return _each_once(map(generator_of, plan.walk()))
 
 
 def counters(plan: Node) -> list[Any]:
     """The iteration counters of a plan, each once: seed generators, and the epochs of user functions."""
-    return [*generators(plan), *_each_once(getattr(n, "epochs", None) for n in plan.walk())]
+    return [*generators(plan), *_each_once(map(epochs_of, plan.walk()))]
 
 
 def _each_once(found: Iterable[Any]) -> list[Any]:
-    return list({id(g): g for g in found if g is not None and hasattr(g, "count")}.values())
+    return list({id(g): g for g in found if g is not None}.values())
 
 
 def counts(run: Run, states: list[Any]) -> list[Any]:
@@ -68,11 +75,11 @@ def counts(run: Run, states: list[Any]) -> list[Any]:
     for node, now, then in zip(run.nodes, run.states, states, strict=True):
         if now is None or now is then:
             continue
-        earlier = {} if then is None else {id(g): n for g, n in node.seeds_drawn(then)}
-        for generator, n in node.seeds_drawn(now):
+        earlier = {} if then is None else {id(g): n for g, n in seeds_drawn(node, then)}
+        for generator, n in seeds_drawn(node, now):
             seeds = (n - earlier.get(id(generator), 0)) * (2 if generator.reshuffle else 1)
             later[id(generator)] = later.get(id(generator), 0) + seeds
-        epochs = getattr(node, "epochs", None)
+        epochs = epochs_of(node)
         if epochs is not None and now.draws is not None and (then is None or then.draws is not None):
             later[id(epochs)] = 1 if then is None else now.draws[1] - then.draws[1]
     found = []
@@ -106,9 +113,8 @@ def encode(value: object) -> Any:
         return {"file": [base64.b64encode(value.name).decode(), value.mark]}
     if isinstance(value, RunSnapshot):
         return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states], []]}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        usual = getattr(value, "_field_defaults", {})
-        fields = zip(value._fields, value, strict=True)
+    if isinstance(value, NamedFields):
+        usual, fields = value._field_defaults, value._asdict().items()
         return {"state": {k: encode(v) for k, v in fields if k not in usual or not _is(v, usual[k])}}
     if isinstance(value, tuple):
         return {"tuple": [encode(v) for v in value]}
@@ -133,18 +139,16 @@ def encode(value: object) -> Any:
         raise FailedPreconditionError("an empty optional in a shuffle or window buffer cannot be saved")
     if isinstance(value, Datasets):
         return {"datasets": [encode(v) for v in value]}
-    plan = getattr(value, "_plan", None)
-    if plan is not None:
-        return {"dataset": _encode_dataset(plan)}
-    if hasattr(value, "save") and hasattr(type(value), "load"):
+    if isinstance(value, DatasetBase):
+        return {"dataset": _encode_dataset(value._plan)}
+    if isinstance(value, SavableState):
         return {"saved": encode(value.save())}
-    file = getattr(value, "file", None)
-    if isinstance(file, record_locations.File):
-        return {"file": [base64.b64encode(file.name).decode(), record_locations.mark_of(file)]}
-    if hasattr(value, "saved_position"):  # live, but may know its position
+    if isinstance(value, ReadsFile) and isinstance(value.file, record_locations.File):
+        return {"file": [base64.b64encode(value.file.name).decode(), record_locations.mark_of(value.file)]}
+    if isinstance(value, LivePosition):
         return encode(value.saved_position())
-    if hasattr(value, "close"):
-        return None  # live: reopened from the rest of the state
+    if isinstance(value, Closable):
+        return None
     raise FailedPreconditionError(f"a {type(value).__name__} cannot be part of a saved iterator state")
 
 
@@ -176,16 +180,15 @@ def _encode_block(block: Block) -> Any:
     if block.provenance is not None and block.n:
         plain = record_locations.packed(block.provenance.numbers())
         if not block.columns or not record_locations.any_changed(plain):
-            lineage = [[n.written or n.op, n.position, own_digest(n)] for n in block.provenance.lineage]
+            lineage = [[written_op(n), n.position, own_digest(n)] for n in block.provenance.lineage]
             return {"made": [plain, lineage]} if lineage else {"places": plain}
     return {"block": [_encode_tree(block.tree), block.n, [_encode_column(c) for c in block.columns]]}
 
 
 def _encode_dataset(plan: Node) -> Any:
-    block = getattr(plan, "block", None)
-    if isinstance(block, Block):
-        return encode(block)
-    recipe = plan.recipe() if hasattr(plan, "recipe") else None
+    if isinstance(plan, InMemory):
+        return encode(plan.block)
+    recipe = plan.recipe() if isinstance(plan, HasRecipe) else None
     if recipe is not None:
         return {"recipe": [plan.op, encode(recipe)]}
     raise FailedPreconditionError(
@@ -268,7 +271,7 @@ class StateDecoder:
         for entry in lineage:
             found = self._lineage_node(*entry)
             try:
-                rows = found.recompute(rows)
+                rows = recompute(found, rows)
             except RowFailed as failed:
                 raise FailedPreconditionError(
                     f"{found.op} (step {found.position}) cannot make the rows again that it had made when the state "
@@ -278,7 +281,7 @@ class StateDecoder:
 
     def _lineage_node(self, name: str, position: int, digest: str) -> RowWise:
         """The node that made rows; if it has changed since, the node now at its position."""
-        named = [n for n in self.lineage_nodes if isinstance(n, RowWise) and (n.written or n.op) == name]
+        named = [n for n in self.lineage_nodes if isinstance(n, RowWise) and written_op(n) == name]
         same = [n for n in named if own_digest(n) == digest] or [n for n in named if n.position == position]
         if not same:
             raise FailedPreconditionError(f"the state holds rows that {name} (step {position}) made, and it is gone")
@@ -298,15 +301,15 @@ class StateDecoder:
                     waiting.remove(held)
             for name, (_, _, results) in step.get("functions", {}).items():
                 like = self.value(results, run.nodes[site.slot], run)
-                function: Any = getattr(run.nodes[site.slot], name, None)
-                if like is not None and hasattr(function, "results"):
+                function = getattr(run.nodes[site.slot], name, None)
+                if like is not None and isinstance(function, Function):
                     function.results = like
 
     def _again(self, steps: Any, node: Node, run: Run) -> Block:
         """Recomputes a row of the input of `node` from these states."""
         plan = node.inputs[0] if len(node.inputs) == 1 else node
         forms = isinstance(steps, list) and all(isinstance(s, dict) and s.keys() == _AGAIN for s in steps)
-        if not forms or [s["op"] for s in steps] != [name_of(n) for n in plan.walk() if not n.checkpoint_transparent]:
+        if not forms or [s["op"] for s in steps] != [name_of(n) for n in steps_of(plan)]:
             raise damaged(f"step {node.position}, {node.op}: an element is made by other steps than those of its input")
         below = with_buffers(Run(plan, run.prepare), [{"steps": steps}])
         self.fill(below, steps)
@@ -334,11 +337,12 @@ class StateDecoder:
             state = node.State(**fields)
             check_fields(state, f"step {node.position}, {node.op}")
             self.allowed_files.check_state(node, state)
-            return node.loaded(state)
-        if isinstance(value, dict) and "saved" in value and hasattr(node.State, "load"):
+            return node.loaded(state) if isinstance(node, Reloads) else state
+        if isinstance(value, dict) and "saved" in value and isinstance(node.State, StateLoader):
             saved = self.value(value["saved"], node, run)
-            check_saved(saved, getattr(node.State, "Saved", None), f"step {node.position}, {node.op}")
-            return node.loaded(node.State.load(saved))
+            check_saved(saved, node.State.Saved, f"step {node.position}, {node.op}")
+            state = node.State.load(saved)
+            return node.loaded(state) if isinstance(node, Reloads) else state
         if value is not None:
             raise damaged(f"step {node.position}, {node.op}: its state is none of that step")
         return None
@@ -410,6 +414,8 @@ class StateDecoder:
         key = self.value(got[0], node, run)
         if key is not None:
             self.allowed_files.check_row(node, key)
+        if not isinstance(node, OpensChildren):
+            raise damaged(f"step {node.position}, {node.op}: its state holds a nested dataset, and it opens none")
         child = run.nested(node.child(key), key, node)
         if outline(child.plan) != got[1]:
             raise FailedPreconditionError(

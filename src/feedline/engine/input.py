@@ -17,10 +17,16 @@ from feedline.engine.report import HOLDS, Stage
 from feedline.engine.state_validation import after_restore, damaged
 from feedline.errors import ResourceExhaustedError
 from feedline.kernels.interrupts import check
+from feedline.plan.interrupted import Interrupted
 from feedline.plan.link_times import link_times
-from feedline.plan.node import EMPTY, Interrupted, Node
+from feedline.plan.node import EMPTY, Node, pulls_of
 from feedline.plan.pull import Child, Pull, RecordBuffer
-from feedline.plan.row_calls import called_by
+from feedline.plan.row_calls import RowWiseState, called_by
+from feedline.plan.row_wise import OneToOne
+from feedline.plan.states import Closable, SkippingState
+from feedline.plan.traits.checkpoint import Snapshotable
+from feedline.plan.traits.schedule import Buffers
+from feedline.plan.traits.seeds import consumes_shared_seeds, seeds_drawn, shared_at_start
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.datasets import Datasets, Nested
 
@@ -218,7 +224,7 @@ class Input:
 
     def set_batch_hint(self, rows: int) -> None:
         """Passes the consumer's batch size on to the stages below, which align blocks to it."""
-        if self.node.one_to_one and isinstance(self.inputs, Input):
+        if isinstance(self.node, OneToOne) and isinstance(self.inputs, Input):
             self.inputs.set_batch_hint(rows)
 
     def apply_skips(self) -> None:
@@ -226,17 +232,16 @@ class Input:
         for pull in self.below():
             pull.apply_skips()
         state = self.states[self.slot]
-        if not getattr(state, "skip", 0):
+        if not isinstance(state, SkippingState) or not state.skip:
             return
-        field = "ready" if hasattr(state, "ready") else "waiting"  # rows before the skipped ones, which are kept
-        self.states[self.slot] = state._replace(**{field: ()})
+        self.states[self.slot] = state.with_ready(())  # the finished rows come before the skipped ones, and are kept
         while self.states[self.slot].skip and self(1) is not None:
             pass
-        self.states[self.slot] = self.states[self.slot]._replace(**{field: getattr(state, field)})
+        self.states[self.slot] = self.states[self.slot].with_ready(state.ready)
 
     def below(self) -> tuple[Input, ...]:
         """The inputs as a tuple, in whichever form the node takes them."""
-        return self.node.pulls(self.inputs)
+        return pulls_of(self.inputs)
 
     def capture(self, into: list[Any]) -> None:
         """Copies the states of this node and all below it into their slots of `into`, as the consumer sees them."""
@@ -254,7 +259,7 @@ class Input:
         """Whether shared seeds were drawn between two copies of the states: a run that resumes from the first copy may
         draw others, if another iterator has drawn meanwhile.
         """
-        if before is None or not self.node.consumes_shared_seeds:
+        if before is None or not consumes_shared_seeds(self.node):
             return False
         return after is None or self._counts(before) != self._counts(after)
 
@@ -262,14 +267,16 @@ class Input:
         """How often each node has drawn shared seeds, by its state."""
         nodes = self.run.nodes[self.first : self.slot + 1]
         pairs = [(n, s) for n, s in zip(nodes, states, strict=True) if s is not None]
-        return [([count for _, count in n.seeds_drawn(s)], getattr(s, "draws", None)) for n, s in pairs]
+        draws = [s.draws if isinstance(s, RowWiseState) else None for _, s in pairs]
+        return [*([count for _, count in seeds_drawn(n, s)] for n, s in pairs), draws]
 
     def capture_stages(self, into: list[Any]) -> None:
         """The part of `capture` beyond plain states: replaces those of stages that run ahead of their consumer, and
         snapshots mutable states.
         """
-        if self.slot in self.run.snapshot_slots and self.states[self.slot] is not None:
-            into[self.slot] = self.node.snapshot(self.states[self.slot])
+        state = self.states[self.slot]
+        if self.slot in self.run.snapshot_slots and state is not None and isinstance(self.node, Snapshotable):
+            into[self.slot] = self.node.snapshot(state)
         for pull in self.below():
             pull.capture_stages(into)
 
@@ -278,6 +285,7 @@ class BufferingInput(Input):
     """An input that buffers rows: they count against the memory budget and are shown in reports."""
 
     __slots__ = ("__weakref__", "context", "held", "most", "rows")
+    node: Buffers
 
     def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         super().__init__(run, node, first, slot, inputs)
@@ -407,7 +415,7 @@ def pull_recomputable(pull: Input) -> Block | None:
 
 def must_be_startable(plan: Node) -> None:
     """Raises `Early` in a thread that works ahead, if starting a plan may draw from what all iterators share."""
-    if working.ahead and any(shared.moves for shared in plan.shared_at_start):
+    if working.ahead and any(shared.moves for shared in shared_at_start(plan)):
         raise Early
 
 
@@ -421,5 +429,5 @@ def close_state(value: Any) -> None:
     elif isinstance(value, dict):
         for v in value.values():
             close_state(v)
-    elif not isinstance(value, type) and callable(getattr(value, "close", None)):
+    elif not isinstance(value, type) and isinstance(value, Closable):
         value.close()

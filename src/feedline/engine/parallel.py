@@ -30,8 +30,11 @@ from feedline.engine.task_window import TaskWindow
 from feedline.engine.worker_team import WorkerTeam
 from feedline.kernels.interrupts import check
 from feedline.plan.arguments import AUTOTUNE
-from feedline.plan.node import EMPTY, Interrupted, Node, RowFailed, RowWise, RowWiseState
-from feedline.plan.row_calls import called_by
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import EMPTY, Node
+from feedline.plan.row_calls import RowFailed, RowWiseState, called_by
+from feedline.plan.row_wise import FunctionCalls, OneToOne, RowWise, output_spec_known, parallel_of
+from feedline.plan.traits.effects import user_code
 from feedline.structure.block import Block
 
 LONG_PULL = 500e-6
@@ -55,7 +58,7 @@ class ParallelMapStage(Input):
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)
         self.context = run.context
-        parallel, settings = node.parallel, self.context.settings
+        parallel, settings = parallel_of(node), self.context.settings
         calls = parallel.calls if parallel is not None else 1
         ordered = parallel.ordered if parallel is not None else True
         ordered = settings.ordered if ordered is None else ordered
@@ -93,7 +96,7 @@ class ParallelMapStage(Input):
 
     def set_batch_hint(self, rows: int) -> None:
         """Sets the consumer's batch size, so that results can be written into batches."""
-        if batch_buffer.ENABLED and self.window.ordered and self.node.one_to_one:
+        if batch_buffer.ENABLED and self.window.ordered and isinstance(self.node, OneToOne):
             self.team.allocator = BatchAllocator(rows)
 
     # The consumer's side.
@@ -179,7 +182,7 @@ class ParallelMapStage(Input):
             self.worked += wall
             if block is not None and block.n and cpu is not None:
                 tuner.costs.result_bytes.add(block.nbytes / block.n)
-            if tuner.made_alone(rows, wall, spent) and self.node.output_spec_known:
+            if tuner.made_alone(rows, wall, spent) and output_spec_known(self.node):
                 self._start_parallel(after)
         return block
 
@@ -190,13 +193,13 @@ class ParallelMapStage(Input):
         if not self.window.ordered and not self.tuner.tried and not state.ready:
             return True
         by_others = self.context.settings.timeout is not None or self.team.in_processes or forced.mode is not None
-        return not state.ready and ((by_others and self.node.output_spec_known) or self._closable_by_others())
+        return not state.ready and ((by_others and output_spec_known(self.node)) or self._closable_by_others())
 
     def _closable_by_others(self) -> bool:
         """Whether another thread could close the iterator while the consumer is in a user function: then a worker
         should call it, even if that gains nothing else.
         """
-        return self.node.user_code and closable_by_others()
+        return user_code(self.node) and closable_by_others()
 
     def _start_parallel(self, state: RowWiseState) -> None:
         """Switches to workers."""
@@ -248,7 +251,7 @@ class ParallelMapStage(Input):
             if tuner.holds_gil and settings.processes and tuner.asked == AUTOTUNE and not self.team.moved:
                 self._move_to_processes()
             return 0  # tasks in the window are waited for, then the consumer goes on inline
-        if not self.node.output_spec_known and self.window.ordered and not self.team.in_processes:
+        if not output_spec_known(self.node) and self.window.ordered and not self.team.in_processes:
             return 1  # the first one determines the output spec
         if settings.timeout is not None:
             return calls  # each has a worker, and its time begins when it is submitted
@@ -286,7 +289,7 @@ class ParallelMapStage(Input):
 
     def _task_rows(self, want: int) -> int:
         """How many rows a task should have."""
-        if not self.node.output_spec_known or self.context.settings.timeout is not None:
+        if not output_spec_known(self.node) or self.context.settings.timeout is not None:
             return 1
         if self.feed.seeded and not self.feed.threaded:
             return max(1, min(self.tuner.chunk(), want))
@@ -379,7 +382,7 @@ class ParallelMapStage(Input):
         self.worked += task.wall
         failed = task.failed
         if failed is None and self.team.unaware_of_spec:
-            assert task.rows is not None
+            assert task.rows is not None and isinstance(self.node, FunctionCalls)
             try:
                 task.rows = self.node.accepted(task.rows)
             except RowFailed as e:
@@ -394,7 +397,7 @@ class ParallelMapStage(Input):
             return
         self.output.put(failed.done)
         failed.locate(task.block)  # a worker may not have the provenance of its rows
-        self.output.error = self.node.blame(failed, task.number + failed.index)
+        self.output.error = self.node.attribute_error(failed, task.number + failed.index)
         self._resubmit(task, failed.index + 1)
 
     def _take_rows(self, task: Task) -> None:
@@ -418,7 +421,7 @@ class ParallelMapStage(Input):
                 self._resubmit(task, 0)
             raise failed
         if isinstance(after, RowFailed):
-            self.output.error = self.node.blame(after, task.number)
+            self.output.error = self.node.attribute_error(after, task.number)
             return
         for single in after:
             single.reservation = self._reserve(single.block)

@@ -36,6 +36,7 @@ from feedline.engine.report import Stage, why_alone
 from feedline.kernels.interrupts import check, wait_for_word
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
+from feedline.plan.traits.schedule import Prefetches
 from feedline.structure.block import Block
 
 
@@ -62,6 +63,7 @@ class PrefetchStage(Input):
         "thread",
     )
     inputs: Input
+    node: Prefetches
 
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)

@@ -39,7 +39,8 @@ from feedline.engine.serialization import (
 from feedline.engine.shared_memory import SharedMemoryPool, SharedMemoryUnavailable, restore_slot_columns, share_slot
 from feedline.engine.task import Task
 from feedline.errors import AbortedError, InvalidArgumentError
-from feedline.plan.node import RowFailed, RowWise
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_wise import RowWise, epochs_of
 
 IDLE_SECONDS = 0.2
 """Seconds that worker processes wait for the next iterator before they end."""
@@ -293,8 +294,9 @@ class ProcessWorkers:
         rows, index, failure, path, link, in_slot, drew, wall, cpu = unpack(*outcome)
         if rows is not None:
             rows = with_lineage(rows, task.block, self.node)
-        if drew and self.node.epochs is not None:
-            self.node.epochs.used = True
+        epochs = epochs_of(self.node)
+        if drew and epochs is not None:
+            epochs.used = True
         if not in_slot:
             task.batch_slot = None
         if failure is None:

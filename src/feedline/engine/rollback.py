@@ -10,6 +10,9 @@ from typing import Any
 
 from feedline.plan.function import Function
 from feedline.plan.node import Node
+from feedline.plan.row_wise import epochs_of
+from feedline.plan.traits.effects import stored_rows
+from feedline.plan.traits.seeds import generator_of
 
 _Entry = tuple[Any, str, Any]
 _undo_log: ContextVar[list[_Entry] | None] = ContextVar("journal", default=None)
@@ -39,9 +42,13 @@ def note(plan: Node) -> None:
     if entries is None:
         return
     for node in plan.walk():
-        for thing in (getattr(node, name, None) for name in ("generator", "epochs", "memory")):
-            names = [name for name in ("count", "seed", "seed2", "rows") if hasattr(thing, name)]
-            entries += [(thing, name, getattr(thing, name)) for name in names if not callable(getattr(thing, name))]
+        generator, epochs, store = generator_of(node), epochs_of(node), stored_rows(node)
+        if generator is not None:
+            entries += [(generator, name, getattr(generator, name)) for name in ("count", "seed", "seed2")]
+        if epochs is not None:
+            entries.append((epochs, "count", epochs.count))
+        if store is not None:
+            entries.append((store, "rows", store.rows))
         for field in dataclasses.fields(node):
             function = getattr(node, field.name)
             if isinstance(function, Function):

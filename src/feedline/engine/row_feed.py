@@ -9,6 +9,7 @@ from feedline.early import Early, working
 from feedline.engine.input import Input, TimedPull
 from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.plan.pace import AT_ONCE
+from feedline.plan.traits.seeds import consumes_shared_seeds
 from feedline.structure.block import Block
 
 QUICK_PULL = 100e-6
@@ -25,7 +26,7 @@ class RowFeed:
     def __init__(self, inputs: Input, copyable: bool) -> None:
         self.inputs, self.copyable = inputs, copyable
         self.timed = TimedPull(inputs)
-        self.seeded = inputs.node.consumes_shared_seeds
+        self.seeded = consumes_shared_seeds(inputs.node)
         if self.seeded and isinstance(inputs, PrefetchStage):
             inputs.policy.eager = True
         self.reset()

@@ -29,8 +29,15 @@ from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.kernels import interrupts
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.dataset_base import register_sampler
-from feedline.plan.node import Exited, Node, RowWise
+from feedline.plan.interrupted import Exited
+from feedline.plan.node import Node
 from feedline.plan.pace import SOON
+from feedline.plan.row_wise import RowWise, epochs_of, parallel_of
+from feedline.plan.states import ErrorObserver
+from feedline.plan.traits.checkpoint import snapshotable
+from feedline.plan.traits.effects import user_code
+from feedline.plan.traits.schedule import Buffers, ManyInputs, ParallelArgs, Prefetches, Stacks
+from feedline.plan.traits.seeds import consumes_seeds_early, generator_of, reshuffles
 from feedline.random.element import uncounted
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, is_objects
@@ -90,8 +97,8 @@ class Run:
         last = self.stages[-1] if self.stages and not path else None
         if isinstance(last, PrefetchStage):
             last.policy.slack = context is not None and context.settings.slack
-        self.snapshot_slots = tuple(i for i, n in enumerate(self.nodes) if n.mutable_state and n.snapshotable)
-        self.mutable_state = any(n.mutable_state and not n.snapshotable for n in self.nodes) or any(
+        self.snapshot_slots = tuple(i for i, n in enumerate(self.nodes) if n.mutable_state and snapshotable(n))
+        self.mutable_state = any(n.mutable_state and not snapshotable(n) for n in self.nodes) or any(
             not s.copyable for s in self.stages
         )
         self.pull = self.root.__call__
@@ -102,12 +109,12 @@ class Run:
         slot = len(self.nodes)
         self.nodes.append(node)
         self.states.append(None)
-        pulls = below if node.many else below[0] if below else None
+        pulls = below if isinstance(node, ManyInputs) else below[0] if below else None
         kind = self._kind(node)
         made = kind(self, node, first, slot, pulls)
         if isinstance(made, (PrefetchStage, ParallelMapStage)):
             self.stages.append(made)
-        if node.batch_size_hint is not None and isinstance(pulls, Input):
+        if isinstance(node, Stacks) and isinstance(pulls, Input):
             pulls.set_batch_hint(node.batch_size_hint)
         return made
 
@@ -115,15 +122,15 @@ class Run:
         plain = Input if blocks.cap is None else CappedInput
         if self.context is None:
             return plain
-        if node.ahead is not None:
+        if isinstance(node, Prefetches) and node.ahead is not None:
             return PrefetchStage
         if isinstance(node, RowWise):
-            timed = self.context.settings.timeout is not None and node.user_code
-            if node.parallel is not None or timed or (forced.mode and hasattr(node, "num_parallel_calls")):
+            timed = self.context.settings.timeout is not None and user_code(node)
+            if parallel_of(node) is not None or timed or (forced.mode and isinstance(node, ParallelArgs)):
                 return ParallelMapStage
-            if node.user_code and plain is Input:
+            if user_code(node) and plain is Input:
                 return MeasuredInput
-        return BufferingInput if plain is Input and type(node).holds is not Node.holds else plain
+        return BufferingInput if plain is Input and isinstance(node, Buffers) else plain
 
     def calls(self, wanted: int | None, most: int) -> int:
         """The number of nested runs that may be read in the background at once."""
@@ -182,14 +189,14 @@ class Run:
         """Whether the states of an input and all below it can be copied cheaply into a snapshot that stays valid."""
         stages = (s for s in self.stages if pull.first <= s.slot <= pull.slot)
         nodes = pull.node.walk()
-        return not any((n.mutable_state or self.seeded(n)) and not n.snapshotable for n in nodes) and all(
+        return not any((n.mutable_state or self.seeded(n)) and not snapshotable(n) for n in nodes) and all(
             s.copyable for s in stages
         )
 
     @staticmethod
     def seeded(node: Node) -> bool:
         """Whether a node draws seeds that all iterators of a dataset share."""
-        return bool(getattr(getattr(node, "generator", None), "reshuffle", False))
+        return reshuffles(node)
 
     def may_read_ahead(self, pull: Input) -> bool:
         """Whether pulling more than is needed now has no visible effect: all user functions below run in a background
@@ -197,7 +204,7 @@ class Run:
         """
         if isinstance(pull, (PrefetchStage, ParallelMapStage)):
             return True
-        if pull.node.user_code or pull.node.consumes_seeds_early:
+        if user_code(pull.node) or consumes_seeds_early(pull.node):
             return False
         return all(self.may_read_ahead(p) for p in pull.below())
 
@@ -238,7 +245,7 @@ class Run:
     @cached_property
     def counts(self) -> bool:
         """Whether a node counts iterations."""
-        return any(getattr(n, name, None) is not None for n in self.nodes for name in ("generator", "epochs"))
+        return any(generator_of(n) is not None or epochs_of(n) is not None for n in self.nodes)
 
     def snapshot(self) -> RunSnapshot | None:
         """The run's position as a value; None if states cannot be copied, or a node counts iterations."""
@@ -291,9 +298,8 @@ class Run:
         """Notifies states that hold shared resources of an error that has reached the consumer, which may not go on.
         """
         for state in self.states:
-            tell = getattr(state, "notify_error", None)
-            if tell is not None:
-                tell()
+            if isinstance(state, ErrorObserver):
+                state.notify_error()
 
     def cancel(self) -> None:
         """Cancels the stages of this run and wakes their waiters."""

@@ -29,7 +29,9 @@ from feedline.engine.task import MAX_TASK_SECONDS
 from feedline.errors import InvalidArgumentError
 from feedline.kernels.memory import keep_freed_memory
 from feedline.plan.function import Function
-from feedline.plan.node import Node, RowFailed, RowWise, node
+from feedline.plan.node import Node, node
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_wise import RowWise, applied, epochs_of
 from feedline.structure.block import Block
 
 SMALL = 1 << 15
@@ -236,7 +238,7 @@ def run_task(
     try:
         try:
             if batch_slot is None:
-                rows, used = made.applied(block, number, draws, wall + MAX_TASK_SECONDS)
+                rows, used = applied(made, block, number, draws, wall + MAX_TASK_SECONDS)
             else:
                 rows, in_slot = apply_into_slot(made, block, number, draws, batch_slot)
         finally:
@@ -248,7 +250,8 @@ def run_task(
         done = None if failed.done is None else without_lineage(failed.done)
         outcome = done, failed.index, picklable_error(failed.error), failed.path, failed.link, False
     spent = time.perf_counter() - wall, time.thread_time() - cpu
-    return pack((*outcome, made.epochs is not None and made.epochs.used, *spent), prefix)
+    epochs = epochs_of(made)
+    return pack((*outcome, epochs is not None and epochs.used, *spent), prefix)
 
 
 def _end_of_a_fork(made: RowWise) -> None:
@@ -321,7 +324,7 @@ def functions_of(made: Node) -> list[Function]:
         if isinstance(value, Function):
             found.append(value)
         elif isinstance(value, tuple):
-            found += [link.function for link in value if isinstance(getattr(link, "function", None), Function)]
+            found += [f for link in value if isinstance(link, tuple) for f in link if isinstance(f, Function)]
     return found
 
 

@@ -35,7 +35,7 @@ _numbers = itertools.count()
 class SharedMapping(mmap.mmap):
     """Memory that other processes can open."""
 
-    fd: int
+    fd: int = -1
     number: int
 
     def __new__(cls, size: int) -> SharedMapping:
@@ -51,7 +51,7 @@ class SharedMapping(mmap.mmap):
         return made
 
     def __del__(self) -> None:
-        if hasattr(self, "fd"):
+        if self.fd >= 0:
             os.close(self.fd)
 
 

@@ -11,6 +11,7 @@ from feedline.errors import FailedPreconditionError
 from feedline.plan.dataset_base import with_buffer
 from feedline.plan.node import Node
 from feedline.plan.rewrite import with_inputs
+from feedline.plan.traits.checkpoint import CheckpointTransparent, written_op
 
 
 class StepSlots(NamedTuple):
@@ -24,7 +25,7 @@ def step_slots(nodes: list[Node]) -> list[StepSlots]:
     """The steps of a plan, from its nodes, inputs first."""
     found: list[StepSlots] = []
     for slot, node in enumerate(nodes):
-        if node.checkpoint_transparent:
+        if isinstance(node, CheckpointTransparent):
             last = found[-1]
             found[-1] = last._replace(above=(*last.above, slot))
         else:
@@ -39,7 +40,7 @@ def rebuilt(plan: Node, change: Callable[[Node, int], Node]) -> Node:
     def visit(node: Node) -> Node:
         nonlocal number
         made = with_inputs(node, tuple([visit(n) for n in node.inputs]))
-        if node.checkpoint_transparent:
+        if isinstance(node, CheckpointTransparent):
             return made
         number += 1
         return change(made, number)
@@ -49,7 +50,7 @@ def rebuilt(plan: Node, change: Callable[[Node, int], Node]) -> Node:
 
 def name_of(node: Node) -> str:
     """The name of a node's step."""
-    return node.written or node.op
+    return written_op(node)
 
 
 def with_buffers(run: Run, plains: list[dict[str, Any]]) -> Run:

@@ -10,7 +10,8 @@ from typing import Any
 
 from feedline.engine.batch_buffer import BatchSlot, apply_into_slot
 from feedline.engine.context import Reservation, ThreadPool
-from feedline.plan.node import RowFailed, RowWise
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_wise import RowWise, applied
 from feedline.structure.block import Block
 
 MAX_TASK_SECONDS = 40e-3
@@ -71,7 +72,7 @@ class Task:
         try:
             if self.batch_slot is None:
                 until = self.started + MAX_TASK_SECONDS
-                self.rows, self.used = node.applied(self.block, self.number, self.draws, until)
+                self.rows, self.used = applied(node, self.block, self.number, self.draws, until)
             else:
                 self.rows, in_slot = apply_into_slot(node, self.block, self.number, self.draws, self.batch_slot)
                 self.batch_slot = self.batch_slot if in_slot else None

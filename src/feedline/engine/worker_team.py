@@ -8,7 +8,8 @@ from feedline.engine.batch_buffer import BatchAllocator
 from feedline.engine.context import forced, may_start_processes
 from feedline.engine.task import Task, ThreadWorkers
 from feedline.errors import DeadlineExceededError, InvalidArgumentError
-from feedline.plan.node import RowFailed, RowWise
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_wise import RowWise, output_spec_known, parallel_of
 
 
 class WorkerTeam:
@@ -32,7 +33,7 @@ class WorkerTeam:
     @property
     def in_processes(self) -> bool:
         """Whether the workers are processes."""
-        parallel = self._node.parallel
+        parallel = parallel_of(self._node)
         wanted = self.moved or forced.mode == "process" or (parallel is not None and parallel.workers == "process")
         return wanted and may_start_processes()
 
@@ -40,7 +41,7 @@ class WorkerTeam:
         """Replaces the workers by new ones for `calls` calls at a time, by default as many as before."""
         self.calls = calls or self.calls
         self.stop()
-        self.unaware_of_spec = self.in_processes and not self._node.output_spec_known
+        self.unaware_of_spec = self.in_processes and not output_spec_known(self._node)
         if self.in_processes:
             from feedline.engine.processes import ProcessWorkers
 

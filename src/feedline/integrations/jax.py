@@ -24,6 +24,7 @@ from feedline.integrations.uneven_shards import OnUneven
 from feedline.kernels.memory import aligned
 from feedline.plan.arguments import integer
 from feedline.plan.dataset_base import DatasetBase
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.block import Block
 from feedline.structure.buffer_pool import LARGE, copy_array
 from feedline.structure.nest import Tree, flatten
@@ -404,6 +405,6 @@ def to_jax(
         if name in ROUNDED and not jax.config.jax_enable_x64:
             raise rounded(path, name)
 
-    if self._plan.spec_known:
+    if spec_known(self._plan):
         check(OP, self.element_spec, fits)
     return JaxBatches(self, sharding, ahead, dtypes, on_uneven)

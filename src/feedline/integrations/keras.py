@@ -18,6 +18,7 @@ from feedline.integrations.torch import TorchBatches
 from feedline.integrations.uneven_shards import OnUneven
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dataset_base import DatasetBase
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec
 
@@ -251,6 +252,6 @@ def to_keras(self: DatasetBase[Any], on_uneven: OnUneven | None = None) -> Keras
     `fit(ds)` alone does not work: Keras accepts data of a few known classes only.
     """
     kind = data_adapter()
-    if self._plan.spec_known:
+    if spec_known(self._plan):
         check(OP, self.element_spec, _batched)
     return kind(self, on_uneven)

@@ -30,9 +30,11 @@ from feedline.ops.view import View
 from feedline.ops.with_options import WithOptions, merged_options
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dataset_base import dataset
-from feedline.plan.node import EMPTY, Node, Pull, RowWise, node
-from feedline.plan.reshard import is_shard
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.rewrite import replace_node, with_inputs
+from feedline.plan.row_wise import RowWise
+from feedline.plan.traits.random_access import read_rows
+from feedline.plan.traits.reshard import Shards, is_shard
 from feedline.random.element import Epochs
 from feedline.random.seeds import M
 from feedline.structure.block import Array, Block, concat
@@ -127,7 +129,7 @@ class ShardRows(Indexed):
     def rows(self, index: Array) -> Block:
         """The source's rows at these indices of the shard."""
         group = index // self.size
-        return self.source.rows(index + self.index * self.size + group * (self.num_shards - 1) * self.size)
+        return read_rows(self.source, index + self.index * self.size + group * (self.num_shards - 1) * self.size)
 
 
 def _rows_of(part: ShardGroups | ShardRows, n: int) -> int:
@@ -195,14 +197,14 @@ def _by_hand(plan: Node, process: ReaderIndex, policy: AutoShardPolicy, op: str)
     return False
 
 
-def _division(n: Node) -> ReaderIndex:
-    return ReaderIndex(*n.shard_of([getattr(n, name) for name in sorted(n.shard_args)]))
+def _division(n: Shards) -> ReaderIndex:
+    return ReaderIndex(*n.shard)
 
 
 def _as_process(plan: Node, number: int) -> Node:
     """The plan with its shards set to those of another process."""
     made = with_inputs(plan, tuple([_as_process(n, number) for n in plan.inputs])) if plan.inputs else plan
-    if isinstance(made, View) and is_shard(made):
+    if isinstance(made, View) and made.divided:
         count = Shard(made.source, made.by, number).cardinality()
         return made.replace(start=number, count=count)
     if isinstance(made, Shard) and made.num_shards > number:

@@ -20,6 +20,7 @@ from feedline.integrations.shards import ALONE, ReaderIndex
 from feedline.integrations.torch_shared_memory import is_marked
 from feedline.integrations.uneven_shards import OnUneven
 from feedline.plan.dataset_base import DatasetBase
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.block import Block
 from feedline.structure.buffer_pool import LARGE, address
 from feedline.structure.nest import Tree, flatten
@@ -338,7 +339,7 @@ def to_torch(
     Strings, ragged and sparse tensors cannot be converted; an error names the leaf and what to do.
     """
     torch = needed("torch", "torch", OP)
-    if self._plan.spec_known:
+    if spec_known(self._plan):
         check(OP, self.element_spec)
     place = None if device is None else torch.device(device)
     gpu = place is not None and place.type == "cuda"

@@ -16,6 +16,8 @@ from feedline.plan.counted import length
 from feedline.plan.dataset_base import dataset, in_memory
 from feedline.plan.node import Node, Pull, node
 from feedline.plan.rewrite import bottom_up
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.random_access import indexable, read_rows
 from feedline.structure.block import Block, concat
 
 OnUneven = Literal["pad", "drop", "error", "allow"]
@@ -41,12 +43,11 @@ class UnevenState(NamedTuple):
 
 
 @node
-class Padded(Node):
+class Padded(KeepsRows):
     """The input's rows, followed by its first ones again, until there are `count`."""
 
     State: ClassVar[Any] = UnevenState
     op: ClassVar[str] = "pad"
-    keeps_rows: ClassVar[bool] = True
     input: Node
     count: int
     short: int
@@ -117,10 +118,10 @@ def known_length(plan: Node, count: bool) -> int | None:
 
 def _with_names(plan: Node) -> Node | None:
     """A files node over a shard of names in memory, with that shard evaluated."""
-    if not isinstance(plan, Files) or not isinstance(plan.input, Shard) or not plan.input.indexable:
+    if not isinstance(plan, Files) or not isinstance(plan.input, Shard) or not indexable(plan.input):
         return None
     n = plan.input.cardinality()
-    return plan.replace(input=in_memory(plan.input.rows(np.arange(n)))) if n >= 0 else None
+    return plan.replace(input=in_memory(read_rows(plan.input, np.arange(n)))) if n >= 0 else None
 
 
 def spread(lengths: Sequence[int], total: int) -> list[int]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from feedline.plan.node import Node, RowWise, node
+from feedline.plan.node import Node, node
+from feedline.plan.row_wise import OneToOne
+from feedline.plan.traits.random_access import RandomAccess, read_rows
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import Tree, flatten
 
 
 @node
-class Arrange(RowWise):
+class Arrange(OneToOne, RandomAccess):
     """Elements with the structure `tree`; `leaves` are indices of the input's leaves."""
 
-    one_to_one: ClassVar[bool] = True
     op: ClassVar[str] = "arrange"
     leaves: tuple[int, ...]
     tree: Tree
@@ -27,14 +28,9 @@ class Arrange(RowWise):
         """The same columns in the new structure, not copied."""
         return Block([block.columns[i] for i in self.leaves], block.n, self.tree) if block.n else block
 
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
-
     def rows(self, index: Array) -> Block:
         """The input's rows in the new structure."""
-        return self.apply(self.input.rows(index))
+        return self.apply(read_rows(self.input, index))
 
 
 def arranged(plan: Node, pattern: object) -> Node:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import FailedPreconditionError
-from feedline.plan.access import unnumbered
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.random_access import RandomAccess, has_row, read_rows, unnumbered
 from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
@@ -25,11 +26,10 @@ class CountState(NamedTuple):
 
 
 @node
-class AssertCardinality(Node):
+class AssertCardinality(KeepsRows, RandomAccess):
     """Passes rows on and checks that there are exactly `expected`."""
 
     State: ClassVar[Any] = CountState
-    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "assert_cardinality"
     input: Node
     expected: int
@@ -65,11 +65,6 @@ class AssertCardinality(Node):
         """Clears the error; the next element may be read."""
         return CountState(state.seen)
 
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
-
     def has_row(self, i: int) -> bool:
         """Whether row i exists, according to the stated cardinality."""
         return i >= 0 and (self.expected == INFINITE or i < self.expected)
@@ -77,13 +72,13 @@ class AssertCardinality(Node):
     def rows(self, index: Array) -> Block:
         """The input's rows. Raises if a row that should exist does not."""
         last = int(index.max(initial=-1))
-        there = last < 0 or self.input.has_row(last)
+        there = last < 0 or has_row(self.input, last)
         if there is None:
             raise unnumbered(self.input, self.op)
         if not there:
             n = self.input.cardinality()
             raise self._wrong(f"it has only {n}" if n >= 0 else f"it has no element {last}")
-        return self.input.rows(index)
+        return read_rows(self.input, index)
 
 
 def assert_cardinality(expected_cardinality: Integer) -> Callable[[Dataset[T]], Dataset[T]]:

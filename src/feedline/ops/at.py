@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, OutOfRangeError, UnimplementedError
-from feedline.plan.access import unnumbered
 from feedline.plan.arguments import integer
 from feedline.plan.counted import assumed, counted, counted_already, fresh
 from feedline.plan.node import Node
+from feedline.plan.traits.random_access import has_row, indexable, read_rows, unnumbered, why_not_indexable
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
@@ -54,12 +54,12 @@ def item(dataset: Dataset[T], index: Integer) -> T:
 
 def _row(plan: Node, i: int) -> Any:
     rows = _by_number(plan, i)
-    there = rows.has_row(i)
+    there = has_row(rows, i)
     if there is None:
         raise unnumbered(rows, "at")
     if not there:
         raise _out_of_range(rows, i)
-    return rows.rows(np.array([i], np.int64)).rows()[0]
+    return read_rows(rows, np.array([i], np.int64)).rows()[0]
 
 
 def _out_of_range(plan: Node, i: int) -> OutOfRangeError:
@@ -70,23 +70,23 @@ def _out_of_range(plan: Node, i: int) -> OutOfRangeError:
 
 def _by_number(plan: Node, i: int) -> Node:
     """The plan in a form with random access. Raises if there is none, or no row i."""
-    if plan.indexable and plan.cardinality() >= 0:
+    if indexable(plan) and plan.cardinality() >= 0:
         return plan
     known = counted_already(plan)
     if known is not None:
         return known
     possible = assumed(plan)
-    if plan.indexable and possible.cardinality() < 0:
+    if indexable(plan) and possible.cardinality() < 0:
         return plan  # counting would not make the cardinality known
-    if not possible.indexable:
-        odd = next(p for p in possible.walk() if not p.indexable)
-        if odd is not plan and plan.has_row(i) is False:
+    if not indexable(possible):
+        odd = next(p for p in possible.walk() if not indexable(p))
+        if odd is not plan and has_row(plan, i) is False:
             raise _out_of_range(plan, i)
         raise UnimplementedError(
             f"at: the dataset gives no random access because of {odd.op} (step {odd.position})"
             + (
-                f": {odd.why_not_indexable}"
-                if odd.why_not_indexable
+                f": {why_not_indexable(odd)}"
+                if why_not_indexable(odd)
                 else "; iterate it, or put its elements into arrays and use from_tensor_slices"
             )
         )

@@ -11,8 +11,13 @@ import numpy as np
 from feedline.errors import InvalidTypeError, OpError
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
-from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
+from feedline.plan.interrupted import Exited, Interrupted
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.reshard import begun_of, round_robin_share
+from feedline.plan.traits.checkpoint import ResumableArgs
+from feedline.plan.traits.random_access import RandomAccess, read_rows
+from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.schedule import Stacks
 from feedline.structure.block import Array, BatchProvenance, Block, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
 from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
@@ -35,7 +40,7 @@ class Partial(NamedTuple):
 
 
 @node
-class Grouped(Node):
+class Grouped(Reshards, ResumableArgs):
     """Base of batch, padded_batch and sparse_batch: turns every `batch_size` rows into one element. Subclasses define
     `spec` and `stack`.
     """
@@ -112,7 +117,7 @@ class Grouped(Node):
 
 
 @node
-class Batch(Grouped):
+class Batch(RandomAccess, Stacks, Grouped):
     """Groups of `batch_size` rows, stacked."""
 
     op: ClassVar[str] = "batch"
@@ -126,18 +131,13 @@ class Batch(Grouped):
         return map_structure(lambda s: batched_spec(s, self.size), self.input.element_spec)
 
     @property
-    def batch_size_hint(self) -> int | None:
+    def batch_size_hint(self) -> int:
         """The batch size: rows are stacked in fresh memory."""
         return self.batch_size
 
     def stack(self, rows: Block, size: int) -> Block:
         """Stacks groups of `size` rows."""
         return stacked(rows, size, self.lends)
-
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
 
     @property
     def shufflable(self) -> bool:
@@ -155,7 +155,7 @@ class Batch(Grouped):
             if at < i:
                 parts.append(self._whole_rows(index[at:i]))
             left = np.arange(n - n % size, n, dtype=np.int64)
-            parts.append(self._checked(self.input.rows(left), len(left)))
+            parts.append(self._checked(read_rows(self.input, left), len(left)))
             at = i + 1
         if at < len(index):
             parts.append(self._whole_rows(index[at:]))
@@ -163,7 +163,7 @@ class Batch(Grouped):
 
     def _whole_rows(self, index: Array) -> Block:
         numbers = (index[:, None] * self.batch_size + np.arange(self.batch_size)).ravel()
-        return self._checked(self.input.rows(numbers), self.batch_size)
+        return self._checked(read_rows(self.input, numbers), self.batch_size)
 
     def _checked(self, rows: Block, size: int) -> Block:
         try:

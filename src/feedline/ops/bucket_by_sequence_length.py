@@ -15,6 +15,7 @@ from feedline.ops.group_by_window import GroupByWindow
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.node import node
+from feedline.plan.traits.specs import spec_stated
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.spec import TensorShape, TensorSpec
 
@@ -173,7 +174,7 @@ def bucket_by_sequence_length(
             f"got {len(sizes)} and {len(boundaries)}"
         )
     bucket_of = BucketOf(call, boundaries)
-    spec = self._plan.element_spec if self._plan.spec_stated else None
+    spec = self._plan.element_spec if spec_stated(self._plan) else None
     batched = Batched(
         bucket_of, sizes, spec, padded_shapes, padding_values, pad_to_bucket_boundary, no_padding, drop_remainder
     )

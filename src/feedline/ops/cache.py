@@ -21,6 +21,11 @@ from feedline.plan.dataset_base import dataset
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node, Pull, node
 from feedline.plan.reshard import not_reshardable
+from feedline.plan.traits.checkpoint import ExecutionArgs
+from feedline.plan.traits.effects import Stored, side_effect_free
+from feedline.plan.traits.random_access import RandomAccess, in_order, read_rows
+from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.specs import Sampled
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block, concat
 
@@ -126,7 +131,7 @@ class Reached:
         with self._guard:
             new = [i for i in dict.fromkeys(index.tolist()) if i not in self._elements]
             if new and plan is not None:
-                self._elements.update(zip(new, plan.rows(np.array(new, np.int64)).rows(), strict=True))
+                self._elements.update(zip(new, read_rows(plan, np.array(new, np.int64)).rows(), strict=True))
             return Block.of_elements([self._elements[i] for i in index.tolist()])
 
 
@@ -201,7 +206,7 @@ class CacheStates:
 
 
 @node
-class Cache(Node):
+class Cache(RandomAccess, Reshards, Sampled, Stored):
     """Keeps the input's rows in memory."""
 
     mutable_state: ClassVar[bool] = True
@@ -250,13 +255,14 @@ class Cache(Node):
         raise not_reshardable(self, len(states), parts)
 
     @property
-    def side_effect_free(self) -> bool:
-        """True once the rows are in memory, whatever code produced them."""
-        return self.memory.rows is not None or self.input.side_effect_free
+    def stored(self) -> bool:
+        """Whether the rows are in memory."""
+        return self.memory.rows is not None
 
-    def sampled(self) -> Node:
-        """The input's sample: inferring a spec must not count as a pass."""
-        return self.input.sampled()
+    @property
+    def store(self) -> CacheMemory:
+        """The cache's memory."""
+        return self.memory
 
     @property
     def indexable(self) -> bool:
@@ -266,7 +272,7 @@ class Cache(Node):
     @property
     def in_order(self) -> bool:
         """Whether rows read by index equal an iteration's: if the input's do, else they come from a separate pass."""
-        return self.input.in_order
+        return in_order(self.input)
 
     def has_row(self, i: int) -> bool | None:
         """Whether row i exists; an input of unknown cardinality is read up to it."""
@@ -285,14 +291,14 @@ class Cache(Node):
         if self._whole is not None:
             return self._whole.take(index)
         reached = self.memory.reached
-        if not self.input.in_order:
+        if not in_order(self.input):
             reached.upto(int(index.max(initial=-1)), self.input)
             return reached.take(index)
-        return self.input.rows(index) if self.input.side_effect_free else reached.take(index, self.input)
+        return read_rows(self.input, index) if side_effect_free(self.input) else reached.take(index, self.input)
 
 
 @node
-class FileCache(Materialize):
+class FileCache(ExecutionArgs, RandomAccess, Stored, Materialize):
     """Keeps the input's rows in a file, with a fingerprint of the plan that wrote it."""
 
     op: ClassVar[str] = "cache"
@@ -327,18 +333,13 @@ class FileCache(Materialize):
             return None
 
     @property
-    def side_effect_free(self) -> bool:
-        """True once the file exists, whatever code produced it."""
-        return self.input.side_effect_free or exists(os.fsencode(self.path))
-
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
+    def stored(self) -> bool:
+        """Whether the file exists."""
+        return exists(os.fsencode(self.path))
 
     def rows(self, index: Array) -> Block:
         """Reads rows from the file if it exists, otherwise from the input."""
-        return (self.found() or self.input).rows(index)
+        return read_rows(self.found() or self.input, index)
 
 
 def cache(self: Dataset[T], filename: Filename = "", name: str | None = None) -> Dataset[T]:

@@ -14,9 +14,11 @@ from feedline.plan.aliasing import frozen_leaf
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
 from feedline.plan.link_times import link_times
-from feedline.plan.node import EMPTY, Node, RowFailed, RowWise, node
+from feedline.plan.node import EMPTY, Node, node
 from feedline.plan.pace import late
-from feedline.plan.row_calls import Called
+from feedline.plan.row_calls import Called, RowFailed
+from feedline.plan.row_wise import FunctionCalls
+from feedline.plan.traits.specs import InferredSpec
 from feedline.random.element import Epochs
 from feedline.structure.block import Block
 from feedline.structure.nest import map_structure
@@ -39,7 +41,7 @@ class FailedAt(RowFailed):
 
 
 @node
-class Chain(RowWise):
+class Chain(FunctionCalls, InferredSpec):
     """Passes each row through all functions before the next row. Made by the optimizer.
 
     Between two functions a result is converted as an element would be: types, lists to tuples, and the check that all
@@ -47,7 +49,6 @@ class Chain(RowWise):
     """
 
     op: ClassVar[str] = "chain"
-    opaque: ClassVar[bool] = True
     links: tuple[Link, ...]
 
     def spec(self) -> Any:
@@ -61,11 +62,6 @@ class Chain(RowWise):
         """Unknown if there is a filter, otherwise the input's."""
         filters = any(link.op == "filter" for link in self.links)
         return UNKNOWN if filters else self.input.cardinality()
-
-    @property
-    def user_code(self) -> bool:
-        """Always: functions without side effects are not chained."""
-        return True
 
     @property
     def output_spec_known(self) -> bool:
@@ -141,10 +137,10 @@ class Chain(RowWise):
         last = self._last_map
         return block.take(np.array(kept, np.int64)) if last is None else last.block_of(results)
 
-    def blame(self, failed: RowFailed, number: int) -> Exception:
+    def attribute_error(self, failed: RowFailed, number: int) -> Exception:
         """An exception that names the failed function and its step; `number` counts the chain's input elements."""
         link: Link = self.links[-1] if failed.link is None else failed.link
-        return link.function.blame(link.op, link.position, number, failed)
+        return link.function.attribute_error(link.op, link.position, number, failed)
 
 
 def is_map(node: Node) -> bool:

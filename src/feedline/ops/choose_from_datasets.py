@@ -13,8 +13,14 @@ from feedline.ops.sources.random import Random
 from feedline.plan.arguments import boolean, plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dataset_base import dataset
-from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pace import at_once, late
+from feedline.plan.traits.checkpoint import Reloads
+from feedline.plan.traits.effects import side_effect_free
+from feedline.plan.traits.schedule import ManyInputs
+from feedline.plan.traits.seeds import DrawsSeedsEarly
+from feedline.plan.traits.specs import spec_known
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import flatten
@@ -45,11 +51,10 @@ class Chosen(NamedTuple):
 
 
 @node
-class Choose(Node):
+class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
     """Takes each row from the input that `selector` chooses."""
 
     State: ClassVar[Any] = Chosen
-    many: ClassVar[bool] = True
     op: ClassVar[str] = "choose_from_datasets"
     selector: Node
     datasets: tuple[Node, ...]
@@ -88,7 +93,7 @@ class Choose(Node):
         return state
 
     @property
-    def consumes_seeds_early(self) -> bool:
+    def draws_seeds_early(self) -> bool:
         """Whether an input reshuffles: rows are read ahead from all inputs, also past the ends of their epochs."""
         drawn = (getattr(n, "generator", None) for below in self.datasets for n in below.walk())
         return any(g is not None and g.reshuffle for g in drawn)
@@ -104,14 +109,13 @@ class Choose(Node):
         the start.
         """
         at_start = isinstance(self.selector, Random) or not seeds_in(self.selector)
-        return (
-            self._apart and self.selector.side_effect_free and at_start and not any(map(seeds_in, self.selector.inputs))
-        )
+        drawn = any(map(seeds_in, self.selector.inputs))
+        return self._apart and side_effect_free(self.selector) and at_start and not drawn
 
     @cached_property
     def _in_bulk(self) -> bool:
         """Whether inputs may be read one after the other, each for all pending choices."""
-        return self._apart and all(n.side_effect_free for n in self.datasets)
+        return self._apart and all(side_effect_free(n) for n in self.datasets)
 
     def step(self, state: Chosen, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Chosen]:
         """Follows choices until there are enough rows or one fails."""
@@ -145,7 +149,7 @@ class Choose(Node):
         """
         if s.late is not None:
             return s._replace(error=s.late, late=None)
-        need = max(want, s.reach) if self._foreseen else want if self._apart and self.selector.side_effect_free else 1
+        need = max(want, s.reach) if self._foreseen else want if self._apart and side_effect_free(self.selector) else 1
         parts: list[Array] = []
         have = 0
         failed: Exception | None = None
@@ -368,7 +372,7 @@ def chosen(
     """A dataset of the rows that `selector` chooses. Compares the inputs' specs at once if that runs no user function.
     """
     plan = Choose(selector, plans, stop, drawable or (True,) * len(plans))
-    if all(n.spec_known for n in plans):
+    if all(spec_known(n) for n in plans):
         _ = plan.element_spec
     return dataset(plan)
 
@@ -388,7 +392,7 @@ def choose_from_datasets(
     op = "choose_from_datasets"
     plans = plans_of(datasets, op)
     selector = plan_of(choice_dataset, "choice_dataset", op)
-    if selector.spec_known:
+    if spec_known(selector):
         leaves, tree = flatten(selector.element_spec)
         if not tree.is_leaf or not TensorSpec((), np.int64).is_compatible_with(leaves[0]):
             raise InvalidTypeError(f"{op}: {_CHOICES}, got {selector.element_spec!r}")

@@ -10,6 +10,10 @@ from feedline.errors import InvalidTypeError
 from feedline.plan.arguments import plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.random_access import RandomAccess, indexable, read_rows
+from feedline.plan.traits.schedule import ManyInputs, RestartsInputs
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import general
@@ -33,14 +37,11 @@ class Where(NamedTuple):
 
 
 @node
-class Concatenate(Node):
+class Concatenate(KeepsRows, ManyInputs, RandomAccess, RestartsInputs):
     """All rows of the first input, then all of the second, with mappings in the first one's key order."""
 
     State: ClassVar[Any] = Where
-    many: ClassVar[bool] = True
-    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "concatenate"
-    restarts: ClassVar[bool] = True
     input: Node
     dataset: Node
 
@@ -88,24 +89,24 @@ class Concatenate(Node):
     def _tree(self, like: Block | None, block: Block) -> Tree:
         if like is not None:
             return like.tree
-        return flatten(self.element_spec)[1] if self.spec_known else block.tree
+        return flatten(self.element_spec)[1] if spec_known(self) else block.tree
 
     @property
     def indexable(self) -> bool:
         """Whether rows can be read by index: if those of both inputs can."""
-        return self.input.indexable and self.dataset.indexable
+        return indexable(self.input) and indexable(self.dataset)
 
     def rows(self, index: Array) -> Block:
         """Reads the rows of each input and restores the order of `index`."""
         n = self.input.cardinality()
         early = index < n
         if early.all():
-            return self.input.rows(index)
-        second = self.dataset.rows(index[~early] - n)
+            return read_rows(self.input, index)
+        second = read_rows(self.dataset, index[~early] - n)
         second = second.reordered(flatten(self.element_spec)[1])
         if not early.any():
             return second
-        both = concat([self.input.rows(index[early]), second])
+        both = concat([read_rows(self.input, index[early]), second])
         return both.take(np.argsort(np.argsort(~early, kind="stable"), kind="stable"))
 
 
@@ -125,6 +126,6 @@ def concatenate(self: Dataset[T], dataset: Dataset[Any], name: str | None = None
     Both must have the same structure and types; shapes may differ. The second dataset starts when the first has ended.
     """
     plan = Concatenate(self._plan, plan_of(dataset, "dataset", "concatenate"))
-    if plan.spec_known:
+    if spec_known(plan):
         plan.spec()
     return self._derive(plan)

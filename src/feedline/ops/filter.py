@@ -13,7 +13,10 @@ from feedline.ops.predicate import answer, by_columns
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
-from feedline.plan.node import Parallel, RowFailed, RowWise, node
+from feedline.plan.node import node
+from feedline.plan.row_calls import Parallel, RowFailed
+from feedline.plan.row_wise import FunctionCalls, ParallelCalls
+from feedline.plan.traits.provenance import KeepsRows
 from feedline.random.element import Epochs
 from feedline.structure.block import Array, Block
 
@@ -23,10 +26,9 @@ if TYPE_CHECKING:
 
 
 @node
-class Filter(RowWise):
+class Filter(KeepsRows, ParallelCalls, FunctionCalls):
     """Keeps the rows for which a user function returns True."""
 
-    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "filter"
     predicate: Function
     num_parallel_calls: int | None = None
@@ -76,9 +78,9 @@ class Filter(RowWise):
             raise RowFailed(len(results), _chosen(block, answers), error)
         return _chosen(block, answers), len(results)
 
-    def blame(self, failed: RowFailed, number: int) -> Exception:
+    def attribute_error(self, failed: RowFailed, number: int) -> Exception:
         """An exception that names the predicate and the element."""
-        return self.predicate.blame(self.op, self.position, number, failed)
+        return self.predicate.attribute_error(self.op, self.position, number, failed)
 
 
 def _chosen(block: Block, answers: Array) -> Block:

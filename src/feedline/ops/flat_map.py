@@ -9,9 +9,11 @@ from feedline.early import working
 from feedline.ops.nested import Flattened, NestedRun, enough, key_or_opened
 from feedline.plan import arguments
 from feedline.plan.function import Function
-from feedline.plan.node import Child, Interrupted, Node, Pull, node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import Child, Node, Pull, node
 from feedline.plan.pace import at_once
 from feedline.plan.reshard import begun_of
+from feedline.plan.traits.reshard import Reshards
 from feedline.structure.block import Block, concat
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ class Flattening:
 
 
 @node
-class FlatMap(Flattened):
+class FlatMap(Reshards, Flattened):
     """Reads one nested dataset after another."""
 
     State: ClassVar[Any] = Flattening

@@ -11,6 +11,11 @@ from feedline.plan.cardinality import INFINITE
 from feedline.plan.counted import assumed, counted, fresh
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.rewrite import replace_node, with_inputs
+from feedline.plan.traits.checkpoint import Reloads
+from feedline.plan.traits.effects import side_effect_free
+from feedline.plan.traits.random_access import RandomAccess, read_rows, shufflable, why_not_indexable
+from feedline.plan.traits.seeds import Seeded
+from feedline.plan.traits.specs import Sampled
 from feedline.random.index_shuffle import permute
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Array, Block, concat
@@ -55,7 +60,7 @@ class IndexedPlan:
 
 
 @node
-class GlobalShuffle(Node):
+class GlobalShuffle(Seeded, Reloads, Sampled):
     """Reads the input's rows in the order of a pseudo-random permutation."""
 
     State: ClassVar[Any] = GlobalShuffleState
@@ -106,9 +111,9 @@ class GlobalShuffle(Node):
             return None, state
         index = permute(np.arange(at, stop), key, n - 1, ROUNDS)
         source = _permuted(held.plan, list(below)) if below else held.plan
-        if source.side_effect_free:
+        if side_effect_free(source):
             try:
-                return source.rows(index), state._replace(at=stop)
+                return read_rows(source, index), state._replace(at=stop)
             except Exception:  # raised below, at the row that failed
                 stop = at
         rows, error = _one_by_one(source, index)
@@ -138,13 +143,9 @@ class GlobalShuffle(Node):
         """Skips the element that failed."""
         return state._replace(at=state.at + 1, error=None)
 
-    def sampled(self) -> Node:
-        """The input's sample: a spec does not depend on the order."""
-        return self.input.sampled()
-
 
 @node
-class Permuted(Node):
+class Permuted(RandomAccess):
     """A global shuffle with a fixed key, hence with random access: input of another global shuffle."""
 
     op: ClassVar[str] = "global_shuffle"
@@ -158,7 +159,7 @@ class Permuted(Node):
 
     def rows(self, index: Array) -> Block:
         """The input's rows at these positions of the permutation."""
-        return self.input.rows(permute(index, self.key, self.input.cardinality() - 1, ROUNDS))
+        return read_rows(self.input, permute(index, self.key, self.input.cardinality() - 1, ROUNDS))
 
 
 def _permuted(plan: Node, keys: list[Key]) -> Node:
@@ -172,7 +173,7 @@ def _one_by_one(source: Node, index: Array) -> tuple[Block | None, Exception | N
     done: list[Block] = []
     for i in range(len(index)):
         try:
-            done.append(source.rows(index[i : i + 1]))
+            done.append(read_rows(source, index[i:i + 1]))
         except Exception as e:
             return concat(done) if done else None, e
     return concat(done) if done else EMPTY, None
@@ -201,14 +202,14 @@ def global_shuffle(
     plan = self._plan
     possible = assumed(plan)
     permuted = _permuted(possible, [(0, 0, 0) for p in plan.walk() if isinstance(p, GlobalShuffle)])
-    if not permuted.shufflable:
-        odd = next(p for p in permuted.walk() if not p.shufflable)
+    if not shufflable(permuted):
+        odd = next(p for p in permuted.walk() if not shufflable(p))
         why = "batch without drop_remainder" if odd.op == "batch" else odd.op
         raise FailedPreconditionError(
             f"global_shuffle: needs random access, which {why} (step {odd.position}) does not give"
             + (
-                f": {odd.why_not_indexable}"
-                if odd.why_not_indexable
+                f": {why_not_indexable(odd)}"
+                if why_not_indexable(odd)
                 else "; put global_shuffle before it, or use shuffle"
             )
         )

@@ -16,7 +16,10 @@ from feedline.plan.aliasing import frozen_leaf
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
-from feedline.plan.node import Node, Pull, RowFailed, node
+from feedline.plan.node import Node, Pull, node
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.traits.effects import CallsUserCode, side_effect_free
+from feedline.plan.traits.specs import InferredSpec
 from feedline.structure.block import Block
 from feedline.structure.nest import map_structure
 
@@ -119,12 +122,11 @@ class Folded:
 
 
 @node
-class GroupByReducer(Node):
+class GroupByReducer(CallsUserCode, InferredSpec):
     """One row per key, in ascending order of the keys, once the input has ended."""
 
     State: ClassVar[Any] = Folded
     mutable_state: ClassVar[bool] = True
-    opaque: ClassVar[bool] = True
     op: ClassVar[str] = "group_by_reducer"
     input: Node
     key_func: Function
@@ -152,18 +154,13 @@ class GroupByReducer(Node):
         """Unknown: it is the number of distinct keys."""
         return UNKNOWN
 
-    @property
-    def user_code(self) -> bool:
-        """Always: all four functions are the user's."""
-        return True
-
     def step(self, state: Folded, pull: Pull, want: int) -> tuple[Block | None, Folded]:
         """Reads the whole input, then returns one result at a time. Elements and results that fail are left out."""
         s = state
         if not s.read:
             arguments.finite(self.input, self.op)
         while not s.ended:
-            block = s.rest if s.rest is not None else pull(PULL_ROWS if self.input.side_effect_free else 1)
+            block = s.rest if s.rest is not None else pull(PULL_ROWS if side_effect_free(self.input) else 1)
             if block is None:
                 s.end()
                 break
@@ -212,7 +209,7 @@ class GroupByReducer(Node):
             raise self._blamed(function, s.read - 1, e) from e
 
     def _blamed(self, function: Function, number: int | None, error: BaseException) -> Exception:
-        return function.blame(self.op, self.position, number, RowFailed(0, None, error))
+        return function.attribute_error(self.op, self.position, number, RowFailed(0, None, error))
 
 
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Callable[[Any], Any]:

@@ -14,8 +14,12 @@ from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dataset_base import dataset, in_memory
 from feedline.plan.function import Function
 from feedline.plan.inference import infer_unseen
-from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pull import Child
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.traits.effects import CallsUserCode, side_effect_free
+from feedline.plan.traits.schedule import OpensChildren
+from feedline.plan.traits.specs import InferredSpec, spec_stated
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, Objects, concat, pack
 from feedline.structure.nest import flat
@@ -101,12 +105,11 @@ class WindowGroups:
 
 
 @node
-class GroupByWindow(Node):
+class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
     """The rows of the datasets that `reduce_func` makes from windows of rows with equal keys."""
 
     State: ClassVar[Any] = WindowGroups
     mutable_state: ClassVar[bool] = True
-    opaque: ClassVar[bool] = True
     op: ClassVar[str] = "group_by_window"
     input: Node
     key_func: Function
@@ -134,15 +137,10 @@ class GroupByWindow(Node):
         """Infinite if the input is, otherwise unknown."""
         return INFINITE if self.input.cardinality() == INFINITE else UNKNOWN
 
-    @property
-    def user_code(self) -> bool:
-        """Always: user functions compute keys and datasets."""
-        return True
-
     def child(self, key: Block) -> Node:
         """The plan of the reduced window. The window takes the input's spec, which may be wider than its rows'."""
         number, window = key.rows()[0]
-        if self.input.spec_stated:
+        if spec_stated(self.input):
             window._plan.__dict__["element_spec"] = self.input.element_spec
         return made(self.reduce_func, (number, window))
 
@@ -188,7 +186,7 @@ class GroupByWindow(Node):
     @cached_property
     def _foreseen(self) -> bool:
         """Whether the input may be read ahead: it has no side effects and consumes no seeds."""
-        return self.input.side_effect_free and not seeds_in(self.input)
+        return side_effect_free(self.input) and not seeds_in(self.input)
 
     def _missing(self, s: WindowGroups) -> int:
         """The least number of rows before a window can be full; 1 if there are many keys, as one is soon full."""
@@ -282,7 +280,7 @@ class GroupByWindow(Node):
         s.child, s.opened = s.opened, None
 
     def _blamed(self, function: Function, number: int | None, error: Exception) -> Exception:
-        return function.blame(self.op, self.position, number, RowFailed(0, None, error))
+        return function.attribute_error(self.op, self.position, number, RowFailed(0, None, error))
 
 
 def int64_of(value: Any, name: str, exact: bool = False) -> int:

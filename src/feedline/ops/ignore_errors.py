@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from feedline.errors import CancelledError
 from feedline.plan.arguments import boolean
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.node import EMPTY, Exited, Node, Pull, node
+from feedline.plan.interrupted import Exited
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.reshard import Reshards
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -30,11 +33,10 @@ class Ignored(NamedTuple):
 
 
 @node
-class IgnoreErrors(Node):
+class IgnoreErrors(KeepsRows, Reshards):
     """The input's rows without its errors."""
 
     State: ClassVar[Any] = Ignored
-    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "ignore_errors"
     input: Node
     log_warning: bool = False

@@ -14,9 +14,13 @@ from feedline.plan import arguments
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.function import Function
-from feedline.plan.node import Child, Interrupted, Node, Pull, node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import Child, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.plan.reshard import begun_of
+from feedline.plan.traits.checkpoint import Reloads
+from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.schedule import Buffers
 from feedline.structure.block import Block, concat
 from feedline.structure.round_robin import round_robin
 
@@ -151,7 +155,7 @@ MOST_OPEN = 1 << 24
 
 
 @node
-class Interleave(Flattened):
+class Interleave(Buffers, Reloads, Reshards, Flattened):
     """Reads up to `cycle_length` nested datasets round robin, `block_length` rows of each at a time."""
 
     State: ClassVar[Any] = Cycle

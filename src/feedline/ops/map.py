@@ -11,8 +11,11 @@ from feedline.ops.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
-from feedline.plan.node import Parallel, RowFailed, RowWise, node
-from feedline.plan.row_calls import applied_at
+from feedline.plan.node import node
+from feedline.plan.row_calls import Parallel, RowFailed, applied_at
+from feedline.plan.row_wise import FunctionCalls, OneToOne, ParallelCalls
+from feedline.plan.traits.random_access import RandomAccess
+from feedline.plan.traits.specs import InferredSpec, spec_known, spec_stated
 from feedline.random.element import Epochs
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, concat
@@ -26,12 +29,10 @@ FEW = 16
 
 
 @node
-class Map(RowWise):
+class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
     """Applies a user function to each row."""
 
-    one_to_one: ClassVar[bool] = True
     op: ClassVar[str] = "map"
-    opaque: ClassVar[bool] = True
     function: Function
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
@@ -74,7 +75,7 @@ class Map(RowWise):
     @cached_property
     def spec_stated(self) -> bool:
         """True for arithmetic on scalars, and for a function that only parses."""
-        return self.input.spec_stated and self._arithmetic_spec is not None
+        return spec_stated(self.input) and self._arithmetic_spec is not None
 
     @property
     def spec_known(self) -> bool:
@@ -83,7 +84,7 @@ class Map(RowWise):
 
     @cached_property
     def _arithmetic_spec(self) -> Any:
-        known = self.function.elementwise and self.input.spec_known
+        known = self.function.elementwise and spec_known(self.input)
         return self.function.spec_of_columns(self.input.element_spec) if known else None
 
     @property
@@ -156,14 +157,9 @@ class Map(RowWise):
             done = first if failed.done is None else concat([first, failed.done])
             raise RowFailed(middle + failed.index, done, failed.error, failed.path) from None
 
-    def blame(self, failed: RowFailed, number: int) -> Exception:
+    def attribute_error(self, failed: RowFailed, number: int) -> Exception:
         """An exception that names the function and the element."""
-        return self.function.blame(self.op, self.position, number, failed)
-
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
+        return self.function.attribute_error(self.op, self.position, number, failed)
 
     def rows(self, index: Array) -> Block:
         """Applies the function to these rows only."""

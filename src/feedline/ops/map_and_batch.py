@@ -9,7 +9,9 @@ from feedline.errors import InvalidArgumentError
 from feedline.ops.batch import Batch
 from feedline.ops.map import map_
 from feedline.plan import arguments
-from feedline.plan.node import EMPTY, Exited, Interrupted, Pull, node
+from feedline.plan.interrupted import Exited, Interrupted
+from feedline.plan.node import EMPTY, Pull, node
+from feedline.plan.traits.checkpoint import ReplacesStep
 from feedline.structure.block import Block, concat
 
 if TYPE_CHECKING:
@@ -30,14 +32,14 @@ class Slots(NamedTuple):
 
 
 @node
-class MapAndBatch(Batch):
+class MapAndBatch(ReplacesStep, Batch):
     """A batch in which an element that fails keeps its place: its whole batch is lost, and the next one begins where it
     would have begun without the error. Made by the optimizer.
     """
 
     State: ClassVar[Any] = Slots
     op: ClassVar[str] = "map_and_batch"
-    written: ClassVar[str] = "batch"
+    written = "batch"
     note: ClassVar[str] = "an element that fails takes its batch along"
 
     @property

@@ -8,6 +8,8 @@ from feedline.early import must_be_wanted
 from feedline.errors import AlreadyExistsError, NotFoundError, OpError
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pull import Child
+from feedline.plan.traits.schedule import OpensChildren
+from feedline.plan.traits.specs import Sampled, spec_known
 from feedline.structure.block import Block, concat
 
 
@@ -82,7 +84,7 @@ class MaterializeState:
 
 
 @node
-class Materialize(Node):
+class Materialize(OpensChildren, Sampled):
     """A step that writes its input, or reads what was written. Subclasses define `found` and `sink`."""
 
     State: ClassVar[Any] = MaterializeState
@@ -176,7 +178,7 @@ class Materialize(Node):
             pulled = pull(want)
             if pulled is None:
                 if state.sink is not None:
-                    known = self.input.element_spec if self.input.spec_known else None
+                    known = self.input.element_spec if spec_known(self.input) else None
                     self._kept(state, lambda: state.sink.finish(known))
                 state.sink, state.over = None, True
                 return None
@@ -204,10 +206,6 @@ class Materialize(Node):
             state.close()
             must_be_wanted(e)
             raise
-
-    def sampled(self) -> Node:
-        """The input's sample: inferring a spec must not count as a pass."""
-        return self.input.sampled()
 
 
 def _started(child: Child) -> Child:

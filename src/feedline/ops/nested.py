@@ -14,10 +14,17 @@ from feedline.plan.dataset_base import DatasetBase, dataset, in_memory, sample
 from feedline.plan.file_access import OpensPlans
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
-from feedline.plan.node import EMPTY, Node, RowFailed, node
+from feedline.plan.node import EMPTY, Node, node
 from feedline.plan.pace import AT_ONCE, SOON, late
 from feedline.plan.pull import Child, Pending, Pull
 from feedline.plan.reshard import error_waits, not_reshardable
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.traits.checkpoint import Snapshotable
+from feedline.plan.traits.effects import CallsUserCode, side_effect_free
+from feedline.plan.traits.provenance import Recomputable
+from feedline.plan.traits.schedule import OpensChildren
+from feedline.plan.traits.seeds import consumes_shared_seeds, generator_of, shared_at_start
+from feedline.plan.traits.specs import InferredSpec, sampled_whole
 from feedline.plan.vectorize import makes_side_effect_free_datasets
 from feedline.structure.block import Block, concat, pack
 from feedline.structure.datasets import Datasets
@@ -35,11 +42,10 @@ MOST_PASSED = 1 << 16
 
 
 @node
-class Flattened(Node, OpensPlans):
+class Flattened(CallsUserCode, InferredSpec, OpensChildren, Recomputable, Snapshotable, OpensPlans):
     """The rows of the datasets that a user function makes from the input's rows."""
 
     mutable_state: ClassVar[bool] = True
-    opaque: ClassVar[bool] = True
     input: Node
     function: Function
 
@@ -74,11 +80,6 @@ class Flattened(Node, OpensPlans):
     @property
     def maybe_recomputable(self) -> bool:
         """Always: it depends on the nested datasets."""
-        return True
-
-    @property
-    def snapshotable(self) -> bool:
-        """Always; `snapshot` falls back to the state itself if a nested dataset has no snapshot."""
         return True
 
     def snapshot(self, state: Any) -> Any:
@@ -139,7 +140,7 @@ class Flattened(Node, OpensPlans):
         try:
             return made(self.function, key.rows()[0])
         except Exception as e:
-            raise self.function.blame(self.op, self.position, number, RowFailed(0, None, e)) from e
+            raise self.function.attribute_error(self.op, self.position, number, RowFailed(0, None, e)) from e
 
 
 class NestedRun:
@@ -166,7 +167,7 @@ class NestedRun:
         skip: int = 0,
     ) -> None:
         self.child, self.error, self.rest = child, error, rest
-        self.side_effect_free = plan is not None and plan.side_effect_free
+        self.side_effect_free = plan is not None and side_effect_free(plan)
         self.seeds = seeds_in(plan) if plan is not None else frozenset()
         self.asked: Pending | None = None
         self.snapshot_before: Any = None
@@ -364,7 +365,7 @@ def must_be_endable(child: Child) -> None:
     """Raises `Early` if a dataset that ended ahead of its turn may have advanced shared counters: closing it loses
     that.
     """
-    if working.ahead and any(shared.moves for shared in child.plan.shared_at_start):
+    if working.ahead and any(shared.moves for shared in shared_at_start(child.plan)):
         raise Early
 
 
@@ -416,7 +417,7 @@ def are_all(blocks: list[Block], plan: Node) -> bool:
     """Whether the first elements are all that a plan gives, in any epoch, as far as that is known."""
     if len(blocks) != plan.cardinality():
         return False
-    return all(n.sampled_whole and not getattr(n, "generator", None) for n in plan.walk())
+    return all(sampled_whole(n) and generator_of(n) is None for n in plan.walk())
 
 
 def first_elements(plan: Node) -> tuple[list[Any], Exception | None]:
@@ -486,7 +487,7 @@ def apart(plans: Iterable[Node]) -> bool:
 
 
 def _shared_in(plan: Node) -> frozenset[int]:
-    if not plan.consumes_shared_seeds:
+    if not consumes_shared_seeds(plan):
         return frozenset()
     found = (v for n in plan.walk() for v in (getattr(n, "generator", None), getattr(n, "epochs", None)))
     return frozenset(id(v) for v in found if v is not None)

@@ -11,6 +11,8 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.traits.random_access import RandomAccess, read_rows
+from feedline.plan.traits.specs import spec_known, spec_stated
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.spec import DatasetSpec, OptionalSpec, TensorSpec
@@ -33,7 +35,7 @@ class PadState(NamedTuple):
 
 
 @node
-class PadToCardinality(Node):
+class PadToCardinality(RandomAccess):
     """The input's mappings with a mask entry, True; then zeros with the mask False."""
 
     State: ClassVar[Any] = PadState
@@ -75,18 +77,13 @@ class PadToCardinality(Node):
                 return EMPTY, PadState(error=e)
         return self._marked(block, True), PadState(like)
 
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
-
     def rows(self, index: Array) -> Block:
         """The input's rows at these indices, and zeros after the last one."""
         n = self.input.cardinality()
         real = index < n
         if not real.any():
             return self._zeros(None, len(index))
-        given = self.input.rows(index[real])
+        given = read_rows(self.input, index[real])
         marked = self._marked(given, True)
         if real.all():
             return marked
@@ -95,7 +92,7 @@ class PadToCardinality(Node):
 
     def _zeros(self, like: Block | None, n: int) -> Block:
         """Rows of zeros that match the spec or, if that is only inferred from results of functions, the first row."""
-        seen = None if like is None or self.input.spec_stated else spec_of_element(like.element(0))
+        seen = None if like is None or spec_stated(self.input) else spec_of_element(like.element(0))
         spec = self.input.element_spec if seen is None else seen
         return self._marked(Block.of_elements([zeros_of(spec)]).take(np.zeros(n, np.int64)), False)
 
@@ -164,9 +161,9 @@ def pad_to_cardinality(
             )
         if n > to:
             raise InvalidArgumentError(f"pad_to_cardinality: the dataset has {n} elements already, more than {to}")
-        if plan.spec_known:
+        if spec_known(plan):
             _must_be_mapping(plan.element_spec)
-        if plan.spec_stated:
+        if spec_stated(plan):
             _must_have_shapes(plan.element_spec)
         return dataset._derive(PadToCardinality(plan, to, mask_key))
 

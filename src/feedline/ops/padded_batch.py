@@ -10,6 +10,7 @@ from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeErro
 from feedline.ops.batch import Grouped
 from feedline.plan import arguments
 from feedline.plan.node import node
+from feedline.plan.traits.specs import spec_known, spec_stated
 from feedline.structure.block import Array, Block, Bytes, Column, Objects, Ungroupable, group, merged_spec
 from feedline.structure.nest import LEAF, Tree, flatten, is_structure
 from feedline.structure.spec import Dims, TensorShape, TensorSpec
@@ -51,7 +52,7 @@ class PaddedBatch(Grouped):
                     f"padded_batch: the rank of component {path} is not known; say padded_shapes for it"
                 )
             # A spec inferred from a few results may be too narrow: elements that do not fit fail when they come.
-            if shape is not None and leaf.shape.rank is not None and self.input.spec_stated:
+            if shape is not None and leaf.shape.rank is not None and spec_stated(self.input):
                 fits = len(shape) == leaf.shape.rank and all(
                     p is None or d is None or d <= p for p, d in zip(shape, leaf.shape, strict=True)
                 )
@@ -265,7 +266,7 @@ def padded_batch(
     size = arguments.positive(batch_size, "batch_size", "padded_batch")
     drop = arguments.boolean(drop_remainder, "drop_remainder", "padded_batch")
     plan = PaddedBatch(self._plan, size, drop, padded_shapes, padding_values)
-    if self._plan.spec_known:
+    if spec_known(self._plan):
         plan.check(*flatten(self._plan.element_spec))
     elif not is_structure(padding_values):
         _values(padding_values, LEAF)  # one value for all components: must be a scalar

@@ -15,8 +15,11 @@ from feedline.ops.parse_example_dataset import blamed, parsed
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan import arguments
 from feedline.plan.dataset_base import sample
-from feedline.plan.node import Node, RowFailed, RowWise, node
-from feedline.plan.row_calls import applied_at
+from feedline.plan.node import Node, node
+from feedline.plan.row_calls import RowFailed, applied_at
+from feedline.plan.row_wise import RowWise
+from feedline.plan.traits.random_access import RandomAccess
+from feedline.plan.traits.specs import InferredSpec, spec_known
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block
 from feedline.structure.spec import TensorSpec
@@ -63,7 +66,7 @@ class FeatureSource:
 
 
 @node
-class Parse(RowWise):
+class Parse(InferredSpec, RandomAccess, RowWise):
     """The features of each row, a record or a batch of records."""
 
     op: ClassVar[str] = "parse"
@@ -76,7 +79,7 @@ class Parse(RowWise):
     @property
     def spec_known(self) -> bool:
         """Whether the spec is known without reading files."""
-        return "element_spec" in self.__dict__ or (self.features.given is not None and self.input.spec_known)
+        return "element_spec" in self.__dict__ or (self.features.given is not None and spec_known(self.input))
 
     def apply(self, block: Block) -> Block:
         """Parses all rows at once, except for batches of sequences."""
@@ -86,14 +89,9 @@ class Parse(RowWise):
         _checked(block.spec())
         return parsed(parser, block)
 
-    def blame(self, failed: RowFailed, number: int) -> Exception:
+    def attribute_error(self, failed: RowFailed, number: int) -> Exception:
         """Names the element, and the bad record in it."""
         return blamed(self, failed, number)
-
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
 
     def rows(self, index: Array) -> Block:
         """Parses only these rows."""
@@ -169,7 +167,7 @@ def parse(
     if given is not None and not isinstance(given, (Mapping, SequenceFeatures)):
         raise InvalidTypeError(f"parse: features must be a dict of features, or a pair of two, got {features!r}")
     plan = self._plan
-    if plan.spec_known:
+    if spec_known(plan):
         _checked(plan.element_spec)
     if batch_size is not None:
         size = arguments.positive(batch_size, "batch_size", "parse")

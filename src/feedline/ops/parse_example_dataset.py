@@ -9,8 +9,11 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.parsing.example import ExampleParser
 from feedline.io.parsing.sequence import SequenceParser
 from feedline.plan.arguments import integer, plan_of
-from feedline.plan.node import Node, RowFailed, RowWise, node
-from feedline.plan.row_calls import applied_at
+from feedline.plan.node import Node, node
+from feedline.plan.row_calls import RowFailed, applied_at
+from feedline.plan.row_wise import OneToOne, ParallelCalls, RowWise
+from feedline.plan.traits.random_access import RandomAccess
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.block import Array, Block, concat, slice_column
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec
@@ -24,10 +27,9 @@ BATCH = TensorSpec([None], string)
 
 
 @node
-class ParseExample(RowWise):
+class ParseExample(OneToOne, ParallelCalls, RandomAccess):
     """Each row, a batch of strings, as a dict of features."""
 
-    one_to_one: ClassVar[bool] = True
     op: ClassVar[str] = "parse_example_dataset"
     parser: ExampleParser
     num_parallel_calls: int = 1
@@ -42,14 +44,9 @@ class ParseExample(RowWise):
         """Parses all batches of one size at once."""
         return parsed(self.parser, block)
 
-    def blame(self, failed: RowFailed, number: int) -> Exception:
+    def attribute_error(self, failed: RowFailed, number: int) -> Exception:
         """Names the batch, and the bad example in it."""
         return blamed(self, failed, number)
-
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
 
     def rows(self, index: Array) -> Block:
         """Parses only these batches."""
@@ -111,7 +108,7 @@ def parse_example_dataset(
 
     def apply(dataset: Any) -> Any:
         plan = plan_of(dataset, "dataset", "parse_example_dataset")
-        checked = checked_input(plan) if plan.spec_known else plan
+        checked = checked_input(plan) if spec_known(plan) else plan
         return dataset._derive(ParseExample(checked, parser, calls, deterministic))
 
     return apply

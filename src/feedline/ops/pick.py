@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from feedline.plan.node import Node, NoState, Pull, node
+from feedline.plan.traits.random_access import read_rows
+from feedline.plan.traits.schedule import PicksRows
+from feedline.plan.traits.specs import Sampled, sampled
 from feedline.structure.block import Block
 
 
 @node
-class Pick(Node):
+class Pick(PicksRows, Sampled):
     """The rows of `source` with the numbers that `index` gives, in that order. Inserted by the optimizer so that
     operators that reorder rows need not hold them.
     """
 
     op: ClassVar[str] = "pick"
     note: ClassVar[str] = "rows by number, so that none has to be held"
-    many: ClassVar[bool] = True
     source: Node
     index: Node
 
@@ -38,8 +40,8 @@ class Pick(Node):
         numbers = pull[1](want)
         if numbers is None or not numbers.n:
             return numbers, state
-        return self.source.rows(numbers.columns[0]), state
+        return read_rows(self.source, numbers.columns[0]), state
 
     def sampled(self) -> Node:
         """The source: order does not matter for a spec."""
-        return self.source.sampled()
+        return sampled(self.source)

@@ -11,7 +11,11 @@ from feedline.plan.dataset_base import register_with_buffer
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.reshard import error_waits, round_robin_share
 from feedline.plan.rewrite import replace_node
-from feedline.structure.block import Array, Block
+from feedline.plan.traits.checkpoint import CheckpointTransparent
+from feedline.plan.traits.provenance import PassThrough
+from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.schedule import Prefetches
+from feedline.structure.block import Block
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
@@ -24,14 +28,21 @@ class Ready(NamedTuple):
     waiting: tuple[Block | Exception, ...] = ()
     skip: int = 0
 
+    @property
+    def ready(self) -> tuple[Block | Exception, ...]:
+        """The prefetched rows."""
+        return self.waiting
+
+    def with_ready(self, ready: tuple[Block | Exception, ...]) -> Ready:
+        """The state with other prefetched rows."""
+        return self._replace(waiting=ready)
+
 
 @node
-class Prefetch(Node):
+class Prefetch(PassThrough, CheckpointTransparent, Prefetches, Reshards):
     """Passes rows on in order, and lets the engine prepare them ahead of their use."""
 
     State: ClassVar[Any] = Ready
-    keeps_rows: ClassVar[bool] = True
-    checkpoint_transparent: ClassVar[bool] = True
     op: ClassVar[str] = "prefetch"
     input: Node
     buffer_size: int
@@ -69,15 +80,6 @@ class Prefetch(Node):
             raise error_waits(self)
         rows = round_robin_share([w for w in waiting if isinstance(w, Block)], part, parts)
         return Ready() if rows is None else Ready((rows,))
-
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
-
-    def rows(self, index: Array) -> Block:
-        """The input's rows at these indices."""
-        return self.input.rows(index)
 
 
 @register_with_buffer

@@ -13,8 +13,11 @@ from feedline.ops.batch import batched_spec, in_groups, stacked
 from feedline.ops.unbatch import check_batches, elements_for, leading, shape_of, taken_apart, unbatched_spec
 from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import UNKNOWN
-from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
+from feedline.plan.interrupted import Exited, Interrupted
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.reshard import begun_of, round_robin_share
+from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.specs import spec_known
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, concat
 from feedline.structure.nest import flatten
@@ -45,7 +48,7 @@ class RebatchState(NamedTuple):
 
 
 @node
-class Rebatch(Node):
+class Rebatch(Reshards):
     """The rows of the input's elements in groups, whose sizes cycle through `batch_sizes`."""
 
     State: ClassVar[Any] = RebatchState
@@ -87,7 +90,7 @@ class Rebatch(Node):
         need = self.batch_sizes[state.at]
         have = 0 if state.rest is None else state.rest.n
         # An empty batch needs no rows, but their spec.
-        if have < need or (not need and state.like is None and not self.input.spec_known):
+        if have < need or (not need and state.like is None and not spec_known(self.input)):
             if state.failed is not None:
                 raise state.failed
             return self._fill(state, pull, max(need, 1), want)
@@ -230,6 +233,6 @@ def rebatch(self: Dataset[T], batch_size: object, drop_remainder: bool = False, 
     if min(sizes) < 0:
         raise InvalidArgumentError(f"rebatch: sizes must be zero or more, got {batch_size!r}")
     drop = boolean(drop_remainder, "drop_remainder", "rebatch")
-    if self._plan.spec_known:
+    if spec_known(self._plan):
         check_batches(self._plan, "rebatch")
     return self._derive(Rebatch(self._plan, sizes, drop))

@@ -21,7 +21,11 @@ from feedline.ops.parts import Left, redistribute
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pull import RecordBuffer
-from feedline.plan.reshard import begun_of, error_waits, is_shard, round_robin_share
+from feedline.plan.reshard import begun_of, error_waits, round_robin_share
+from feedline.plan.traits.checkpoint import CheckpointTransparent, Reloads
+from feedline.plan.traits.provenance import Recomputable, recomputable
+from feedline.plan.traits.reshard import AdaptsToShard, Reshards, is_shard
+from feedline.plan.traits.specs import Sampled
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF
 
@@ -58,7 +62,7 @@ class Numbering(NamedTuple):
 
 
 @node
-class RecordNumbers(Node):
+class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, Reloads, Reshards, Sampled):
     """The number of each record of `input` if the files have an index when an iterator is made, else the records.
 
     `input` is the plan as written, and `start`, `by` and `most` describe which records it gives: numbers start, start +
@@ -67,7 +71,6 @@ class RecordNumbers(Node):
     """
 
     State: ClassVar[Any] = Numbering
-    checkpoint_transparent: ClassVar[bool] = True
     op: ClassVar[str] = "record_numbers"
     input: Node
     start: int = 0
@@ -78,7 +81,7 @@ class RecordNumbers(Node):
     @property
     def recomputable(self) -> bool:
         """Whether the records are: numbers take no room in a checkpoint, and stand for records."""
-        return self.input.recomputable
+        return recomputable(self.input)
 
     def begin(self, pull: Pull) -> Numbering:
         """Chooses between numbers and records. A damaged file is reported when its turn comes, as without an index."""
@@ -184,10 +187,6 @@ class RecordNumbers(Node):
         """Skips the record that could not be read."""
         return state if state.error is None else state._replace(at=state.at + 1, error=None)
 
-    def sampled(self) -> Node:
-        """The records, sampled."""
-        return self.input.sampled()
-
 
 class Fetching(NamedTuple):
     """The mark of the files, numbers still to be fetched, an error to raise next, and the files, None until needed."""
@@ -199,11 +198,10 @@ class Fetching(NamedTuple):
 
 
 @node
-class FetchRecords(Node):
+class FetchRecords(CheckpointTransparent, Recomputable, Reloads, Reshards, Sampled):
     """The records for the numbers that come in. Records are passed on unchanged."""
 
     State: ClassVar[Any] = Fetching
-    checkpoint_transparent: ClassVar[bool] = True
     op: ClassVar[str] = "fetch_records"
     note: ClassVar[str] = "records by number where the files have an index, so that none has to be held"
     input: Node
@@ -211,7 +209,7 @@ class FetchRecords(Node):
     @property
     def recomputable(self) -> bool:
         """Whether the input's records are."""
-        return self.input.recomputable
+        return recomputable(self.input)
 
     def loaded(self, state: Fetching) -> Fetching:
         """Opens the files and checks that they are unchanged: numbers are valid only for those."""
@@ -245,10 +243,6 @@ class FetchRecords(Node):
     def after_error(self, state: Fetching) -> Fetching:
         """Skips the record that could not be read."""
         return state._replace(error=None)
-
-    def sampled(self) -> Node:
-        """The records, in any order."""
-        return self.input.sampled()
 
 
 def _source(plan: Node) -> TFRecords:

@@ -10,7 +10,7 @@ import numpy as np
 from feedline.ops.carry import Carry
 from feedline.plan import arguments
 from feedline.plan.function import Function
-from feedline.plan.node import RowFailed
+from feedline.plan.row_calls import RowFailed
 from feedline.structure.nest import map_structure
 
 if TYPE_CHECKING:
@@ -40,6 +40,6 @@ def reduce(self: Dataset[Any], initial_state: object, reduce_func: Callable[...,
                 state = carry.next(function.on_row((state, element)))
             except Exception as e:
                 failed = RowFailed(number, None, e)
-                raise function.blame("reduce", self._plan.position + 1, number, failed) from e
+                raise function.attribute_error("reduce", self._plan.position + 1, number, failed) from e
     result: R = map_structure(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, state)
     return result

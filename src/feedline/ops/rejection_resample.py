@@ -16,7 +16,12 @@ from feedline.ops.sample_from_datasets import Draws, WeightedDraws
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
-from feedline.plan.node import EMPTY, Interrupted, Node, Pull, RowFailed, RowWise, node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_wise import FunctionCalls, RowWise
+from feedline.plan.traits.schedule import ManyInputs
+from feedline.plan.traits.specs import InferredSpec
 from feedline.random.sampling import log_weights, uniform
 from feedline.random.seeds import SeedGenerator, function_scope, get_seed
 from feedline.sharing import cached_property
@@ -36,11 +41,10 @@ NUMBERS_AHEAD = 256
 
 
 @node
-class Labelled(RowWise):
+class Labelled(FunctionCalls, InferredSpec):
     """Each row with its class, computed by a user function."""
 
     op: ClassVar[str] = "labelled"
-    opaque: ClassVar[bool] = True
     function: Function
 
     def spec(self) -> Any:
@@ -67,9 +71,9 @@ class Labelled(RowWise):
             done = None if e.done is None else _side_by_side(e.done, block.slice(0, e.done.n))
             raise RowFailed(e.index, done, e.error, e.path) from e.error
 
-    def blame(self, failed: RowFailed, number: int) -> Exception:
+    def attribute_error(self, failed: RowFailed, number: int) -> Exception:
         """Names the function and the element."""
-        return self.function.blame(OP, self.position, number, failed)
+        return self.function.attribute_error(OP, self.position, number, failed)
 
 
 def _side_by_side(classes: Block, rows: Block) -> Block:
@@ -166,14 +170,13 @@ class Passed(NamedTuple):
 
 
 @node
-class Accept(Node):
+class Accept(ManyInputs):
     """Rows of `data`, with their class in front, accepted at random. `estimates` give the frequencies for each row,
     twice: TensorFlow reads them a second time for a warning. With known frequencies there are no estimates, and
     `accepted` is the acceptance rate of each class.
     """
 
     State: ClassVar[Any] = Passed
-    many: ClassVar[bool] = True
     op: ClassVar[str] = "accept"
     estimates: tuple[Node, ...]
     data: Node

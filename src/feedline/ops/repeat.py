@@ -10,6 +10,11 @@ from feedline.ops.shuffle import other_epochs
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.random_access import RandomAccess, read_rows
+from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.schedule import RestartsInputs
+from feedline.plan.traits.specs import Sampled
 from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
@@ -29,13 +34,11 @@ class Epoch(NamedTuple):
 
 
 @node
-class Repeat(Node):
+class Repeat(KeepsRows, RandomAccess, Reshards, RestartsInputs, Sampled):
     """The input `count` times; endlessly if `count` is negative."""
 
     State: ClassVar[Any] = Epoch
-    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "repeat"
-    restarts: ClassVar[bool] = True
     input: Node
     count: int = -1
     frugal: bool = field(default=False, compare=False, repr=False)
@@ -84,23 +87,14 @@ class Repeat(Node):
             return None
         return Epoch(begun[0].done, any(s.gave for s in begun), any(s.due for s in begun), begun[0].over)
 
-    def sampled(self) -> Node:
-        """The input: one epoch is enough for a spec."""
-        return self.input.sampled()
-
     @property
     def sampled_whole(self) -> bool:
         """A batch may go on into the next epoch."""
         return self.count == 1
 
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
-
     def rows(self, index: Array) -> Block:
         """The input's rows, with indices modulo its cardinality."""
-        return self.input.rows(index % self.input.cardinality())
+        return read_rows(self.input, index % self.input.cardinality())
 
 
 def repeat(self: Dataset[T], count: Integer | None = None, name: str | None = None) -> Dataset[T]:

@@ -14,6 +14,7 @@ from feedline.ops.take import Take
 from feedline.plan.arguments import boolean
 from feedline.plan.dataset_base import DatasetBase, dataset
 from feedline.plan.node import Node, Pull, node
+from feedline.plan.traits.specs import sampled
 from feedline.random.philox import words
 from feedline.random.sampling import log_weights, pick
 from feedline.random.seeds import SeedGenerator, get_seed
@@ -72,7 +73,7 @@ class WeightedDraws(Random):
 
     def sampled(self) -> Node:
         """A copy with its own seed generator, and weights that are cheap to start."""
-        made: Node = super().sampled().replace(weights=self.weights.sampled())
+        made: Node = super().sampled().replace(weights=sampled(self.weights))
         return made
 
     def after_error(self, state: Drawn) -> Drawn:

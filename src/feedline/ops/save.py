@@ -17,7 +17,9 @@ from feedline.plan import arguments
 from feedline.plan.arguments import finite, positive
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
-from feedline.plan.node import EMPTY, Node, Pull, RowFailed, node
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
@@ -102,7 +104,7 @@ class Save(Node):
         left = MOST_ROWS if self.every is None else self.every - state.rows % self.every
         block = pull(min(state.want, left))
         if block is None:
-            known = self.input.spec_known or not state.rows
+            known = spec_known(self.input) or not state.rows
             state.writer.finish(self.input.element_spec if known else None)
             return None, state
         if block.n:
@@ -201,7 +203,8 @@ def shard_numbers(
             break
     if error is not None:
         n = len(found)
-        error = function.blame(f"shard_func of {step.op}", step.position, first + n, RowFailed(n, None, error))
+        failed = RowFailed(n, None, error)
+        error = function.attribute_error(f"shard_func of {step.op}", step.position, first + n, failed)
     return np.array(found, np.int64), error
 
 

@@ -11,8 +11,12 @@ from feedline.ops.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
-from feedline.plan.node import EMPTY, Interrupted, Node, Pull, RowFailed, node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pace import late, soon
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.traits.effects import CallsUserCode
+from feedline.plan.traits.specs import InferredSpec
 from feedline.sharing import cached_property
 from feedline.structure.block import Block
 from feedline.structure.values import leaf_of
@@ -34,12 +38,11 @@ class Scanned(NamedTuple):
 
 
 @node
-class Scan(Node):
+class Scan(CallsUserCode, InferredSpec):
     """The results of a user function called with each row and the state left by the previous one."""
 
     State: ClassVar[Any] = Scanned
     op: ClassVar[str] = "scan"
-    opaque: ClassVar[bool] = True
     input: Node
     initial_state: Block
     function: Function
@@ -100,7 +103,7 @@ class Scan(Node):
             return made, state
         if not own:
             raise Interrupted(failed.error, state, made)
-        return made, state._replace(error=self.function.blame(self.op, self.position, seen + good, failed))
+        return made, state._replace(error=self.function.attribute_error(self.op, self.position, seen + good, failed))
 
     def _call(self, current: object, row: object) -> tuple[Any, Any]:
         result = self.function.on_row((current, row))

@@ -13,6 +13,9 @@ from feedline.ops.sources.from_source import Rows
 from feedline.ops.view import View
 from feedline.plan.arguments import integer
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.random_access import RandomAccess, indexable, read_rows
+from feedline.plan.traits.reshard import Reshards, Shards
 from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
@@ -37,16 +40,19 @@ class Phase(NamedTuple):
 
 
 @node
-class Shard(Node):
+class Shard(KeepsRows, RandomAccess, Reshards, Shards):
     """The rows whose number is `index` modulo `num_shards`."""
 
     State: ClassVar[Any] = Phase
-    keeps_rows: ClassVar[bool] = True
     shard_args: ClassVar[frozenset[str]] = frozenset({"num_shards", "index"})
     op: ClassVar[str] = "shard"
     input: Node
     num_shards: int
     index: int
+
+    def rows_seen(self, state: Phase) -> int:
+        """How many rows have been read."""
+        return state.seen
 
     def cardinality(self) -> int:
         """The input's, divided. For SHARD_HINT, TensorFlow's arithmetic gives a number below zero."""
@@ -126,11 +132,11 @@ class Shard(Node):
     @property
     def indexable(self) -> bool:
         """Whether rows can be read by index: if the input's can, and this is no SHARD_HINT."""
-        return self.input.indexable and self.num_shards != SHARD_HINT
+        return indexable(self.input) and self.num_shards != SHARD_HINT
 
     def rows(self, index: Array) -> Block:
         """The input's rows at `index * num_shards + self.index`."""
-        return self.input.rows(index * self.num_shards + self.index)
+        return read_rows(self.input, index * self.num_shards + self.index)
 
 
 def under_whole_shard(plan: Node) -> Node:

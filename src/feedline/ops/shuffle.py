@@ -14,9 +14,17 @@ from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgum
 from feedline.ops.row_store import RowStore, RowStoreSnapshot
 from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
-from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.plan.reshard import begun_of, round_robin_share
+from feedline.plan.traits.checkpoint import Reloads, Snapshotable
+from feedline.plan.traits.provenance import KeepsRows, maybe_recomputable
+from feedline.plan.traits.random_access import RandomAccess, indexable, read_rows
+from feedline.plan.traits.reshard import DefersStart, Reshards
+from feedline.plan.traits.schedule import Buffers, RestartsInputs
+from feedline.plan.traits.seeds import Seeded
+from feedline.plan.traits.specs import Sampled, spec_known
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Array, Block
@@ -201,13 +209,13 @@ class ShuffleSnapshot:
 
 
 @node
-class Shuffle(Node):
+class Shuffle(
+    KeepsRows, RandomAccess, Reshards, Seeded, Snapshotable, Buffers, DefersStart, Reloads, RestartsInputs, Sampled
+):
     """Rows drawn at random from a buffer of `buffer_size` rows; several epochs with `count`."""
 
     State: ClassVar[Any] = Buffer
     mutable_state: ClassVar[bool] = True
-    keeps_rows: ClassVar[bool] = True
-    restarts: ClassVar[bool] = True
     seeds_order: ClassVar[bool] = True
     op: ClassVar[str] = "shuffle"
     input: Node
@@ -249,7 +257,7 @@ class Shuffle(Node):
         """Whether the buffer is small, and holds either int64 scalars or rows with provenance."""
         if not 0 < self.buffer_size <= COPY_ROWS:
             return False
-        return self.input.maybe_recomputable or (self.input.spec_known and self.input.element_spec == _NUMBER)
+        return maybe_recomputable(self.input) or (spec_known(self.input) and self.input.element_spec == _NUMBER)
 
     def snapshot(self, state: Buffer) -> ShuffleSnapshot | Buffer:
         """A copy of the row numbers, with the provenance of the rows."""
@@ -417,14 +425,10 @@ class Shuffle(Node):
         s.drawn += len(numbers)
         return numbers
 
-    def sampled(self) -> Node:
-        """The input: order does not matter for a spec."""
-        return self.input.sampled()
-
     @property
     def indexable(self) -> bool:
         """Whether rows can be read by index, for `at` only: one full permutation per dataset."""
-        return self.input.indexable and self.input.cardinality() >= 0 and self.count == 1
+        return indexable(self.input) and self.input.cardinality() >= 0 and self.count == 1
 
     @property
     def in_order(self) -> bool:
@@ -440,7 +444,7 @@ class Shuffle(Node):
         """Rows of TensorFlow's full permutation for random access, which is unrelated to the order of iteration."""
         g = self.generator
         order = kernels.fisher_yates(self.input.cardinality(), g.seed, g.seed2 if g.reshuffle else g.seed)
-        return self.input.rows(order[index])
+        return read_rows(self.input, order[index])
 
 
 def other_epochs(node: Node, epochs: Sequence[int]) -> FailedPreconditionError:

@@ -11,6 +11,7 @@ from feedline.ops.shuffle import Shuffle, buffer_rows
 from feedline.plan.arguments import integer
 from feedline.plan.node import Node, node
 from feedline.plan.rewrite import replace_node, with_inputs
+from feedline.plan.traits.checkpoint import ExecutionArgs
 from feedline.random.seeds import SeedGenerator, get_seed
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @node
-class ShuffleAndRepeat(Shuffle):
+class ShuffleAndRepeat(ExecutionArgs, Shuffle):
     """A shuffle of `count` epochs in one buffer. It draws one pair of seeds per epoch, where a repeat that restarts its
     input draws one more at the end. Inserted by the optimizer, or requested by name: then every dataset built on it
     starts with its first seeds, whereas otherwise all share one generator.

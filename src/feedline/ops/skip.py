@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.plan.arguments import integer
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.random_access import RandomAccess, read_rows
+from feedline.plan.traits.reshard import Reshards
 from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
@@ -23,11 +26,10 @@ class Skipped(NamedTuple):
 
 
 @node
-class Skip(Node):
+class Skip(KeepsRows, RandomAccess, Reshards):
     """The elements after the first `count`; none if `count` is negative."""
 
     State: ClassVar[Any] = Skipped
-    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "skip"
     input: Node
     count: int
@@ -67,14 +69,9 @@ class Skip(Node):
         """Starts the count again if one of the skipped elements fails, as in TensorFlow."""
         return state if state.done == self.count else Skipped()
 
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
-
     def rows(self, index: Array) -> Block:
         """The input's rows, `count` further on."""
-        return self.input.rows(index + self.count)
+        return read_rows(self.input, index + self.count)
 
 
 def skip(self: Dataset[T], count: Integer, name: str | None = None) -> Dataset[T]:

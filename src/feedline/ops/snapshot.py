@@ -19,6 +19,10 @@ from feedline.plan import arguments
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.function import Function
 from feedline.plan.node import Node, Pull, node
+from feedline.plan.traits.checkpoint import ExecutionArgs
+from feedline.plan.traits.effects import CallsUserCode
+from feedline.plan.traits.reshard import DefersStart
+from feedline.plan.traits.schedule import RestartsInputs
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -50,11 +54,10 @@ class Snapshots:
 
 
 @node
-class Snapshot(Materialize):
+class Snapshot(CallsUserCode, DefersStart, ExecutionArgs, RestartsInputs, Materialize):
     """The input's rows, stored in a folder named after the input's fingerprint."""
 
     op: ClassVar[str] = "snapshot"
-    restarts: ClassVar[bool] = True
     execution_args: ClassVar[frozenset[str]] = frozenset({"path"})
     path: str
     compression: str = ""

@@ -9,8 +9,11 @@ import numpy as np
 from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError
 from feedline.ops.batch import Grouped
 from feedline.plan import arguments
-from feedline.plan.node import Node, RowFailed, RowWise, node
+from feedline.plan.node import Node, node
 from feedline.plan.rewrite import replace_node
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_wise import RowWise
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.nest import is_structure
 from feedline.structure.sparse import SparseTensor
@@ -122,7 +125,7 @@ def sparse_batch(
     shape = TensorShape(row_shape)
     if shape.dims is None:
         raise InvalidArgumentError("sparse_batch: row_shape must have a known rank; give a list of sizes")
-    if self._plan.spec_known:
+    if spec_known(self._plan):
         check_single(self._plan)
     rows = Fitting(self._plan, shape.dims)
     plan = replace_node(rows, SparseBatch(rows, size, False, shape.dims))  # users see one step

@@ -9,6 +9,7 @@ import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError, OutOfRangeError
 from feedline.plan.arguments import finite, integer, plan_of
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.block import Array, object_array, pack
 from feedline.structure.hashes import fingerprint64, keyed_hash
 from feedline.structure.ragged import RaggedTensor
@@ -43,7 +44,7 @@ class Elements:
         self.spec = self._spec()
 
     def _spec(self) -> Any:
-        if not self._dataset._plan.spec_known:
+        if not spec_known(self._dataset._plan):
             it = iter(self._dataset)
             for first in it:
                 self._begun = it, first

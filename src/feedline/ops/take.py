@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.node import Node, Pull, node
-from feedline.structure.block import Array, Block
+from feedline.plan.traits.provenance import PassThrough
+from feedline.plan.traits.random_access import has_row
+from feedline.plan.traits.reshard import Reshards
+from feedline.structure.block import Block
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
@@ -22,11 +25,10 @@ class Taken(NamedTuple):
 
 
 @node
-class Take(Node):
+class Take(PassThrough, Reshards):
     """The first `count` elements; all if `count` is negative."""
 
     State: ClassVar[Any] = Taken
-    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "take"
     input: Node
     count: int
@@ -62,18 +64,9 @@ class Take(Node):
             return Taken()
         return super().reshard(others, states, part, parts)
 
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
-
     def has_row(self, i: int) -> bool | None:
         """For a negative count, whether the input has row `i`."""
-        return self.input.has_row(i) if self.count < 0 else super().has_row(i)
-
-    def rows(self, index: Array) -> Block:
-        """The input's rows at these indices."""
-        return self.input.rows(index)
+        return has_row(self.input, i) if self.count < 0 else super().has_row(i)
 
 
 def take(self: Dataset[T], count: Integer, name: str | None = None) -> Dataset[T]:

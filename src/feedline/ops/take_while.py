@@ -11,8 +11,12 @@ from feedline.ops.predicate import answer, by_columns
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
-from feedline.plan.node import Interrupted, Node, Pull, RowFailed, node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import Node, Pull, node
 from feedline.plan.pace import late, soon
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.traits.effects import CallsUserCode, side_effect_free
+from feedline.plan.traits.provenance import KeepsRows
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -30,11 +34,10 @@ class Taking(NamedTuple):
 
 
 @node
-class TakeWhile(Node):
+class TakeWhile(KeepsRows, CallsUserCode):
     """Rows as long as a user function returns True."""
 
     State: ClassVar[Any] = Taking
-    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "take_while"
     input: Node
     predicate: Function
@@ -55,7 +58,7 @@ class TakeWhile(Node):
             raise due
         if ended:
             return None, state
-        source = rest if rest is not None else pull(want if self.input.side_effect_free else 1)
+        source = rest if rest is not None else pull(want if side_effect_free(self.input) else 1)
         if source is None:
             return None, state
         block = source.slice(0, want)
@@ -63,7 +66,7 @@ class TakeWhile(Node):
         if error is not None and not isinstance(error, Exception):
             raise Interrupted(error, Taking(seen + good, False, _after(source, good)), block.slice(0, good))
         if error is not None:
-            blamed = self.predicate.blame(self.op, self.position, seen + good, RowFailed(good, None, error))
+            blamed = self.predicate.attribute_error(self.op, self.position, seen + good, RowFailed(good, None, error))
             return block.slice(0, good), Taking(seen + good + 1, False, _after(source, good + 1), blamed)
         if over:
             return block.slice(0, good), Taking(seen + good + 1, True)

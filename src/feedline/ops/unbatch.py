@@ -12,6 +12,10 @@ from feedline.ops.batch import Grouped
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.reshard import begun_of, round_robin_share
+from feedline.plan.traits.effects import side_effect_free
+from feedline.plan.traits.random_access import RandomAccess, read_rows
+from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.specs import spec_known, spec_stated
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, Objects, Ungroupable, ungroup
 from feedline.structure.nest import flatten, map_structure
@@ -31,7 +35,7 @@ class Opened(NamedTuple):
 
 
 @node
-class Unbatch(Node):
+class Unbatch(RandomAccess, Reshards):
     """The rows of each element, one by one."""
 
     State: ClassVar[Any] = Opened
@@ -84,11 +88,6 @@ class Unbatch(Node):
         return state._replace(error=None) if state.rest is None else state
 
     @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
-
-    @property
     def shufflable(self) -> bool:
         """False, as in TensorFlow."""
         return False
@@ -98,7 +97,7 @@ class Unbatch(Node):
         size = self._size
         assert size
         numbers, which = np.unique(index // size, return_inverse=True)
-        rows, error, _ = taken_apart(self.input.rows(numbers), self.op)
+        rows, error, _ = taken_apart(read_rows(self.input, numbers), self.op)
         if error is not None:
             raise error
         return rows.take(which.reshape(-1) * size + index % size)
@@ -106,7 +105,7 @@ class Unbatch(Node):
 
 def elements_for(rows: int, exact: int | None, input: Node, last: int) -> int:
     """How many elements to ask for to get `rows` rows: no more than needed, unless the input is side-effect free."""
-    size = exact if exact is not None else last if input.side_effect_free else rows
+    size = exact if exact is not None else last if side_effect_free(input) else rows
     return max(1, rows // size) if size else 1
 
 
@@ -150,7 +149,7 @@ def leading(plan: Node) -> int | None:
     """The first dimension of every element, if that is certain."""
     if isinstance(plan, Grouped) and plan.drop_remainder:
         return plan.batch_size
-    if not plan.spec_stated:
+    if not spec_stated(plan):
         return None
     leaves, _ = flatten(plan.element_spec)
     shapes = [shape_of(s) for s in leaves if isinstance(s, (TensorSpec, RaggedTensorSpec, DatasetSpec))]
@@ -177,7 +176,7 @@ def check_batches(plan: Node, op: str) -> None:
             raise InvalidArgumentError(
                 f"{op}: component {path} is {what}; the elements must be batches, such as `batch` makes"
             )
-        if shape.rank and shape[0] is not None and plan.spec_stated:
+        if shape.rank and shape[0] is not None and spec_stated(plan):
             sizes.setdefault(shape[0], path)
     if len(sizes) > 1:
         found = ", ".join(f"{n} in {path}" for n, path in sizes.items())
@@ -206,6 +205,6 @@ def unbatch(self: Dataset[Any], name: str | None = None) -> Dataset[Any]:
     Elements may differ in their number of rows, but all components of one element must have the same number. Rows of
     ragged tensors are arrays, or ragged tensors of one rank less.
     """
-    if self._plan.spec_known:
+    if spec_known(self._plan):
         check_batches(self._plan, "unbatch")
     return self._derive(Unbatch(self._plan))

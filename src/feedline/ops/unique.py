@@ -10,6 +10,8 @@ import numpy as np
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import Node, Pull, node
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.block import Block, Column, rows_of
 from feedline.structure.nest import flatten
 from feedline.structure.spec import TensorSpec
@@ -48,12 +50,11 @@ class UniqueState:
 
 
 @node
-class Unique(Node):
+class Unique(KeepsRows):
     """The first row of each distinct value."""
 
     State: ClassVar[Any] = UniqueState
     mutable_state: ClassVar[bool] = True
-    keeps_rows: ClassVar[bool] = True
     op: ClassVar[str] = "unique"
     input: Node
 
@@ -127,6 +128,6 @@ def unique(self: Dataset[T], name: str | None = None) -> Dataset[T]:
     Elements must be single values or arrays of type int32, int64 or string. All distinct elements are kept in memory.
     """
     plan = Unique(self._plan)
-    if plan.spec_known:
+    if spec_known(plan):
         plan.spec()
     return self._derive(plan)

@@ -11,6 +11,10 @@ import numpy as np
 from feedline.ops.parts import Left, redistribute
 from feedline.ops.sources.indexed import Indexed, IndexedState
 from feedline.plan.node import Node, node
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.random_access import read_rows
+from feedline.plan.traits.reshard import Reshards, Shards
+from feedline.plan.traits.specs import Sampled
 from feedline.structure.block import Array, Block
 
 
@@ -26,11 +30,10 @@ class ViewState(NamedTuple):
 
 
 @node
-class View(Indexed):
+class View(KeepsRows, Reshards, Sampled, Shards, Indexed):
     """`count` rows of `source`: row `start`, then every `by`-th row. Inserted by the optimizer."""
 
     State: ClassVar[Any] = ViewState
-    keeps_rows: ClassVar[bool] = True
     shard_args: ClassVar[frozenset[str]] = frozenset({"start", "by", "count"})
     op: ClassVar[str] = "view"
     source: Indexed
@@ -68,11 +71,11 @@ class View(Indexed):
         else:
             numbers = state.resume + self.by * np.arange(first - few, last - few)
         try:
-            return self.source.rows(numbers), state._replace(at=last)
+            return read_rows(self.source, numbers), state._replace(at=last)
         except Exception:
             if last == first + 1:
                 raise
-            return self.source.rows(numbers[:1]), state._replace(at=first + 1)
+            return read_rows(self.source, numbers[:1]), state._replace(at=first + 1)
 
     def after_error(self, state: Any) -> Any:
         """Skips the row that could not be read."""
@@ -109,7 +112,7 @@ class View(Indexed):
 
     def rows(self, index: Array) -> Block:
         """The source's rows for these indices of the view."""
-        return self.source.rows(self.start + index * self.by)
+        return read_rows(self.source, self.start + index * self.by)
 
     def sampled(self) -> Node:
         """The node itself: it costs nothing to start."""

@@ -10,8 +10,10 @@ import numpy as np
 from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.dataset_base import dataset, in_memory
-from feedline.plan.node import EMPTY, Exited, Interrupted, Node, Pull, node
+from feedline.plan.interrupted import Exited, Interrupted
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.reshard import begun_of, error_waits, not_reshardable, round_robin_share
+from feedline.plan.traits.reshard import Reshards
 from feedline.structure.block import Array, Block, Column, Objects, concat, slice_column, spec_of_column, take_rows
 from feedline.structure.nest import LEAF, map_structure
 from feedline.structure.spec import DatasetSpec
@@ -36,7 +38,7 @@ class WindowState(NamedTuple):
 
 
 @node
-class Window(Node):
+class Window(Reshards):
     """Datasets of `size` rows, `stride` apart, each starting `shift` rows after the previous one."""
 
     State: ClassVar[Any] = WindowState

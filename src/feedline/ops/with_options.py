@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.plan.node import Node, NoState, Pull, node
-from feedline.structure.block import Array, Block
+from feedline.plan.traits.checkpoint import CheckpointTransparent
+from feedline.plan.traits.provenance import PassThrough
+from feedline.structure.block import Block
 
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
@@ -13,11 +15,9 @@ if TYPE_CHECKING:
 
 
 @node
-class WithOptions(Node):
+class WithOptions(PassThrough, CheckpointTransparent):
     """Passes rows on. Its options are read from the plan before the plan runs."""
 
-    keeps_rows: ClassVar[bool] = True
-    checkpoint_transparent: ClassVar[bool] = True
     op: ClassVar[str] = "with_options"
     input: Node
     options: Any
@@ -25,15 +25,6 @@ class WithOptions(Node):
     def step(self, state: NoState, pull: Pull, want: int) -> tuple[Block | None, NoState]:
         """The input's rows."""
         return pull(want), state
-
-    @property
-    def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can."""
-        return self.input.indexable
-
-    def rows(self, index: Array) -> Block:
-        """The input's rows at these indices."""
-        return self.input.rows(index)
 
 
 def merged_options(plan: Node) -> Any:

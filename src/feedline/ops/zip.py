@@ -11,7 +11,12 @@ from feedline.errors import DataLossError, InvalidArgumentError
 from feedline.ops.nested import apart
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dataset_base import DatasetBase, dataset
-from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.traits.checkpoint import Reloads
+from feedline.plan.traits.effects import side_effect_free
+from feedline.plan.traits.random_access import RandomAccess, indexable, read_rows
+from feedline.plan.traits.schedule import ManyInputs
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import Tree, flatten
@@ -33,7 +38,7 @@ class Sides(NamedTuple):
 
 
 @node
-class Zip(Node):
+class Zip(ManyInputs, RandomAccess, Reloads):
     """One row of every input, in the structure `tree`.
 
     Like TensorFlow, it takes one row from every input each time, even after one of them has ended or failed, so that
@@ -42,7 +47,6 @@ class Zip(Node):
     """
 
     State: ClassVar[Any] = Sides
-    many: ClassVar[bool] = True
     op: ClassVar[str] = "zip"
     datasets: tuple[Node, ...]
     tree: Tree
@@ -80,7 +84,7 @@ class Zip(Node):
         sides, n = list(state.sides), want if self._apart else 1
         for i in self._order:
             if sides[i] is None:
-                sure = n if self.datasets[i].side_effect_free else min(n, self._sure(i, sides, state.used))
+                sure = n if side_effect_free(self.datasets[i]) else min(n, self._sure(i, sides, state.used))
                 try:
                     sides[i] = _next(pull[i], sure)
                 except BaseException as e:
@@ -134,11 +138,11 @@ class Zip(Node):
     @property
     def indexable(self) -> bool:
         """Whether rows can be read by index: if all inputs' can."""
-        return all(n.indexable for n in self.datasets)
+        return all(indexable(n) for n in self.datasets)
 
     def rows(self, index: Array) -> Block:
         """The inputs' rows at these indices."""
-        return self._side_by_side([n.rows(index) for n in self.datasets], len(index))
+        return self._side_by_side([read_rows(n, index) for n in self.datasets], len(index))
 
 
 _NO_LIMIT = 1 << 62

@@ -9,6 +9,10 @@ from feedline.ops.prefetch import Prefetch
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
 from feedline.plan.rewrite import replace_node
+from feedline.plan.row_wise import ParallelCalls, parallel_of
+from feedline.plan.traits.effects import user_code
+from feedline.plan.traits.schedule import Prefetches
+from feedline.plan.traits.seeds import consumes_shared_seeds
 
 
 def parallel_batch(node: Node) -> Node | None:
@@ -26,10 +30,10 @@ def reading_beside_calls(node: Node) -> Node | None:
     must not wait for it. Also if reading draws seeds of the next epoch: the prefetch thread waits there for its
     consumer.
     """
-    if node.parallel is None or len(node.inputs) != 1:
+    if not isinstance(node, ParallelCalls) or node.parallel is None:
         return None
-    below = node.inputs[0]
-    if isinstance(below, Prefetch) or not (below.consumes_shared_seeds or _makes_rows(below)):
+    below = node.input
+    if isinstance(below, Prefetch) or not (consumes_shared_seeds(below) or _makes_rows(below)):
         return None
     return node.replace(input=replace_node(below, Prefetch(below, AUTOTUNE)))
 
@@ -52,16 +56,17 @@ def inject_prefetch(plan: Node) -> Node:
     last = plan
     while last.op == "with_options":
         last = last.inputs[0]
-    if last.ahead is not None or _calls_aside(last) or not any(map(_calls_aside, plan.walk())):
+    aside = isinstance(last, Prefetches) and last.ahead is not None
+    if aside or _calls_aside(last) or not any(map(_calls_aside, plan.walk())):
         return plan
     return replace_node(plan, Prefetch(plan, AUTOTUNE))
 
 
 def _makes_rows(plan: Node) -> bool:
     """Whether pulling rows from a plan may wait for users' functions."""
-    return not isinstance(plan, Prefetch) and (plan.user_code or any(map(_makes_rows, plan.inputs)))
+    return not isinstance(plan, Prefetch) and (user_code(plan) or any(map(_makes_rows, plan.inputs)))
 
 
 def _calls_aside(node: Node) -> bool:
-    return node.parallel is not None or (isinstance(node, Interleave) and node.num_parallel_calls is not None)
+    return parallel_of(node) is not None or (isinstance(node, Interleave) and node.num_parallel_calls is not None)
 

@@ -12,6 +12,7 @@ from feedline.ops.skip import Skip
 from feedline.ops.take import Take
 from feedline.plan.bytecode import VARIADIC, instructions
 from feedline.plan.node import Node
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.nest import flatten
 from feedline.structure.spec import RaggedTensorSpec
 
@@ -38,7 +39,7 @@ def _does_nothing(node: Take | Skip | Repeat | Map) -> bool:
         case Repeat():
             return node.count == 1
     below = node.input  # read only if that runs no user's function
-    return below.spec_known and is_identity(node.function.seen, below.element_spec)
+    return spec_known(below) and is_identity(node.function.seen, below.element_spec)
 
 
 def seen_through(node: Node) -> Node:

@@ -10,6 +10,7 @@ from feedline.ops.view import View
 from feedline.ops.with_options import WithOptions
 from feedline.ops.zip import Zip
 from feedline.plan.node import Node
+from feedline.plan.traits.random_access import indexable
 
 _SOURCES = (Range, Slices, Counter)
 _PASSING_ON = (Prefetch, View, WithOptions, Zip)
@@ -27,5 +28,5 @@ def plain(node: Node) -> bool:
 
 def _plain(node: Node) -> bool:
     if isinstance(node, _SOURCES):
-        return node.indexable
+        return indexable(node)
     return isinstance(node, _PASSING_ON) and all(map(_plain, node.inputs))

@@ -14,6 +14,7 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dataset_base import DatasetBase
 from feedline.plan.node import Node
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.nest import flatten
 
 AUTOTUNE: int = -1
@@ -100,7 +101,7 @@ def plan_of(value: object, name: str, op: str) -> Node:
 def element_function(value: object, name: str, op: str, plan: Node) -> Callable[..., Any]:
     """`value`, if it can be called with the elements of `plan`, as far as that is known without running anything."""
     call = function(value, name, op)
-    if plan.spec_known:
+    if spec_known(plan):
         _, tree = flatten(plan.element_spec)
         count = len(tree.children) if tree.kind is tuple else 1
         many = f"{count} argument{'s' * (count != 1)}"

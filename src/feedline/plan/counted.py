@@ -14,6 +14,7 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import Node
 from feedline.plan.rewrite import with_inputs
 from feedline.plan.row_counter import RowCounter
+from feedline.plan.traits.random_access import CountsRows
 
 _KEPT = "_counted"
 
@@ -86,7 +87,7 @@ def _whole(row_counter: RowCounter) -> RowCounter:
 
 
 def _row_counters(plan: Node) -> dict[int, RowCounter]:
-    found = {id(n): n.row_counter() for n in plan.walk()}
+    found = {id(n): n.row_counter() for n in plan.walk() if isinstance(n, CountsRows)}
     return {key: row_counter for key, row_counter in found.items() if row_counter is not None}
 
 
@@ -94,7 +95,6 @@ def _with(plan: Node, row_counters: dict[int, RowCounter], rows: Callable[[RowCo
     """The plan with its sources counted as `rows` gives for each row counter. Makes no reference cycles, so that files
     are closed as soon as the plan is no longer in use.
     """
-    if id(plan) in row_counters:
-        made: Node = plan.counted(rows(row_counters[id(plan)]))
-        return made
+    if isinstance(plan, CountsRows) and id(plan) in row_counters:
+        return plan.counted(rows(row_counters[id(plan)]))
     return with_inputs(plan, tuple([_with(n, row_counters, rows) for n in plan.inputs]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from feedline.early import working
 from feedline.plan.node import Node
+from feedline.plan.traits.specs import sampled
 from feedline.structure.block import Block
 from feedline.structure.datasets import Nested
 from feedline.structure.spec import DatasetSpec, register_spec_of
@@ -107,7 +108,7 @@ def dataset(plan: Node) -> Dataset[Any]:
 
 def sample(plan: Node, count: int) -> list[Block]:
     """Up to `count` elements of the plan, as blocks of one row each, without touching the plan's seeds."""
-    return _sampler[0](plan.sampled(), count)
+    return _sampler[0](sampled(plan), count)
 
 
 @register_spec_of

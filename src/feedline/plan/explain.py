@@ -16,6 +16,11 @@ from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.function import Function
 from feedline.plan.node import Node
+from feedline.plan.row_wise import can_recompute
+from feedline.plan.traits.effects import user_code
+from feedline.plan.traits.provenance import KeepsRows, maybe_recomputable, recomputable
+from feedline.plan.traits.random_access import indexable
+from feedline.plan.traits.specs import spec_known
 from feedline.random.seeds import DEFAULT_SEED, M, SeedGenerator
 from feedline.structure.nest import Tree, flatten, is_namedtuple
 from feedline.structure.spec import DatasetSpec, OptionalSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
@@ -117,7 +122,7 @@ def count_text(n: int) -> str:
 def spec_of(node: Node) -> Any:
     """The spec of a step's elements; None if it has none, or finding it would run a user's function."""
     try:
-        return node.element_spec if node.spec_known else None
+        return node.element_spec if spec_known(node) else None
     except Exception:
         return None
 
@@ -182,15 +187,15 @@ def _held(node: Node) -> str:
 def _saved(node: Node) -> str:
     """What a checkpoint holds for the elements in a step's buffer."""
     size = getattr(node, "buffer_size", None)
-    if not node.mutable_state or size is None or node.inputs[0].indexable:
+    if not node.mutable_state or size is None or indexable(node.inputs[0]):
         return ""
     below = node.inputs[0]
-    if below.recomputable:
+    if recomputable(below):
         about = f": about {bytes_text(size * PLACE_BYTES)}" if size > 0 else ""
         return f"a checkpoint holds where they lie in their files{about}"
-    while (below.keeps_rows or getattr(below, "can_recompute", False)) and len(below.inputs) == 1:
+    while (isinstance(below, KeepsRows) or can_recompute(below)) and len(below.inputs) == 1:
         below = below.inputs[0]
-    if below.maybe_recomputable:
+    if maybe_recomputable(below):
         return f"a checkpoint holds their places, if the datasets of {below.op} only read files, else the elements"
     why = "cannot give them again" if not below.inputs else "is between them and their files"
     return f"a checkpoint holds the elements themselves: {below.op} (step {below.position}) {why}"
@@ -247,7 +252,7 @@ def tables(*titled: tuple[str, Node]) -> list[list[str]]:
             spec = spec_of(row.node)
             text = UNKNOWN_SPEC if spec is None else spec_text(spec)
             text = text if len(text) <= room else f"{text[: room - 1]}…"
-            mark = "ƒ" if row.node.user_code else " "
+            mark = "ƒ" if user_code(row.node) else " "
             lines.append(f"{row.node.position:>3} {mark} {step:<{call}}  {count:>{wide}}  {text}"[:WIDTH])
             lines += [f"      {row.below}  {said}"[:WIDTH] for said in notes(row.node)]
         made.append(lines)
@@ -274,7 +279,7 @@ def explain(
         wide = max(map(len, tree.paths()))
         lines = [f"      {p:<{wide}}  {spec_text(s)}" for p, s in zip(tree.paths(), leaves, strict=True)]
         parts.append(["an element", *lines])
-    if any(n.user_code for n in written.walk()):
+    if any(user_code(n) for n in written.walk()):
         parts.append(["ƒ runs your code: nothing is made before it is asked for"])
     else:
         parts.append(["none of your code runs: elements are made in large blocks"])

@@ -26,6 +26,8 @@ from feedline.plan.bytecode import inner_codes, instructions
 from feedline.plan.explain import argument_text
 from feedline.plan.function import Function
 from feedline.plan.node import Node
+from feedline.plan.traits.checkpoint import execution_args, written_op
+from feedline.plan.traits.seeds import Seeded
 from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Array, Block, Bytes, Objects
 from feedline.structure.datasets import Datasets
@@ -104,7 +106,7 @@ class _Digests:
         kind = _path(type(value)).rpartition(".")[2]
         if isinstance(value, Node):
             fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.compare}
-            if not self.orders and value.seeds_order:
+            if not self.orders and isinstance(value, Seeded) and value.seeds_order:
                 fields["generator"] = fields["generator"].reshuffle
             return f"node {kind}", _pairs(fields)
         if isinstance(value, Function):
@@ -167,14 +169,14 @@ def own_digest(node: Node) -> str:
     """A digest that differs for nodes that make different rows of the same input."""
     arguments, functions = marks(node)
     whole = [f"{name}={mark.digest}" for name, mark in sorted({**arguments, **functions}.items())]
-    return hashlib.blake2b(" ".join([node.written or node.op, *whole]).encode(), digest_size=6).hexdigest()
+    return hashlib.blake2b(" ".join([written_op(node), *whole]).encode(), digest_size=6).hexdigest()
 
 
 def _marks(node: Node) -> tuple[dict[str, Mark], dict[str, Mark]]:
     arguments, functions = {}, {}
     inputs = {name for name, _ in node.input_fields()}
     for f in dataclasses.fields(node):
-        if f.name in inputs or f.name in node.execution_args or not f.compare:
+        if f.name in inputs or f.name in execution_args(node) or not f.compare:
             continue
         value = getattr(node, f.name)
         text = argument_text(f.name, value, True)

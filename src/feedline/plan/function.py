@@ -16,8 +16,8 @@ from feedline.kernels.interrupts import pause, resume
 from feedline.plan.aliasing import VALUES, is_refusal, is_shared, kept, own_leaf, owner, writes
 from feedline.plan.captured import Captured, Sent
 from feedline.plan.interrupted import Exited, judged
-from feedline.plan.node import RowFailed
 from feedline.plan.pace import late
+from feedline.plan.row_calls import RowFailed
 from feedline.plan.vectorize import vectorized
 from feedline.plan.vectorize.elementwise import elementwise
 from feedline.plan.vectorize.parse_calls import parse_call
@@ -411,7 +411,7 @@ class Function:
                 done = concat([block.slice(k, k + 1) for k in range(i)]) if i else None
                 raise RowFailed(i, done, InvalidTypeError(message), path)
 
-    def blame(self, op: str, position: int, number: int | None, failed: RowFailed) -> Exception:
+    def attribute_error(self, op: str, position: int, number: int | None, failed: RowFailed) -> Exception:
         """The exception for a failed call: `map at step 3 (train.py:41 'decode') failed on element 7: …`."""
         if isinstance(failed.error, Exited):
             return failed.error

@@ -10,6 +10,7 @@ from html import escape
 
 from feedline.plan.explain import UNKNOWN_SPEC, call_text, count_text, functions, length_text, notes, spec_of, spec_text
 from feedline.plan.node import Node
+from feedline.plan.traits.effects import user_code
 
 _STYLE = """
 .fl-plan{font:13px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;display:inline-block;
@@ -121,7 +122,7 @@ def _flow(node: Node) -> str:
 
 
 def _colour(node: Node, known: set[str]) -> str:
-    if node.user_code:
+    if user_code(node):
         return "fl-user"
     if node.op not in known:
         return "fl-made"
@@ -130,7 +131,7 @@ def _colour(node: Node, known: set[str]) -> str:
 
 def _legend(written: Node, running: Node | None, applied: Sequence[object]) -> list[tuple[str, str]]:
     found = [("source", "source")]
-    if any(n.user_code for n in written.walk()):
+    if any(user_code(n) for n in written.walk()):
         found.append(("code", "runs your code"))
     if running is not None and applied and {n.op for n in running.walk()} - {n.op for n in written.walk()}:
         found.append(("made", "made by the optimizer"))

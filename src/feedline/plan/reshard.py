@@ -23,13 +23,6 @@ def round_robin_share(blocks: Sequence[Block | None], part: int, parts: int) -> 
     return rows.take(np.arange(part, rows.n, parts))
 
 
-def is_shard(node: Node) -> bool:
-    """Whether a step gives each of several iterators its shard. A node for a part of a source need not be a shard:
-    `take` and `skip` make such nodes, too.
-    """
-    return bool(node.shard_args) and getattr(node, "divided", True)
-
-
 def untouched(node: Node, state: object) -> bool:
     """Whether a state is still the initial one."""
     try:

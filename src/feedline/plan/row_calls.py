@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from feedline.plan.interrupted import Exited
+from feedline.plan.traits.random_access import read_rows
 from feedline.random.element import Draws
 from feedline.structure.block import Array, Block, rows_of
 
 if TYPE_CHECKING:
-    from feedline.plan.node import RowWise
+    from feedline.plan.row_wise import RowWise
 
 
 class RowWiseState(NamedTuple):
@@ -27,6 +28,10 @@ class RowWiseState(NamedTuple):
     skip: int = 0
     draws: Draws | None = None
     late: Exception | None = None
+
+    def with_ready(self, ready: tuple[Block | Exception, ...]) -> RowWiseState:
+        """The state with other finished rows."""
+        return self._replace(ready=ready)
 
 
 class RowFailed(Exception):
@@ -58,14 +63,14 @@ class RowFailed(Exception):
 
 def applied_at(step: RowWise, index: Array) -> Block:
     """The result of a row-wise step for just the rows of its input with these numbers."""
-    elements = step.input.rows(index)
+    elements = read_rows(step.input, index)
     try:
         return step.apply(elements)
     except RowFailed as failed:
         failed.locate(elements)
         if not isinstance(failed.error, Exception):
             raise failed.error from None
-        blamed = step.blame(failed, int(index[failed.index]))
+        blamed = step.attribute_error(failed, int(index[failed.index]))
         if isinstance(blamed, Exited):
             raise blamed.error from None
         raise blamed from failed.error

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from feedline.plan.inference import without_sizes
 from feedline.plan.node import Node, node
+from feedline.plan.traits.specs import opaque, spec_stated
 from feedline.structure.nest import map_structure
 
 
@@ -23,9 +24,9 @@ class SpecOnly(Node):
 
 def stated_spec(plan: Node) -> Any:
     """The spec of a plan's elements, with None for sizes that were only seen in a few results of a function."""
-    if plan.spec_stated:
+    if spec_stated(plan):
         return plan.element_spec
-    if plan.opaque:
+    if opaque(plan):
         return map_structure(without_sizes, plan.element_spec)
     return plan.replace(**{name: _stated(value) for name, value in plan.input_fields()}).spec()
 

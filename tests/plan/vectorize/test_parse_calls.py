@@ -15,6 +15,8 @@ import feedline as fl
 from feedline.errors import InvalidArgumentError
 from feedline.io import parse_single_example
 from feedline.plan.function import Function
+from feedline.plan.traits.effects import side_effect_free
+from feedline.plan.traits.specs import spec_known
 
 io = fl.io
 NUMBER = io.FixedLenFeature([], fl.int64)
@@ -142,7 +144,7 @@ def test_functions_that_only_parse(name: str) -> None:
     ds = fl.Dataset.from_tensor_slices(records(5))
     want = elements(ds.map(opaque(function)))
     mapped = ds.map(function)
-    assert mapped._plan.side_effect_free and mapped._plan.spec_known
+    assert side_effect_free(mapped._plan) and spec_known(mapped._plan)
     check(mapped, want)
 
 
@@ -326,7 +328,7 @@ def test_results_belong_to_the_user() -> None:
 def test_elements_with_several_parts() -> None:
     ds = fl.Dataset.zip((fl.Dataset.range(4), fl.Dataset.from_tensor_slices(records(4))))
     mapped = ds.map(lambda number, record: parse_single_example(record, {"a": NUMBER}))
-    assert mapped._plan.side_effect_free
+    assert side_effect_free(mapped._plan)
     check(mapped, [{"a": np.int64(i)} for i in range(4)])
     in_dicts = fl.Dataset.from_tensor_slices({"r": records(2)}).map(lambda e: parse_single_example(e["r"], FEATURES))
     assert [e["a"] for e in in_dicts] == [0, 1]

@@ -14,6 +14,8 @@ from tests.plan.vectorize.test_parse_calls import opaque
 import feedline as fl
 from feedline.errors import InvalidArgumentError
 from feedline.plan.function import Function
+from feedline.plan.traits.effects import side_effect_free
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.nest import flatten
 
 io = fl.io
@@ -93,7 +95,7 @@ def test_functions_that_only_parse_sequences(name: str, most: int) -> None:
     assert Function(function).is_parse_call
     ds = fl.Dataset.from_tensor_slices(sequences(6, most))
     mapped = ds.map(function)
-    assert mapped._plan.side_effect_free and mapped._plan.spec_known
+    assert side_effect_free(mapped._plan) and spec_known(mapped._plan)
     check(mapped, elements(ds.map(opaque(function))))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
+from feedline.plan.traits.effects import side_effect_free
 from feedline.plan.vectorize import makes_side_effect_free_datasets, vectorized
 from feedline.plan.vectorize.proof import proof_of
 
@@ -365,11 +366,11 @@ LOUD: list[Any] = [
 @pytest.mark.parametrize("call", QUIET)
 def test_functions_that_make_quiet_datasets(call: Any) -> None:
     assert makes_side_effect_free_datasets(call) and vectorized(call) is None
-    assert fl.Dataset.from_tensors("a").interleave(call)._plan.side_effect_free
-    assert fl.Dataset.from_tensors("a").flat_map(call)._plan.side_effect_free
+    assert side_effect_free(fl.Dataset.from_tensors("a").interleave(call)._plan)
+    assert side_effect_free(fl.Dataset.from_tensors("a").flat_map(call)._plan)
 
 
 @pytest.mark.parametrize("call", LOUD)
 def test_functions_that_may_not(call: Any) -> None:
     assert not makes_side_effect_free_datasets(call)
-    assert not fl.Dataset.from_tensors("a").interleave(call)._plan.side_effect_free
+    assert not side_effect_free(fl.Dataset.from_tensors("a").interleave(call)._plan)

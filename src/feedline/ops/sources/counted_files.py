@@ -15,6 +15,7 @@ from feedline.kernels import crc32c
 from feedline.ops.sources.files import Files
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import node
+from feedline.plan.traits.random_access import RandomAccess, read_rows
 from feedline.sharing import Guard, cached_property
 from feedline.structure.block import Array, Block, Objects, concat
 from feedline.structure.nest import flatten
@@ -38,7 +39,7 @@ class FileCatalog:
 
 
 @node
-class CountedFiles(Files):
+class CountedFiles(RandomAccess, Files):
     """Rows of files that know their row count. The readers that `open_file` returns have `count` and `take`."""
 
     catalog: FileCatalog = dataclasses.field(default_factory=FileCatalog, compare=False, repr=False)
@@ -46,7 +47,7 @@ class CountedFiles(Files):
     @cached_property
     def names(self) -> list[bytes]:
         """The names of the files."""
-        return self.input.rows(np.arange(self.input.cardinality())).rows()
+        return read_rows(self.input, np.arange(self.input.cardinality())).rows()
 
     def cardinality(self) -> int:
         """The row count of all files, which are opened once for it; unknown if one cannot be read or does not say."""

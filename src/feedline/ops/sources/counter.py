@@ -10,6 +10,8 @@ from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dataset_base import beginning, dataset
 from feedline.plan.node import Node, node
+from feedline.plan.traits.random_access import RandomAccess
+from feedline.plan.traits.specs import Sampled
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
@@ -27,7 +29,7 @@ class Next(NamedTuple):
 
 
 @node
-class Counter(Node):
+class Counter(RandomAccess, Sampled):
     """start, start + step, … Each number is the sum of the previous one and the step, so that integers wrap around and
     floats round as in TensorFlow.
     """

@@ -22,8 +22,13 @@ from feedline.plan.arguments import AUTOTUNE, integer, text
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dataset_base import DatasetBase, in_memory
 from feedline.plan.file_access import OpensFiles
-from feedline.plan.node import EMPTY, Interrupted, Node, Pull, node
+from feedline.plan.interrupted import Interrupted
+from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.reshard import begun_of
+from feedline.plan.traits.checkpoint import ExecutionArgs, Reloads
+from feedline.plan.traits.provenance import Recomputable
+from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.specs import spec_known
 from feedline.structure.block import Block, object_array
 from feedline.structure.nest import LEAF
 from feedline.structure.round_robin import round_robin
@@ -57,7 +62,7 @@ class FilesState(NamedTuple):
 
 
 @node
-class Files(Node, OpensFiles):
+class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
     """The records of the files that `input` names. Subclasses define how a file is opened and what its records are.
 
     `cycle` files are open at a time and give one record each, round robin. The file that replaces one that ended gets
@@ -295,7 +300,7 @@ def names_plan(filenames: object, op: str) -> Node:
     """The plan that gives the file names: that of a dataset of strings, or names in memory."""
     if isinstance(filenames, DatasetBase):
         plan = filenames._plan
-        if plan.spec_known and not STRING.is_compatible_with(plan.element_spec):
+        if spec_known(plan) and not STRING.is_compatible_with(plan.element_spec):
             raise InvalidTypeError(
                 f"{op}: a dataset of filenames must have strings as its elements, got {plan.element_spec!r}"
             )

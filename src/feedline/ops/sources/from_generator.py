@@ -14,9 +14,11 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dataset_base import dataset
 from feedline.plan.function import Function
-from feedline.plan.interrupted import judged
-from feedline.plan.node import EMPTY, Interrupted, Node, RowFailed, node
+from feedline.plan.interrupted import Interrupted, judged
+from feedline.plan.node import EMPTY, node
 from feedline.plan.pace import Pace, late
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.traits.effects import CallsUserCode
 from feedline.structure.block import Array, Block, Column, Objects, object_array, pack
 from feedline.structure.nest import Tree, flat, flatten
 from feedline.structure.spec import RaggedTensorSpec, TensorShape, TensorSpec, TypeSpec, type_spec_from_value
@@ -90,7 +92,7 @@ class Yielded(NamedTuple):
 
 
 @node
-class Generator(Node):
+class Generator(CallsUserCode):
     """The values of a generator function, converted to a signature."""
 
     State: ClassVar[Any] = Yielded
@@ -107,11 +109,6 @@ class Generator(Node):
     def cardinality(self) -> int:
         """Unknown until the generator has run."""
         return UNKNOWN
-
-    @property
-    def user_code(self) -> bool:
-        """True: the generator is user code."""
-        return True
 
     def step(self, state: Yielded, pull: Any, want: int) -> tuple[Block | None, Yielded]:
         """Takes values as long as they fit and come at once. Errors wait in the state: no value can be read twice."""
@@ -155,7 +152,7 @@ class Generator(Node):
                 interrupt, failed = e, self._caught_up(fresh, fit, rows)
             number = asked + len(fresh) - (len(fresh) > len(rows)) if live else None
             if failed is not None:
-                error = self.generator_func.blame(self.op, self.position, number, RowFailed(0, None, failed))
+                error = self.generator_func.attribute_error(self.op, self.position, number, RowFailed(0, None, failed))
                 ended = live is None
         asked += max(len(fresh), len(rows) + (ended or error is not None))
         if interrupt is not None and live is not None and not live.goes_on:

@@ -11,6 +11,7 @@ from feedline.errors import InvalidArgumentError
 from feedline.ops.sources.indexed import Indexed
 from feedline.plan.dataset_base import dataset, register_in_memory
 from feedline.plan.node import node
+from feedline.plan.traits.checkpoint import InMemory
 from feedline.structure import ragged, sparse
 from feedline.structure.block import (
     Array,
@@ -38,7 +39,7 @@ COPY_BELOW = 1 << 20
 
 
 @node
-class Slices(Indexed):
+class Slices(InMemory, Indexed):
     """Rows of read-only columns in memory. Elements are views of them."""
 
     op: ClassVar[str] = "from_tensor_slices"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from feedline.plan.node import Node, node
+from feedline.plan.node import node
+from feedline.plan.traits.random_access import RandomAccess
 from feedline.structure.block import Array, Block
 
 
@@ -15,7 +16,7 @@ class IndexedState(NamedTuple):
 
 
 @node
-class Indexed(Node):
+class Indexed(RandomAccess):
     """A source with random access. Subclasses define `spec`, `cardinality`, `span` and `rows`."""
 
     State: ClassVar[Any] = IndexedState

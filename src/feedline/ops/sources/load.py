@@ -24,7 +24,11 @@ from feedline.plan import arguments
 from feedline.plan.dataset_base import dataset, in_memory, register_recipe
 from feedline.plan.file_access import OpensFolders
 from feedline.plan.function import Function
-from feedline.plan.node import EMPTY, Node, RowFailed, node
+from feedline.plan.node import EMPTY, Node, node
+from feedline.plan.row_calls import RowFailed
+from feedline.plan.traits.checkpoint import HasRecipe
+from feedline.plan.traits.random_access import RandomAccess
+from feedline.plan.traits.specs import Sampled, spec_known
 from feedline.sharing import Guard, cached_property
 from feedline.structure.block import Array, Block, Objects, concat, pack
 from feedline.structure.nest import LEAF, Tree, flatten
@@ -89,7 +93,7 @@ class LoadState(NamedTuple):
 
 
 @node
-class Load(Node, OpensFolders):
+class Load(HasRecipe, RandomAccess, OpensFolders):
     """The rows of saved files: one file after another, or `cycle` files round robin.
 
     `form` is the spec as text; `like` is a spec that contains user classes, which text cannot name.
@@ -212,7 +216,7 @@ register_recipe(Load.op, _from_recipe)
 
 
 @node
-class LoadBy(FlatMap, OpensFolders):
+class LoadBy(Sampled, FlatMap, OpensFolders):
     """The rows that a user function makes from the files, each given to it as a dataset.
 
     As in TensorFlow, the function runs for every new iterator.
@@ -240,14 +244,15 @@ class LoadBy(FlatMap, OpensFolders):
         datasets = in_memory(Block([Objects(shards, spec)], len(shards), LEAF))
         try:
             plan = made(self.function, dataset(datasets))
-            if plan.spec_known and general(plan.element_spec, self.element_spec) is None:
+            if spec_known(plan) and general(plan.element_spec, self.element_spec) is None:
                 raise InvalidArgumentError(
                     f"the dataset it returned has elements of {plan.element_spec!r}, not of {self.element_spec!r} as "
                     "they were saved; change them with map afterwards"
                 )
             return plan
         except Exception as e:
-            raise self.function.blame("reader_func of load", self.position, None, RowFailed(0, None, e)) from e
+            failed = RowFailed(0, None, e)
+            raise self.function.attribute_error("reader_func of load", self.position, None, failed) from e
 
     def gives(self, values: object) -> bool:
         """Whether the recipe reads some of its files."""

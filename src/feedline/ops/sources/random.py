@@ -10,6 +10,8 @@ from feedline.plan.arguments import boolean
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dataset_base import beginning, dataset
 from feedline.plan.node import Node, node
+from feedline.plan.traits.seeds import Seeded
+from feedline.plan.traits.specs import Sampled
 from feedline.random.philox import words
 from feedline.random.seeds import SeedGenerator, get_seed
 from feedline.structure.block import Block
@@ -29,7 +31,7 @@ class Drawn(NamedTuple):
 
 
 @node
-class Random(Node):
+class Random(Seeded, Sampled):
     """The words of a seeded random stream, as int64."""
 
     State: ClassVar[Any] = Drawn

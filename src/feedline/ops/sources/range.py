@@ -11,6 +11,7 @@ from feedline.ops.sources.indexed import Indexed
 from feedline.plan.arguments import integer
 from feedline.plan.dataset_base import dataset, register_recipe
 from feedline.plan.node import node
+from feedline.plan.traits.checkpoint import HasRecipe
 from feedline.structure.block import Array, Block
 from feedline.structure.nest import LEAF
 from feedline.structure.spec import TensorSpec
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @node
-class Range(Indexed):
+class Range(HasRecipe, Indexed):
     """start, start + step, … below stop. The numbers are computed in int64 and cast, so small types wrap around."""
 
     op: ClassVar[str] = "range"

@@ -29,6 +29,8 @@ from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import Node, Pull, node
 from feedline.plan.pull import RecordBuffer
+from feedline.plan.traits.random_access import CountsRows
+from feedline.plan.traits.specs import Sampled
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, Provenance
 
@@ -52,7 +54,7 @@ def _say_nothing(lost: Corruption) -> None:
 
 
 @node
-class TFRecords(Files):
+class TFRecords(CountsRows, Sampled, Files):
     """Records of TFRecord files, as strings. With `files`, they are counted and can be read by number."""
 
     op: ClassVar[str] = "TFRecordDataset"

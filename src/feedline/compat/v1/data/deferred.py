@@ -18,12 +18,13 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dataset_base import DatasetBase, sample
 from feedline.plan.node import Node, node
 from feedline.plan.rewrite import replace_node, with_inputs
+from feedline.plan.traits.specs import InferredSpec, Sampled, sampled
 from feedline.random.seeds import M, SeedGenerator, function_scope
 from feedline.structure.spec import general
 
 
 @node
-class Deferred(Node):
+class Deferred(InferredSpec, Sampled):
     """Placeholder for the plan that `call` makes once its arguments have values.
 
     TensorFlow assigns seeds to random operators when the program makes them, not when they run: `seeds` are those of
@@ -31,7 +32,6 @@ class Deferred(Node):
     """
 
     op: ClassVar[str] = "deferred"
-    opaque: ClassVar[bool] = True
     call: SymbolicCall
     seeds: Any
     first: int
@@ -59,7 +59,7 @@ class Deferred(Node):
 
     def sampled(self) -> Node:
         """The plan for stand-ins."""
-        return resolved_plan(self, StandIns(StandIns.SIZES[0])).sampled()
+        return sampled(resolved_plan(self, StandIns(StandIns.SIZES[0])))
 
 
 def applied(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -1,0 +1,67 @@
+"""Scheduling: how the engine may run a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from feedline.plan.node import Node
+
+
+class ManyInputs(Node):
+    """A node whose `pull` is a tuple, one for each input. Otherwise it is the only input's, or None for a source."""
+
+
+class PicksRows(ManyInputs):
+    """A node that reads rows of one input by the numbers that come from another."""
+
+    source: Node
+    """The input whose rows are read by number."""
+
+
+class ParallelArgs(Node):
+    """A node with the arguments of parallel calls."""
+
+    num_parallel_calls: int | None
+    """How many calls at once; None for one after the other, AUTOTUNE to have that tuned."""
+    deterministic: bool | None = None
+    """Whether the order is kept; None: as the options say."""
+
+
+class RestartsInputs(Node):
+    """A node that starts an input during an iteration, not only at its beginning."""
+
+
+class OpensChildren(Node):
+    """A node that opens nested plans."""
+
+    def child(self, key: Any) -> Node:
+        """The nested plan made from the block `key`."""
+        raise TypeError(f"{self.op} opens no nested datasets")
+
+
+class Prefetches(Node):
+    """A node whose rows may be prepared before they are requested."""
+
+    @property
+    def ahead(self) -> int | None:
+        """How many rows: AUTOTUNE to have that tuned, None for none."""
+        return None
+
+
+class Buffers(Node):
+    """A node that buffers enough rows to be worth reporting."""
+
+    def holds(self, state: Any) -> tuple[int, int] | None:
+        """The number of rows buffered in a state and about how many bytes they take, or None if there are none. Called
+        often, so it must be quick.
+        """
+        raise TypeError(f"{self.op} buffers nothing")
+
+
+class Stacks(Node):
+    """A node that stacks rows of its input into one, in fresh memory."""
+
+    @property
+    def batch_size_hint(self) -> int:
+        """How many rows it stacks."""
+        raise TypeError(f"{self.op} stacks nothing")
