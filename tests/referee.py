@@ -1,16 +1,16 @@
-"""The referee of the contract in plan/node.py: runs a plan with inputs that fail where a node breaks it.
+"""The referee of the contract in plan/node.py: runs a plan with inputs that fail if a node breaks it.
 
 A plan is run twice, in the caller's thread:
 
-- The reference run moves single rows. It records, for each node, how many rows of each input it had taken when it had
-  given its k-th row. A step of a node with a light state and no code of the user's is run again from the same state,
-  with the same answers of its inputs: it must give the same (its state is all that it keeps). It is also run with
-  "nothing yet" in place of the last rows that it took: if that makes no difference, they were not needed.
-- The strict run asks for blocks of many sizes. A node may give at most `want` rows, and may take no more rows of its
-  inputs than the reference run took for as many. Rows of a `KeepsRows` node must be rows of its inputs, and say
-  so: the row that their `provenance` names.
+- The reference run moves single rows. It records, for each node, how many rows of each input it had pulled when it
+  returned its k-th row. A step of a node with a light state and without user code is repeated from the same state, with
+  the same answers of its inputs: the result must be the same, since its state is all that it may keep. It is also
+  repeated with "nothing yet" in place of the last rows that it pulled: if the result is the same, they were not needed.
+- The strict run pulls blocks of many sizes. A node may return at most `want` rows, and may pull no more rows of its
+  inputs than the reference run did for the same number. Rows of a `KeepsRows` node must be those of its inputs that
+  their `provenance` names.
 
-In both, an input that has ended is not asked again before it is started again.
+In both, an input that has ended must not be pulled again before it is restarted.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from feedline.structure.block import Block, Provenance
 from feedline.structure.nest import flatten
 
 WANTS = (3, 1, 64, 2, 1000, 7)
-"""How many rows the strict run asks for, in turn."""
+"""The values of `want` in the strict run, cyclically."""
 
 Key = tuple[Any, ...]
 
 
 class Foul(BaseException):
-    """A node has broken the contract. No step catches it."""
+    """A node broke the contract. A BaseException, so that no step catches it."""
 
 
 class Book:
-    """What the reference run has seen: rows taken of the inputs, for each node and each number of rows given."""
+    """The record of the reference run: rows pulled from the inputs, per node and number of rows returned."""
 
     def __init__(self, strict: bool) -> None:
         self.strict = strict
@@ -60,18 +60,18 @@ class Book:
         self.last_stamp = 0
 
     def stamp(self, n: int) -> Provenance:
-        """Numbers for rows that have none: below zero, as those of rows in memory."""
+        """Provenance for rows that have none: negative numbers, as for rows in memory."""
         self.last_stamp += n
         return Provenance(-self.last_stamp, np.arange(n))
 
     def most(self, key: Key, given: int) -> tuple[int, ...] | None:
-        """The rows taken for so many rows given; None where the reference run was not asked for so many."""
+        """The rows pulled for `given` rows returned; None if the reference run did not get that far."""
         taken = self.taken.get(key, [])
         return taken[given] if given < len(taken) else self.at_end.get(key)
 
 
 def with_effects(plan: Node) -> Node:
-    """The plan over sources that say they run the user's code, so that none may be asked for more than is needed."""
+    """The plan over sources that claim to run user code, so that no more rows than needed may be pulled from them."""
     return bottom_up(plan, lambda n: None if n.inputs else _with_effects(n))
 
 
@@ -87,7 +87,7 @@ def _with_effects(source: Node) -> Node:
 
 
 class RefereedRun(Run):
-    """A run all of whose inputs are refereed, those of nested runs too."""
+    """A run whose inputs are all refereed, including those of nested runs."""
 
     def __init__(
         self, plan: Node, prepare: Any, book: Book, reference: Book, place: Key = (), key: Block | None = None
@@ -106,7 +106,7 @@ class RefereedRun(Run):
         return made
 
     def nested(self, plan: Node, key: Block | None, within: Node | None = None) -> Run:
-        """The nested runs that a node opens are numbered."""
+        """Opens a nested run, and numbers it."""
         position = (within or self.plan).position
         number = self.opened[position] = self.opened.get(position, -1) + 1
         place = (*self.place, position, number)
@@ -114,7 +114,7 @@ class RefereedRun(Run):
 
 
 class RefereedInput(Input):
-    """An input that fails where its node, or who asks it, breaks the contract."""
+    """An input that fails if its node or its consumer breaks the contract."""
 
     __slots__ = ("allowed", "answers", "ended", "given", "key", "recomputable", "rows", "stamps")
 
@@ -122,28 +122,28 @@ class RefereedInput(Input):
         super().__init__(run, node, first, slot, inputs)
         self.key = (*run.place, slot)
         self.ended = self.stamps = False
-        self.recomputable = True  # all rows so far have said where they come from
+        self.recomputable = True  # all rows so far had a provenance
         self.given = 0
         self.allowed = (0,) * len(self.below())
         self.answers: list[Block | Exception | None] = []
         self.rows: dict[int, Any] = {}
 
     def start(self) -> None:
-        """An input that is started goes on."""
+        """Restarts the input, which may then be pulled again."""
         super().start()
         self.ended = False
 
     def reopen(self) -> None:
-        """It may be asked again, and what is below it."""
+        """Allows pulls of this input and of those below it again."""
         self.ended = False
         for pull in self._inputs():
             pull.reopen()
 
     def read_into(self, want: int, shelf: Any) -> None:
-        """Rows come by ordinary calls."""
+        """Not supported: rows are pulled ordinarily."""
 
     def __call__(self, want: int) -> Block | None:
-        """Runs the node by one block, and looks at what it does."""
+        """Runs the node for one block, and checks it."""
         if self.ended:
             raise Foul(f"{self._name()} has ended, and is asked again")
         if want < 1:
@@ -175,7 +175,7 @@ class RefereedInput(Input):
             block = super().__call__(want)
         except Exception:
             for pull in self._inputs():
-                pull.reopen()  # a step that has raised goes on from its last state, and may ask again
+                pull.reopen()  # after an error the step continues from its last state, and may pull again
             raise
         if not self.run.book.strict and self._repeatable(before):  # type: ignore[attr-defined]
             self._repeat(before, want, block)
@@ -193,14 +193,14 @@ class RefereedInput(Input):
             return
         given = self.given - (0 if block is None else block.n)
         most = self.run.reference.most(self.key, given + asked)  # type: ignore[attr-defined]
-        self.allowed = tuple(map(max, self.allowed, taken if most is None else most))  # for all that was wanted so far
+        self.allowed = tuple(map(max, self.allowed, taken if most is None else most))  # for all rows wanted so far
         if any(map(gt, taken, self.allowed)):
             raise Foul(
                 f"{self._name()} has taken {_told(taken)} rows of its input to give {asked} more than {given}, where "
                 f"{_told(self.allowed)} are enough"
             )
 
-    # A step once more.
+    # Repeating a step.
 
     def _repeatable(self, state: Any) -> bool:
         node = self.node
@@ -229,7 +229,7 @@ class RefereedInput(Input):
             return
         answers[i][k:] = [EMPTY]
         other, state = self._again(before, want, answers, ends=block is not None)
-        dropped = block is not None and _held(state) == _held(self.states[self.slot])  # as `window` does with some
+        dropped = block is not None and _held(state) == _held(self.states[self.slot])  # like some of `window`
         if _alike(other, block) and not dropped:
             raise Foul(f"{self._name()} took a row of its input that it did not need to give {_shown(block)}")
 
@@ -248,7 +248,7 @@ class RefereedInput(Input):
     # Provenance.
 
     def _stamped(self, book: Book, block: Block) -> Block:
-        """The block with a number for each row, under which the rows are remembered."""
+        """The block with a provenance for each row, by which the referee finds the rows again."""
         if block.provenance is None:
             self.recomputable = False
             block = Block(block.columns, block.n, block.tree, book.stamp(block.n), block.batch_provenance)
@@ -257,7 +257,7 @@ class RefereedInput(Input):
         return block
 
     def _compare_kept(self, block: Block) -> None:
-        read = any(pull.rows for pull in self._inputs())  # else it has had them by number
+        read = any(pull.rows for pull in self._inputs())  # otherwise it read them by index
         if block.provenance is None or not read:
             if block.provenance is None and read and self._must_say():
                 raise Foul(f"{self._name()} is a KeepsRows, but its rows do not say where they come from any more")
@@ -270,7 +270,7 @@ class RefereedInput(Input):
             raise Foul(f"{self._name()} is a KeepsRows, but {show(row)} is not the row of its input that it should be")
 
     def _must_say(self) -> bool:
-        """True unless it is a buffer of rows that did not say it themselves: their numbers here are the referee's."""
+        """Whether its rows must have a provenance: not if it buffers rows whose provenance is only the referee's."""
         return not self.node.mutable_state or all(pull.recomputable for pull in self._inputs())
 
     def _is_row(self, number: int, row: Any) -> bool:
@@ -278,7 +278,7 @@ class RefereedInput(Input):
         return bool(found) and _values(row) == _values(found[0])
 
     def known_rows(self) -> Iterable[Any]:
-        """The rows that it has given, or all, where they can be had by number without its being asked."""
+        """The rows that it has returned, or all of them if it has random access and was never pulled."""
         if self.rows or not in_order(self.node):
             return self.rows.values()
         return read_rows(self.node, np.arange(self.node.cardinality())).rows()
@@ -291,10 +291,10 @@ class RefereedInput(Input):
 
 
 class Replay:
-    """An input that gives the same answers again, and then nothing yet; if `ends`, in the end the end."""
+    """An input that repeats its answers, then has nothing yet; with `ends`, then ends."""
 
     class Over(BaseException):
-        """More is asked for, again and again."""
+        """The step keeps pulling."""
 
     def __init__(self, answers: list[Any], ends: bool) -> None:
         self.answers, self.ends = deque(answers), ends
@@ -319,18 +319,18 @@ class Replay:
         return self(1)
 
     def read_into(self, want: int, shelf: Any) -> None:
-        """Rows come by ordinary calls."""
+        """Not supported: rows are pulled ordinarily."""
 
     def start(self) -> None:
-        """The answers are those after a start."""
+        """Does nothing: the answers are those after a restart."""
 
     def open(self, plan: Any, key: Any = None) -> Any:
-        """Nodes that open nested plans have heavy states."""
+        """Never called: nodes that open nested plans have heavy states."""
         raise Replay.Over
 
 
 def referee(make: Callable[[], Any], count: int, endless: bool, errors: bool, words: str) -> None:
-    """Fails where a node of the dataset that `make` makes breaks the contract. `count` elements, or errors, come."""
+    """Fails if a node of the dataset made by `make` breaks the contract. It has `count` elements or errors."""
     __tracebackhide__ = True
     reference = Book(strict=False)
     for book in (reference, Book(strict=True)):
@@ -363,7 +363,7 @@ def _drive(run: Run, book: Book, count: int, endless: bool, errors: bool) -> Non
 
 
 def check_random_access(dataset: Any, expect: list[Any]) -> None:
-    """Rows by number are those of an iteration, where the plan says that they can be had."""
+    """Checks that rows by index are those of an iteration, if the plan has random access."""
     __tracebackhide__ = True
     plan: Node = dataset._plan
     if not isinstance(plan, RandomAccess) or not plan.indexable or plan.cardinality() < 0 or not plan.in_order:
@@ -376,7 +376,7 @@ def check_random_access(dataset: Any, expect: list[Any]) -> None:
         try:
             rows = plan.rows(index).rows() if len(index) else []
         except Exception as e:
-            if "element_rng" in str(e):  # random numbers of an iteration, which this is not
+            if "element_rng" in str(e):  # element_rng needs an iteration
                 return
             raise AssertionError(f"{plan.op} says that rows can be had by number, and then: {e!r}") from e
         assert len(rows) == len(index), f"rows({show(index)}) gives {len(rows)} rows"
@@ -386,7 +386,7 @@ def check_random_access(dataset: Any, expect: list[Any]) -> None:
 
 
 def _is_live(value: Any) -> bool:
-    """True when a state holds something that can be closed."""
+    """Whether a state holds a resource that can be closed."""
     if isinstance(value, (tuple, list, deque)):
         return any(map(_is_live, value))
     if isinstance(value, dict):
@@ -395,14 +395,14 @@ def _is_live(value: Any) -> bool:
 
 
 def _held(state: Any) -> int:
-    """How many rows a state holds."""
+    """The number of rows in a state."""
     if isinstance(state, Block):
         return state.n
     return sum(map(_held, state)) if isinstance(state, (tuple, list)) else 0
 
 
 def _values(row: Any) -> list[str]:
-    """What is in a row, in any order: `concatenate` gives all rows the structure of the first."""
+    """The values in a row, in any order, since `concatenate` gives all rows the structure of the first."""
     return sorted(map(repr, flatten(row)[0]))
 
 

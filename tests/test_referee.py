@@ -1,4 +1,4 @@
-"""The referee must see each way of breaking the contract: `take`, broken in all of them."""
+"""The referee must detect every way of breaking the contract: `take`, broken in each of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ hidden: dict[str, int] = {}
 
 
 class Keeping(NamedTuple):
-    """How many elements have come out, and rows that were taken too early."""
+    """The number of elements returned, and rows that were pulled too early."""
 
     taken: int = 0
     rest: Block | None = None
@@ -27,12 +27,12 @@ class Keeping(NamedTuple):
 
 @node
 class Sound(Take):
-    """Nothing is wrong with it."""
+    """Keeps the contract."""
 
 
 @node
 class Greedy(Take):
-    """Takes more than it was asked for, and keeps it."""
+    """Pulls more than `want`, and keeps the rest."""
 
     State: ClassVar[Any] = Keeping
 
@@ -58,7 +58,7 @@ class Greedy(Take):
 
 @node
 class Early(Greedy):
-    """Takes a row before the one before it has come out, however small the blocks are."""
+    """Pulls a row before the previous one was returned, however small the blocks are."""
 
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         taken, rest = state
@@ -72,7 +72,7 @@ class Early(Greedy):
 
 @node
 class Generous(Take):
-    """Gives more rows than are wanted."""
+    """Returns more rows than `want`."""
 
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         return super().step(state, pull, want + 1)
@@ -80,7 +80,7 @@ class Generous(Take):
 
 @node
 class Restless(Take):
-    """Asks its input for a row that it does not want when it has all it takes."""
+    """Pulls a row that it does not need when it is done."""
 
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         if state.taken >= self.count:
@@ -90,7 +90,7 @@ class Restless(Take):
 
 @node
 class Deaf(Take):
-    """Asks its input again when it has ended."""
+    """Pulls its input again after its end."""
 
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         block, state = super().step(state, pull, want)
@@ -99,7 +99,7 @@ class Deaf(Take):
 
 @node
 class Secretive(Take):
-    """Counts in an attribute of its own."""
+    """Counts in an attribute of the node."""
 
     def begin(self, pull: Pull) -> Any:
         self.__dict__["secret"] = 0
@@ -127,7 +127,7 @@ class Worldly(Take):
 
 @node
 class Changing(Take):
-    """Says that it keeps rows, and makes others."""
+    """Claims to keep rows, but changes them."""
 
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         block, state = super().step(state, pull, want)
@@ -142,7 +142,7 @@ class Changing(Take):
 
 @node
 class Nameless(Take):
-    """Says that it keeps rows, which do not say any more where they come from."""
+    """Claims to keep rows, but drops their provenance."""
 
     def step(self, state: Any, pull: Pull, want: int) -> tuple[Block | None, Any]:
         block, state = super().step(state, pull, want)
@@ -151,7 +151,7 @@ class Nameless(Take):
 
 @node
 class Exchanging(Take):
-    """Rows by number are other ones."""
+    """Returns other rows by index than in an iteration."""
 
     def rows(self, index: Array) -> Block:
         return read_rows(self.input, index[::-1])
@@ -159,7 +159,7 @@ class Exchanging(Take):
 
 @node
 class Unbounded(Take):
-    """Says that it has rows after its last one."""
+    """Claims to have rows after the last one."""
 
     def has_row(self, i: int) -> bool:
         return True
@@ -167,7 +167,7 @@ class Unbounded(Take):
 
 @node
 class Boastful(Take):
-    """Says that rows can be had by number, whatever its input is."""
+    """Claims random access, whatever its input is."""
 
     @property
     def indexable(self) -> bool:
@@ -212,7 +212,7 @@ def test_a_broken_take_is_seen(kind: type[Take], count: int, says: str) -> None:
 
 @pytest.mark.parametrize(("kind", "says"), [(Secretive, "keeps something outside of"), (Worldly, "contract is broken")])
 def test_what_is_kept_outside_of_the_state_is_seen(kind: type[Take], says: str) -> None:
-    """Without a checkpoint that would show it."""
+    """Even without a checkpoint, which would reveal it."""
     with pytest.raises(AssertionError, match=says):
         check(taking(kind, 4), expected(kind, 4), restore=False)
     with pytest.raises(AssertionError, match="restored at"):
