@@ -25,6 +25,7 @@ from feedline.plan.row_calls import RowWiseState, called_by
 from feedline.plan.row_wise import OneToOne
 from feedline.plan.states import Closable, SkippingState
 from feedline.plan.traits.checkpoint import Snapshotable
+from feedline.plan.traits.record_source import RecordSource
 from feedline.plan.traits.schedule import Buffers
 from feedline.plan.traits.seeds import consumes_shared_seeds, seeds_drawn, shared_at_start
 from feedline.structure.block import Array, Block, Objects
@@ -197,11 +198,10 @@ class Input:
         return ResourceExhaustedError(f"{text}; make its elements smaller or fewer")
 
     def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
-        """Implements `Pull.read_into` for nodes that have `read_records_into`; None for others."""
-        read_records_into = getattr(self.node, "read_records_into", None)
-        if read_records_into is None:
+        """Implements `Pull.read_into`, if the node is a `RecordSource`."""
+        if not isinstance(self.node, RecordSource):
             return None
-        got: tuple[Array, Any] | None = read_records_into(self.states[self.slot], self.inputs, want, buffer)
+        got = self.node.read_into(self.states[self.slot], self.inputs, want, buffer)
         if got is None:
             return None
         numbers, self.states[self.slot] = got

@@ -15,8 +15,7 @@ from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.read_ahead import EARLY_DEPTH, ReadAheadStream
 from feedline.io.remote import Identity, RemoteFile
-from feedline.kernels.threads import allowed, spare_processors
-from feedline.structure.block import Array
+from feedline.kernels.threads import spare_processors
 
 CHUNK = 1 << 20
 FILES = 16
@@ -32,9 +31,6 @@ OVERLAP = 1 << 15
 """Bytes by which consecutive read-ahead pieces overlap, so that a record across their border need not be joined."""
 STEADY = 4
 """Chunks read in sequence before a thread reads ahead."""
-
-MOST_THREADS = 4
-"""The most threads that read large records at once: more do not help, since memory bandwidth is the limit."""
 
 MOST_LINE = 1 << 30
 """The longest line of a text, in bytes: the search for a line end stops there, as in a file without line ends."""
@@ -152,21 +148,10 @@ class Stream:
         """The position after the last byte read: the end of the file once `ended` is True."""
         return self._base + len(self._data)
 
-    def large_records(self, at: int, want: int, least: int, most: int) -> tuple[Any, int]:
-        """Records of a TFRecord file from `at` on, by `kernels.tfrecord_large`, and the position after them."""
-        assert isinstance(self._raw, LocalFile)
-        threads = allowed(max(1, min(MOST_THREADS, spare_processors())))
-        return kernels.tfrecord_large(self._raw.fileno(), at, want, least, most, threads)
-
     @property
-    def shelvable(self) -> bool:
-        """Whether `records_to_rows` can be used."""
-        return self.on_disk and not self._chunk
-
-    def records_to_rows(self, at: int, rows: Array, lengths: Array, numbers: Array) -> Array:
-        """Writes records of a TFRecord file from `at` on into rows, as `kernels.tfrecord_to_rows` does."""
-        assert isinstance(self._raw, LocalFile)
-        return kernels.tfrecord_to_rows(self._raw.fileno(), at, rows, lengths, numbers)
+    def descriptor(self) -> int | None:
+        """The file descriptor of a file `on_disk`, for kernels that read it themselves; None for other files."""
+        return self._raw.fileno() if self.direct and isinstance(self._raw, LocalFile) else None
 
     def _extend(self, at: int, need: int) -> None:
         """Reads until `need` bytes from `at` on are in the buffer, and drops those before `at`."""

@@ -24,6 +24,7 @@ from feedline.plan.pull import RecordBuffer
 from feedline.plan.reshard import begun_of, error_waits, round_robin_share
 from feedline.plan.traits.checkpoint import CheckpointTransparent, Reloads
 from feedline.plan.traits.provenance import Recomputable, recomputable
+from feedline.plan.traits.record_source import RecordSource
 from feedline.plan.traits.reshard import AdaptsToShard, Reshards, is_shard
 from feedline.plan.traits.specs import Sampled
 from feedline.structure.block import Array, Block, concat
@@ -62,7 +63,7 @@ class Numbering(NamedTuple):
 
 
 @node
-class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, Reloads, Reshards, Sampled):
+class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, RecordSource, Reloads, Reshards, Sampled):
     """The number of each record of `input` if the files have an index when an iterator is made, else the records.
 
     `input` is the plan as written, and `start`, `by` and `most` describe which records it gives: numbers start, start +
@@ -131,7 +132,7 @@ class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, Reloads,
             files.expect(int(numbers[0]), int(numbers[-1]) + 1)
         return Block([numbers], len(numbers), LEAF), state._replace(at=at + len(numbers))
 
-    def read_records_into(
+    def read_into(
         self, state: Numbering, pull: Pull, want: int, buffer: RecordBuffer
     ) -> tuple[Array, Numbering] | None:
         """Reads records straight from the input, if it gives records."""

@@ -34,7 +34,7 @@ class Pull(Protocol):
 
 
 class RecordBuffer(Protocol):
-    """A node's store of rows under numbers, into which a reader can write strings directly."""
+    """A node's store of rows under numbers, into which a `RecordSource` writes strings directly."""
 
     def reserve(self, n: int) -> tuple[Array, Array, Array] | None:
         """Room for `n` strings, as `kernels.tfrecord_to_rows` takes it: a matrix, the lengths, and the numbers of free

@@ -15,8 +15,8 @@ from tests.harness import check
 
 import feedline as fl
 from feedline.errors import DataLossError, OpError
-from feedline.io.stream import Stream
 from feedline.io.tfrecord.framing import frame
+from feedline.io.tfrecord.reader import TFRecordReader
 
 N = 3000
 
@@ -26,14 +26,14 @@ def read_straight(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many records each call has put on a shelf. Blocks grow as on an idle machine, however slow this one is."""
     monkeypatch.setattr("feedline.engine.run.SOON", math.inf)
     seen: list[int] = []
-    call = Stream.records_to_rows
+    call = TFRecordReader.read_into
 
-    def noted(self: Stream, *args: Any) -> Any:
+    def noted(self: TFRecordReader, *args: Any) -> Any:
         begins = call(self, *args)
         seen.append(len(begins) - 1)
         return begins
 
-    monkeypatch.setattr(Stream, "records_to_rows", noted)
+    monkeypatch.setattr(TFRecordReader, "read_into", noted)
     return seen
 
 

@@ -13,12 +13,15 @@ from feedline.io.files import shown
 from feedline.io.reader import END, FilePosition, Read, RecordReader
 from feedline.io.stream import CHUNK, OVERLAP
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
+from feedline.kernels.threads import allowed, spare_processors
 from feedline.structure.block import Array, Block, Bytes
 from feedline.structure.nest import LEAF
 
 LARGE = 1 << 15
 """Records of at least this size are not copied out of the read-ahead buffer but read straight into their own memory."""
 MOST_AT_ONCE = 1 << 24
+MOST_THREADS = 4
+"""The most threads that read large records at once: more do not help, since memory bandwidth is the limit."""
 FALSE_RECORDS = 1 << 20
 """Bytes, plus four for each one skipped, that are read to verify whether apparent records are real."""
 
@@ -45,7 +48,7 @@ class TFRecordReader(RecordReader):
         self, name: bytes, compression: str = "", buffer_size: int | None = None, resync: bool = False
     ) -> None:
         super().__init__(name, compression, buffer_size, lambda head: length_of(head) is not None)
-        self._resync = resync
+        self._resync, self._buffered = resync, bool(buffer_size)
         self._usual, self._large = 0, False  # the size of the last records, and whether it counts as large
         self._bad: tuple[FilePosition, Read] | None = None
 
@@ -59,15 +62,22 @@ class TFRecordReader(RecordReader):
             where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
             return Read(None, None, ResourceExhaustedError(f"{where} does not fit into memory: {e}"))
 
-    def to_rows(self, offset: int, rows: Array, lengths: Array, numbers: Array) -> Array:
-        """Writes the next records into rows, as `kernels.tfrecord_to_rows` does; none if the next one needs `read`."""
-        if self._large or not self._stream.shelvable:
+    def read_into(self, offset: int, rows: Array, lengths: Array, numbers: Array) -> Array:
+        """Writes the records from `offset` on into these rows of a matrix, as far as they can be read without the
+        read-ahead buffer. Returns where each of them begins, and the offset after them.
+        """
+        descriptor = None if self._large or self._buffered else self._stream.descriptor
+        if descriptor is None:
             return np.array([offset])
-        return self._stream.records_to_rows(offset, rows, lengths, numbers)
+        return kernels.tfrecord_to_rows(descriptor, offset, rows, lengths, numbers)
 
     def _read_large(self, place: FilePosition, want: int) -> Read | None:
         """Large records, each in its own memory; None if the next ones are not large."""
-        rows, after = self._stream.large_records(place.offset, want, LARGE // 2, MOST_AT_ONCE)
+        descriptor = self._stream.descriptor
+        if descriptor is None:
+            return None
+        threads = allowed(max(1, min(MOST_THREADS, spare_processors())))
+        rows, after = kernels.tfrecord_large(descriptor, place.offset, want, LARGE // 2, MOST_AT_ONCE, threads)
         self._large = len(rows) > 0
         if not self._large:
             return None

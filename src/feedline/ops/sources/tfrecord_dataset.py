@@ -30,6 +30,7 @@ from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import Node, Pull, node
 from feedline.plan.pull import RecordBuffer
 from feedline.plan.traits.random_access import CountsRows
+from feedline.plan.traits.record_source import RecordSource
 from feedline.plan.traits.specs import Sampled
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, Provenance
@@ -54,7 +55,7 @@ def _say_nothing(lost: Corruption) -> None:
 
 
 @node
-class TFRecords(CountsRows, Sampled, Files):
+class TFRecords(CountsRows, RecordSource, Sampled, Files):
     """Records of TFRecord files, as strings. With `files`, they are counted and can be read by number."""
 
     op: ClassVar[str] = "TFRecordDataset"
@@ -73,7 +74,7 @@ class TFRecords(CountsRows, Sampled, Files):
         """Whether the next file is opened early: for compressed files whose names are in memory."""
         return bool(self.compression_type) and self.cycle == 1 and self.names is not None
 
-    def read_records_into(
+    def read_into(
         self, state: FilesState, pull: Pull, want: int, buffer: RecordBuffer
     ) -> tuple[Array, FilesState] | None:
         """Reads whole rounds of records of the open files, as long as no file ends or has an error."""
@@ -91,7 +92,7 @@ class TFRecords(CountsRows, Sampled, Files):
         begins: list[Array] = []
         rounds = len(numbers) // k
         for j, (_, offset, _, reader) in enumerate(files):
-            begins.append(reader.to_rows(offset, rows, lengths, np.ascontiguousarray(numbers[j : rounds * k : k])))
+            begins.append(reader.read_into(offset, rows, lengths, np.ascontiguousarray(numbers[j : rounds * k : k])))
             rounds = min(rounds, len(begins[-1]) - 1)
             if not rounds:
                 return None
