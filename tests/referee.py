@@ -37,7 +37,8 @@ from feedline.plan.traits.provenance import KeepsRows
 from feedline.plan.traits.random_access import RandomAccess, in_order, read_rows
 from feedline.plan.traits.schedule import ManyInputs
 from feedline.plan.traits.seeds import generator_of
-from feedline.structure.block import Block, Provenance
+from feedline.provenance.rows import Provenance
+from feedline.structure.block import Block
 from feedline.structure.nest import flatten
 
 WANTS = (3, 1, 64, 2, 1000, 7)

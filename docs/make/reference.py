@@ -18,7 +18,7 @@ import feedline as fl
 from feedline.compat import v1
 from feedline.data import readers
 from feedline.engine.report import Report
-from feedline.io.record_locations import Sample
+from feedline.io.record_file import Sample
 from feedline.structure.spec import TypeSpec
 from feedline.structure.types import DType
 from feedline.train.message import Message

@@ -22,8 +22,8 @@ ONLY_NAMED = ("compat", "image", "io", "kernels", "ops", "tools", "train")
 WIDTH = 128
 COLUMN = 24
 PACKAGES = [
-    *("kernels", "structure", "random", "plan", "io", "train", "image", "ops", "optimize", "engine", "data"),
-    *("integrations", "compat", "tools"),
+    *("kernels", "provenance", "structure", "random", "plan", "io", "train", "image", "ops", "optimize", "engine"),
+    *("data", "integrations", "compat", "tools"),
 ]
 """From the bottom up, as imports go."""
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import feedline as fl
+from feedline.provenance.rows import Provenance
 from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
-from feedline.structure.provenance import Provenance
 from feedline.structure.round_robin import round_robin
 from feedline.structure.strings import SHORT
 

@@ -7,6 +7,7 @@ checkpoint.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +18,7 @@ from feedline.engine import checkpoint
 from feedline.engine.encoding import StateDecoder
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError, OutOfRangeError
-from feedline.io import record_locations
-from feedline.io.record_locations import Sample
+from feedline.io.record_file import Sample, samples
 from feedline.ops.batch import Batch, Grouped
 from feedline.ops.nested import Flattened
 from feedline.ops.pick import Pick
@@ -33,6 +33,8 @@ from feedline.plan.row_wise import OneToOne, RowWise
 from feedline.plan.traits.checkpoint import CheckpointTransparent, ReplacesStep, written_op
 from feedline.plan.traits.provenance import KeepsRows, recomputable
 from feedline.plan.traits.seeds import generator_of
+from feedline.provenance.files import FileNumbers
+from feedline.provenance.rows import Provenance
 from feedline.random.element import uncounted
 from feedline.random.seeds import SeedGenerator
 from feedline.structure.block import Array, Block
@@ -70,22 +72,22 @@ def replay(dataset: object, step: int, state: object = None) -> list[Sample]:
     if number < 0:
         raise InvalidArgumentError(f"replay: step must be zero or more, got {number}")
     plan, prepare, _ = dataset._prepared
-    traced = _traced(_apart(plan, {}))
-    run = Run(traced, prepare)
+    files = FileNumbers()
+    run = Run(_traced(_apart(plan, {}), files), prepare)
     try:
         with uncounted, working.in_turn():
-            return record_locations.samples(_numbers(run, number, state))
+            return samples(Provenance(0, _numbers(run, number, state, files), (files,)))
     finally:
         run.close()
 
 
-def _numbers(run: Run, step: int, state: object) -> Array:
+def _numbers(run: Run, step: int, state: object, files: FileNumbers) -> Array:
     """The record locations of the samples in an element."""
     if state is None:
         run.start()
         cursor = Cursor(run)
     else:
-        cursor = checkpoint.loaded(checkpoint.checked(state), run, False, _LocationDecoder(run))
+        cursor = checkpoint.loaded(checkpoint.checked(state), run, False, _LocationDecoder(run, files))
     left = step
     while True:
         block = cursor.next_block(min(left + 1, ROWS))
@@ -99,15 +101,16 @@ def _numbers(run: Run, step: int, state: object) -> Array:
 class _LocationDecoder(StateDecoder):
     """Restores numbers for the steps that work on numbers, and records for the others."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, files: FileNumbers) -> None:
         super().__init__(strict=True)
+        self._files = files
         self._records = {id(n) for o in run.nodes if isinstance(o, Origins) for n in o.input.walk()}
 
-    def rows(self, numbers: Array, node: Node) -> Block:
-        return super().rows(numbers, node) if id(node) in self._records else Block([numbers], len(numbers), LEAF)
+    def rows(self, read: Provenance, node: Node) -> Block:
+        return super().rows(read, node) if id(node) in self._records else _located(read, self._files)
 
-    def made(self, numbers: Array, lineage: list[Any], node: Node) -> Block:
-        return super().made(numbers, lineage, node) if id(node) in self._records else self.rows(numbers, node)
+    def made(self, read: Provenance, lineage: list[Any], node: Node) -> Block:
+        return super().made(read, lineage, node) if id(node) in self._records else self.rows(read, node)
 
     def value(self, value: Any, node: Node, run: Run) -> Any:
         if isinstance(value, dict) and "block" in value and id(node) not in self._records and value["block"][1]:
@@ -132,26 +135,26 @@ def _apart(plan: Node, seen: dict[int, SeedGenerator]) -> Node:
     return changed
 
 
-def _traced(plan: Node) -> Node:
-    """The plan with record locations in place of rows."""
+def _traced(plan: Node, files: FileNumbers) -> Node:
+    """The plan with record locations in place of rows; `files` holds the numbers of their files."""
     if isinstance(plan, OneToOne):
-        return replace_node(plan, Passing(input=_traced(plan.input), written=plan.op))
+        return replace_node(plan, Passing(input=_traced(plan.input, files), written=plan.op))
     if recomputable(plan) or isinstance(plan, (Files, Flattened)):
-        return Origins(plan)
+        return Origins(plan, files)
     if isinstance(plan, View):
-        return with_inputs(plan, (_traced(plan.source),))
+        return with_inputs(plan, (_traced(plan.source, files),))
     if isinstance(plan, Indexed):
         return replace_node(plan, RowNumbers(count=plan.cardinality(), written=plan.op))
     if isinstance(plan, Pick):
-        return replace_node(plan, Picked(source=_traced(plan.source), index=plan.index, written=plan.op))
+        return replace_node(plan, Picked(source=_traced(plan.source, files), index=plan.index, written=plan.op))
     if isinstance(plan, Grouped):
-        below = _traced(plan.input)
+        below = _traced(plan.input, files)
         size, drop, name = plan.batch_size, plan.drop_remainder, written_op(plan)
         return replace_node(plan, Grouping(input=below, batch_size=size, drop_remainder=drop, written=name))
     if isinstance(plan, KeepsRows) and len(plan.inputs) == 1 and _needs_rows(plan):
-        return Origins(_carried(plan))
+        return Origins(_carried(plan), files)
     if isinstance(plan, (KeepsRows, CheckpointTransparent)):
-        return with_inputs(plan, tuple([_traced(n) for n in plan.inputs]))
+        return with_inputs(plan, tuple([_traced(n, files) for n in plan.inputs]))
     raise _hidden(plan)
 
 
@@ -182,6 +185,7 @@ class Origins(CheckpointTransparent):
 
     op: ClassVar[str] = "origins"
     input: Node
+    files: FileNumbers = dataclasses.field(compare=False, repr=False)
 
     def step(self, state: NoState, pull: Pull, want: int) -> tuple[Block | None, NoState]:
         """The record locations of the next rows."""
@@ -190,7 +194,14 @@ class Origins(CheckpointTransparent):
             return block, state
         if block.provenance is None:
             raise _hidden(self.input)
-        return Block([block.provenance.numbers()], block.n, LEAF), state
+        return _located(block.provenance, self.files), state
+
+
+def _located(rows: Provenance, files: FileNumbers) -> Block:
+    """The locations of rows as a block. `files` holds the numbers of their files until they are looked up."""
+    files.hold(rows.files)
+    numbers = rows.numbers()
+    return Block([numbers], len(numbers), LEAF)
 
 
 @node

@@ -23,8 +23,9 @@ from feedline.engine.run import Run, RunSnapshot
 from feedline.engine.state_validation import check_block, check_counts, check_fields, check_saved, damaged
 from feedline.engine.step_slots import StepSlots, name_of, step_slots, with_buffers
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
-from feedline.io import identity, record_locations
 from feedline.io.elements import form
+from feedline.io.record_file import RecordFile, any_changed, rows_at
+from feedline.io.unchanged import must_be_same
 from feedline.plan.dataset_base import DatasetBase, dataset, from_recipe, in_memory
 from feedline.plan.fingerprint import own_digest
 from feedline.plan.function import Function
@@ -35,8 +36,11 @@ from feedline.plan.states import Closable, LivePosition, NamedFields, ReadsFile,
 from feedline.plan.traits.checkpoint import HasRecipe, InMemory, Reloads, steps_of, written_op
 from feedline.plan.traits.schedule import OpensChildren
 from feedline.plan.traits.seeds import generator_of, seeds_drawn
+from feedline.provenance.codec import packed, unpacked
+from feedline.provenance.identity import Expected
+from feedline.provenance.rows import Provenance
 from feedline.random.seeds import M, SeedGenerator
-from feedline.structure.block import Array, Block, Bytes, Objects, object_array
+from feedline.structure.block import Block, Bytes, Objects, object_array
 from feedline.structure.datasets import Datasets
 from feedline.structure.nest import LEAF, Tree, flatten, takes_itself_apart
 from feedline.structure.optional import Optional
@@ -109,7 +113,7 @@ def encode(value: object) -> Any:
         return _encode_array(np.asarray(value), isinstance(value, np.generic))
     if isinstance(value, Block):
         return _encode_block(value)
-    if isinstance(value, record_locations.Expected):
+    if isinstance(value, Expected):
         return {"file": [base64.b64encode(value.name).decode(), value.mark]}
     if isinstance(value, RunSnapshot):
         return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states], []]}
@@ -143,8 +147,8 @@ def encode(value: object) -> Any:
         return {"dataset": _encode_dataset(value._plan)}
     if isinstance(value, SavableState):
         return {"saved": encode(value.save())}
-    if isinstance(value, ReadsFile) and isinstance(value.file, record_locations.File):
-        return {"file": [base64.b64encode(value.file.name).decode(), record_locations.mark_of(value.file)]}
+    if isinstance(value, ReadsFile) and isinstance(value.file, RecordFile):
+        return {"file": [base64.b64encode(value.file.name).decode(), value.file.mark()]}
     if isinstance(value, LivePosition):
         return encode(value.saved_position())
     if isinstance(value, Closable):
@@ -178,8 +182,8 @@ def _encode_block(block: Block) -> Any:
         if len(json.dumps(steps)) < max(SMALL, block.nbytes):
             return {"again": steps}
     if block.provenance is not None and block.n:
-        plain = record_locations.packed(block.provenance.numbers())
-        if not block.columns or not record_locations.any_changed(plain):
+        plain = packed(block.provenance.numbers())
+        if not block.columns or not any_changed(plain):
             lineage = [[written_op(n), n.position, own_digest(n)] for n in block.provenance.lineage]
             return {"made": [plain, lineage]} if lineage else {"places": plain}
     return {"block": [_encode_tree(block.tree), block.n, [_encode_column(c) for c in block.columns]]}
@@ -261,13 +265,13 @@ class StateDecoder:
         self.lineage_nodes += run.nodes
         self.allowed_files.plans.append(run.plan)
 
-    def rows(self, numbers: Array, node: Node) -> Block:
-        """The rows in a state of `node` that were read from these record locations."""
-        return record_locations.rows_at(numbers)
+    def rows(self, read: Provenance, node: Node) -> Block:
+        """The rows in a state of `node` that were read from these locations."""
+        return rows_at(read)
 
-    def made(self, numbers: Array, lineage: list[Any], node: Node) -> Block:
-        """The rows in a state of `node`, recomputed by its lineage from those at these record locations."""
-        rows = record_locations.rows_at(numbers)
+    def made(self, read: Provenance, lineage: list[Any], node: Node) -> Block:
+        """The rows in a state of `node`, recomputed by its lineage from those at these locations."""
+        rows = rows_at(read)
         for entry in lineage:
             found = self._lineage_node(*entry)
             try:
@@ -278,6 +282,13 @@ class StateDecoder:
                     f"was saved: {failed.error}"
                 ) from failed.error
         return rows
+
+    def _file(self, recipe: tuple[Any, ...], name: bytes, mark: list[Any]) -> RecordFile:
+        """The file that rows were read from. Raises if the plan does not read it, or it has changed."""
+        self.allowed_files.check_file(recipe, name)
+        if self.strict:
+            must_be_same(name, mark)
+        return RecordFile.current(recipe, name, mark)
 
     def _lineage_node(self, name: str, position: int, digest: str) -> RowWise:
         """The node that made rows; if it has changed since, the node now at its position."""
@@ -371,19 +382,17 @@ class StateDecoder:
             check_block(block)
             return block
         if kind == "places":
-            return self.rows(record_locations.unpacked(got, self.strict, self.allowed_files.check_file), node)
+            return self.rows(unpacked(got, self._file), node)
         if kind == "made":
-            return self.made(
-                record_locations.unpacked(got[0], self.strict, self.allowed_files.check_file), got[1], node
-            )
+            return self.made(unpacked(got[0], self._file), got[1], node)
         if kind == "again":
             return self._again(got, node, run)
         if kind == "file":
             name = base64.b64decode(got[0])
             self.allowed_files.check_name(node, name)
             if self.strict:
-                identity.must_be_same(name, got[1])
-            return record_locations.Expected(name, got[1])
+                must_be_same(name, got[1])
+            return Expected(name, got[1])
         if kind == "tuple":
             return tuple(self.value(v, node, run) for v in got)
         if kind == "dict":

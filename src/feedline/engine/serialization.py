@@ -32,6 +32,7 @@ from feedline.plan.function import Function
 from feedline.plan.node import Node, node
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.row_wise import RowWise, applied, epochs_of
+from feedline.provenance.rows import Provenance
 from feedline.structure.block import Block
 
 SMALL = 1 << 15
@@ -132,7 +133,8 @@ def with_lineage(rows: Block, block: Block, node: Node) -> Block:
     if rows.provenance is None or block.provenance is None:
         return rows
     lineage = (*block.provenance.lineage, *[node] * (len(rows.provenance.lineage) - len(block.provenance.lineage)))
-    return Block(rows.columns, rows.n, rows.tree, rows.provenance.with_lineage(lineage))
+    found = Provenance(rows.provenance.base, rows.provenance.offsets, block.provenance.files, lineage)
+    return Block(rows.columns, rows.n, rows.tree, found)
 
 
 def _write(handle: int, data: memoryview, at: int) -> None:

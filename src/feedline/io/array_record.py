@@ -8,7 +8,7 @@ from typing import Any
 from feedline.errors import DataLossError, UnimplementedError
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.reader import END, CountedReader, FilePosition, Read, strings
-from feedline.io.record_locations import File
+from feedline.io.record_file import RecordFile
 from feedline.io.stream import LocalFile
 from feedline.structure.block import Array, Block
 
@@ -32,7 +32,7 @@ class ArrayRecordReader(CountedReader):
             self._raw = LocalFile(here)  # reports errors more precisely than the library
         except OSError as e:
             raise as_op_error(e, name) from None
-        self.file = File((), name, *self._raw.identity)
+        self.file = RecordFile((), name, *self._raw.identity)
         self._file = library.ArrayRecordReader(shown(here), OPTIONS)
         if not self._file.ok():
             try:

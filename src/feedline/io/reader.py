@@ -1,8 +1,8 @@
 """What all file readers share: positions in a file, and the results of a read.
 
 A reader returns the rows from a given position on, with the position after them. It keeps no state that matters, so a
-checkpoint needs only the position. Rows carry their provenance (see `record_locations`), so a checkpoint stores that in
-place of the buffered rows themselves.
+checkpoint needs only the position. Rows carry their provenance, so a checkpoint stores that in place of the buffered
+rows themselves.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.io import record_locations
-from feedline.io.record_locations import FilePosition as FilePosition
+from feedline.io.record_file import FilePosition as FilePosition
+from feedline.io.record_file import RecordFile, register_reader
 from feedline.io.stream import Plain, Stream
-from feedline.structure.block import Array, Block, Bytes, Provenance
+from feedline.provenance.files import number_of
+from feedline.provenance.rows import Provenance
+from feedline.structure.block import Array, Block, Bytes
 from feedline.structure.nest import LEAF
 
 
@@ -55,17 +57,18 @@ class RecordReader:
 
     def __init_subclass__(cls) -> None:
         if "kind" in vars(cls):
-            record_locations.register_reader(cls.kind, cls)
+            register_reader(cls.kind, cls)
 
     def __init__(
         self, name: bytes, compression: str = "", buffer_size: int | None = None, plain: Plain | None = None
     ) -> None:
         self._stream = Stream(name, compression, buffer_size, plain)
         known, recipe = self._stream.identity, self.recipe()
-        self.file = None if known is None else record_locations.File(recipe or (), name, *known)
+        self.file = None if known is None else RecordFile(recipe or (), name, *known)
         # Rows of remote files are kept in checkpoints themselves: reading them again would take a request each.
         recomputable = recipe is not None and self._stream.here
-        self.base = record_locations.base_of(self.file) if recomputable and self.file is not None else None
+        self.number = number_of(self.file) if recomputable and self.file is not None else None
+        self._files = () if self.number is None else (self.number,)
 
     def arguments(self) -> tuple[Any, ...]:
         """The arguments with which `of_recipe` makes an equal reader, as JSON values."""
@@ -85,7 +88,7 @@ class RecordReader:
 
     def provenance(self, offset: int, offsets: Array) -> Provenance | None:
         """The provenance of rows that begin at `offset + offsets[i]` of this file."""
-        return None if self.base is None else Provenance(self.base + offset, offsets)
+        return None if self.number is None else Provenance(self.number.base + offset, offsets, self._files)
 
     def read(self, place: FilePosition, want: int) -> Read:
         """At most `want` rows from `place` on; at least one, unless the file ends there or the record is bad."""

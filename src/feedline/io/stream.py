@@ -14,8 +14,9 @@ from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeErro
 from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.read_ahead import EARLY_DEPTH, ReadAheadStream
-from feedline.io.remote import Identity, RemoteFile
+from feedline.io.remote import RemoteFile
 from feedline.kernels.threads import spare_processors
+from feedline.provenance.identity import Identity
 
 CHUNK = 1 << 20
 FILES = 16

@@ -18,7 +18,8 @@ from feedline.plan.traits.checkpoint import ResumableArgs
 from feedline.plan.traits.random_access import RandomAccess, read_rows
 from feedline.plan.traits.reshard import Reshards
 from feedline.plan.traits.schedule import Stacks
-from feedline.structure.block import Array, BatchProvenance, Block, Ungroupable, concat, group
+from feedline.provenance.rows import BatchProvenance
+from feedline.structure.block import Array, Block, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
 from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
 

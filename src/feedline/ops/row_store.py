@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feedline import kernels
-from feedline.structure.block import Array, Block, Bytes, Objects, Provenance, object_array, rows_of, spec_of_column
+from feedline.provenance.files import FileNumbers, Held
+from feedline.provenance.rows import Provenance
+from feedline.structure.block import Array, Block, Bytes, Objects, object_array, rows_of, spec_of_column
 from feedline.structure.buffer_pool import take_array
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TypeSpec, general_leaf
@@ -39,6 +41,7 @@ class RowStore:
         *(
             "_capacity",
             "_expected",
+            "_files",
             "_free",
             "_lineage",
             "_numbers_only",
@@ -59,6 +62,7 @@ class RowStore:
         self._row_bytes = 0.0
         self._numbers_of: Array | None = np.empty(0, np.int64)
         self._lineage: tuple[Any, ...] = ()
+        self._files = FileNumbers()
 
     def add(self, block: Block) -> Array:
         """Stores the rows and returns their numbers."""
@@ -111,6 +115,7 @@ class RowStore:
             self._numbers_of = None
         else:
             self._numbers_of[numbers] = provenance.numbers()
+            self._files.hold(provenance.files)
 
     def piece(self) -> int:
         """How many rows are best added at a time."""
@@ -126,14 +131,18 @@ class RowStore:
         """The rows with these numbers."""
         if self._numbers_only or self._tree is None:
             return Block([numbers.copy()], len(numbers), LEAF)
-        provenance = None if self._numbers_of is None else Provenance(0, self._numbers_of.take(numbers), self._lineage)
+        provenance = None
+        if self._numbers_of is not None:
+            provenance = Provenance(0, self._numbers_of.take(numbers), (self._files,), self._lineage)
         return Block([_read(s, numbers) for s in self._stores], len(numbers), self._tree, provenance)
 
     def snapshot(self) -> RowStoreSnapshot | None:
         """The provenance of the current rows, valid after they have left the store; None if they have none."""
         if self._numbers_only or self._tree is None:
             return RowStoreSnapshot(None)
-        return None if self._numbers_of is None else RowStoreSnapshot(self._numbers_of.copy(), self._lineage)
+        if self._numbers_of is None:
+            return None
+        return RowStoreSnapshot(self._numbers_of.copy(), (self._files,), self._lineage)
 
     def remove(self, numbers: Array) -> Block:
         """The rows with these numbers, which become free."""
@@ -171,13 +180,14 @@ class RowStoreSnapshot(NamedTuple):
     """The provenance of a store's rows at one moment; None if each row is its own number."""
 
     origins: Array | None
+    files: Held = ()
     lineage: tuple[Any, ...] = ()
 
     def peek(self, numbers: Array) -> Block:
         """The rows with these numbers; provenance without columns if they can be read again."""
         if self.origins is None:
             return Block([numbers], len(numbers), LEAF)
-        return Block([], len(numbers), LEAF, Provenance(0, self.origins.take(numbers), self.lineage))
+        return Block([], len(numbers), LEAF, Provenance(0, self.origins.take(numbers), self.files, self.lineage))
 
 
 class StringRows:

@@ -13,7 +13,7 @@ class OpensFiles:
         raise TypeError(f"{type(self).__name__} has no names")
 
     def reads_as(self, name: bytes) -> Any:
-        """How the node reads a file, as `io.record_locations` keeps it; None if the file cannot be opened."""
+        """How the node reads a file, the recipe of its reader; None if the file cannot be opened."""
         raise TypeError(f"{type(self).__name__} opens nothing")
 
 

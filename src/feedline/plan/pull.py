@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from feedline.structure.block import Array, Block, Provenance
+from feedline.provenance.rows import Provenance
+from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
     from feedline.plan.node import Node

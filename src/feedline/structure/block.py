@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, OpError
+from feedline.provenance.rows import BatchProvenance, Provenance
 from feedline.structure import ragged, sparse, strings, types
 from feedline.structure.buffer_pool import concatenate, copy_array, take_array
 from feedline.structure.datasets import Datasets, Nested
 from feedline.structure.nest import LEAF, Tree, flatten
-from feedline.structure.provenance import BatchProvenance as BatchProvenance
-from feedline.structure.provenance import Provenance as Provenance
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import (
@@ -167,20 +166,7 @@ def concat(blocks: Sequence[Block]) -> Block:
     filled = [b for b in blocks if b.n]
     batches = [b.batch_provenance for b in filled if b.batch_provenance is not None]
     told = BatchProvenance.joined(batches) if batches and len(batches) == len(filled) else None
-    return Block(columns, sum(b.n for b in blocks), tree, _joined(filled), told)
-
-
-def _joined(blocks: list[Block]) -> Provenance | None:
-    """The provenance of the rows of all blocks; None if one has none, or their lineages differ."""
-    first = blocks[0].provenance if blocks else None
-    if first is None:
-        return None
-    found: list[Array] = []
-    for block in blocks:
-        if block.provenance is None or block.provenance.lineage != first.lineage:
-            return None
-        found.append(block.provenance.numbers())
-    return Provenance(0, np.concatenate(found), first.lineage)
+    return Block(columns, sum(b.n for b in blocks), tree, Provenance.joined([b.provenance for b in filled]), told)
 
 
 def pack(values: Sequence[Any]) -> Column:

@@ -15,7 +15,7 @@ from feedline.io.arrow import needed
 from feedline.io.arrow.columns import ArrowRowBatch, Problem, TableSchema, form_of, rows_of
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.reader import END, CountedReader, FilePosition, Read
-from feedline.io.record_locations import File
+from feedline.io.record_file import RecordFile
 from feedline.io.remote import RemoteFile
 from feedline.io.stream import LocalFile
 from feedline.structure.block import Array, Block, concat
@@ -49,7 +49,7 @@ class TableReader(CountedReader):
         self._kept: OrderedDict[int, ArrowRowBatch] = OrderedDict()
         with self._told():
             self._raw = LocalFile(here) if (here := system_path(name)) is not None else RemoteFile(name)
-            self.file = File((), name, *self._raw.identity)
+            self.file = RecordFile((), name, *self._raw.identity)
             try:
                 self._raw.read(0)  # reports errors more precisely than Arrow
                 schema = self.open()

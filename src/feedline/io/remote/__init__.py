@@ -27,13 +27,11 @@ from feedline.io.remote.calls import (
     send_all,
     write,
 )
-from feedline.io.remote.identity import Identity
 from feedline.io.remote.reader import RemoteFile, read
 from feedline.io.remote.trying import asked
 from feedline.io.remote.writer import RemoteWriter
 
 __all__ = [
-    "Identity",
     "RemoteFile",
     "RemoteWriter",
     "asked",

@@ -8,8 +8,9 @@ from typing import Any
 from feedline.errors import FailedPreconditionError, NotFoundError, UnimplementedError
 from feedline.io.remote import web
 from feedline.io.remote.errors import as_op_error
-from feedline.io.remote.identity import Identity, identity_in, time_in
+from feedline.io.remote.identity import identity_in, time_in
 from feedline.io.remote.trying import asked
+from feedline.provenance.identity import Identity
 
 SENT_AT_ONCE = 4
 

@@ -4,32 +4,13 @@ from __future__ import annotations
 
 import email.utils
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
+
+from feedline.provenance.identity import Identity
 
 _VERSIONS = ("generation", "ETag", "etag", "content_md5", "Content-MD5", "md5Hash", "blob_id", "VersionId")
 """The metadata keys under which stores report the version of a file, most specific first."""
 _TIMES = ("LastModified", "Last-Modified", "last_modified", "updated", "mtime", "modified")
-
-
-class Identity(NamedTuple):
-    """Size (-1: unknown), modification time in nanoseconds (0: unknown), and version ("": none)."""
-
-    size: int
-    time: int
-    version: str = ""
-
-    @property
-    def certain(self) -> bool:
-        """Whether different contents always have different versions, so that bytes need not be compared."""
-        return bool(self.version) and not self.version.startswith("W/")
-
-    def differs(self, now: Identity) -> str:
-        """How another identity differs, in words; empty if it does not, or only in time."""
-        if -1 not in (self.size, now.size) and self.size != now.size:
-            return f"it had {self.size} bytes and has {now.size}"
-        if self.version and now.version and self.version.removeprefix("W/") != now.version.removeprefix("W/"):
-            return f"its version was {self.version} and is {now.version}"
-        return ""
 
 
 def identity_in(about: dict[str, Any]) -> Identity:

@@ -19,8 +19,8 @@ from feedline.errors import (
 from feedline.io.remote import web
 from feedline.io.remote.calls import filesystem, identity_of, info
 from feedline.io.remote.errors import as_op_error
-from feedline.io.remote.identity import Identity
 from feedline.io.remote.trying import asked
+from feedline.provenance.identity import Identity
 
 FIRST = 1 << 20
 RANGE = 8 << 20

@@ -9,8 +9,9 @@ from typing import Any
 from feedline import kernels
 from feedline.errors import DataLossError, FailedPreconditionError, UnavailableError, UnimplementedError
 from feedline.io.compressed import Damaged, Gzip, Zlib, Zstd
-from feedline.io.remote.identity import Identity, identity_in
+from feedline.io.remote.identity import identity_in
 from feedline.io.remote.trying import asked
+from feedline.provenance.identity import Identity
 
 CONNECT_S = 15.0
 STALL_S = 15.0

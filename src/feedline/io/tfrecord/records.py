@@ -11,16 +11,18 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import FailedPreconditionError
-from feedline.io import identity, record_locations
 from feedline.io.files import as_op_error, shown
-from feedline.io.record_locations import File
-from feedline.io.remote import Identity
+from feedline.io.record_file import RecordFile
 from feedline.io.tfrecord import index as indexing
 from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
 from feedline.io.tfrecord.index import Index, OpenFile
 from feedline.io.tfrecord.sidecar import Array, Stamp
+from feedline.io.unchanged import sameness
+from feedline.provenance.files import FileNumbers, number_of
+from feedline.provenance.identity import Identity
+from feedline.provenance.rows import Provenance
 from feedline.sharing import Guard
-from feedline.structure.block import Block, Bytes, Provenance, concat
+from feedline.structure.block import Block, Bytes, concat
 from feedline.structure.nest import LEAF
 
 MOST_OPEN = 128
@@ -47,6 +49,7 @@ class RecordFiles:
         self._starts: Array | None = None
         self._firsts: Array = np.zeros(1, np.int64)
         self._bases: Array | None = None
+        self._held = FileNumbers()
         self._mark: int | None = None
 
     @classmethod
@@ -95,10 +98,11 @@ class RecordFiles:
                 self._starts = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
                 self._firsts = np.cumsum([0, *map(len, self._indexes)])
                 stamped = zip(self.names, self._indexes, strict=True)
-                bases = [
-                    record_locations.base_of(File(("tfrecord", ""), name, *index.stamp)) for name, index in stamped
-                ]
-                self._bases = None if None in bases else np.array(bases, np.int64)
+                given = [number_of(RecordFile(("tfrecord", ""), name, *index.stamp)) for name, index in stamped]
+                numbers = [number for number in given if number is not None]
+                if len(numbers) == len(given):
+                    self._held = FileNumbers(numbers)
+                    self._bases = np.array([number.base for number in numbers], np.int64)
         return self
 
     @property
@@ -123,7 +127,7 @@ class RecordFiles:
         """
         if self._mark is None:
             stamped = zip(self.names, self.whole()._indexes, strict=True)
-            parts = [(len(index), *identity.sameness(name, Identity(*index.stamp))) for name, index in stamped]
+            parts = [(len(index), *sameness(name, Identity(*index.stamp))) for name, index in stamped]
             self._mark = kernels.crc32c(repr(parts).encode())
         return self._mark
 
@@ -154,7 +158,7 @@ class RecordFiles:
         ends = starts_[at + 1].astype(np.int64)
         begins = np.zeros(n + 1, np.int64)
         np.cumsum(ends - starts, out=begins[1:])
-        provenance = Provenance(0, self._bases[in_file] + starts) if self._bases is not None else None
+        provenance = Provenance(0, self._bases[in_file] + starts, (self._held,)) if self._bases is not None else None
         return self._read(index, fds[in_file], starts, ends - starts, begins, provenance)
 
     def _span(self, first: int, last: int) -> Block:
@@ -166,7 +170,9 @@ class RecordFiles:
         begins = self._starts[first + i : stop + i + 1].astype(np.int64)
         start, end = int(begins[0]), int(begins[-1])
         begins -= start
-        provenance = Provenance(int(self._bases[i]) + start, begins[:-1]) if self._bases is not None else None
+        provenance = None
+        if self._bases is not None:
+            provenance = Provenance(int(self._bases[i]) + start, begins[:-1], (self._held,))
         block = self._read(first, np.array([file.fd]), np.array([start]), np.array([end - start]), begins, provenance)
         return block if stop == last else concat([block, self._span(stop, last)])
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from feedline.errors import OpError
 from feedline.io.files import system_path
-from feedline.io.identity import identity_of, sameness
-from feedline.io.record_locations import File
+from feedline.io.record_file import RecordFile
+from feedline.io.unchanged import identity_of, sameness
 from feedline.kernels import crc32c
 from feedline.ops.sources.files import Files
 from feedline.plan.cardinality import UNKNOWN
@@ -30,7 +30,7 @@ class FileCatalog:
     def __init__(self) -> None:
         self.lock = Guard()
         self.counts: list[int] | None = None
-        self.files: dict[bytes, File | None] = {}
+        self.files: dict[bytes, RecordFile | None] = {}
         self.counted = False
         self.readers: dict[int, Any] = {}
 

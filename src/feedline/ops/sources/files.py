@@ -17,7 +17,6 @@ from feedline.errors import (
 )
 from feedline.io.files import as_paths
 from feedline.io.reader import FilePosition, Read, RecordReader
-from feedline.io.record_locations import Expected
 from feedline.plan.arguments import AUTOTUNE, integer, text
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dataset_base import DatasetBase, in_memory
@@ -29,6 +28,7 @@ from feedline.plan.traits.checkpoint import ExecutionArgs, Reloads
 from feedline.plan.traits.provenance import Recomputable
 from feedline.plan.traits.reshard import Reshards
 from feedline.plan.traits.specs import spec_known
+from feedline.provenance.identity import Expected
 from feedline.structure.block import Block, object_array
 from feedline.structure.nest import LEAF
 from feedline.structure.round_robin import round_robin

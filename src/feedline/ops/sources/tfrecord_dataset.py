@@ -32,8 +32,9 @@ from feedline.plan.pull import RecordBuffer
 from feedline.plan.traits.random_access import CountsRows
 from feedline.plan.traits.record_source import RecordSource
 from feedline.plan.traits.specs import Sampled
+from feedline.provenance.rows import Provenance, held
 from feedline.sharing import cached_property
-from feedline.structure.block import Array, Block, Provenance
+from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,8 +99,10 @@ class TFRecords(CountsRows, RecordSource, Sampled, Files):
                 return None
         for i, (name, _, number, reader), found in zip(order, files, begins, strict=True):
             slots[i] = name, int(found[rounds]), number + rounds, reader
-        origins = [reader.provenance(0, found[:rounds]) for (*_, reader), found in zip(files, begins, strict=True)]
-        told = None if None in origins else Provenance(0, np.stack([o.numbers() for o in origins], 1).ravel())
+        parts = [reader.provenance(0, found[:rounds]) for (*_, reader), found in zip(files, begins, strict=True)]
+        told = None
+        if None not in parts:
+            told = Provenance(0, np.stack([p.numbers() for p in parts], 1).ravel(), held(parts))
         numbers = numbers[: rounds * k]
         buffer.commit(numbers, told, sum(int(found[rounds] - found[0]) for found in begins))
         return numbers, state._replace(slots=tuple(slots))

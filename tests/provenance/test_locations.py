@@ -1,9 +1,11 @@
-"""io/record_locations.py: where records lie, as numbers, and the records for them again."""
+"""Where records lie, as numbers, and the records for them again."""
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import pickle
 import re
 import threading
 from collections.abc import Callable
@@ -17,10 +19,26 @@ import pytest
 import feedline as fl
 from feedline.engine.context import forced
 from feedline.engine.run import Run, blocks
-from feedline.io import record_locations
+from feedline.io import record_file
+from feedline.io.record_file import RecordFile, rows_at
+from feedline.io.unchanged import must_be_same
 from feedline.plan.traits.provenance import recomputable
+from feedline.provenance import codec, files
+from feedline.provenance.codec import packed
+from feedline.provenance.files import FileNumbers, number_of, numbers_in_use
+from feedline.provenance.rows import BatchProvenance, Provenance
 from feedline.structure.block import Block, concat
-from feedline.structure.provenance import BatchProvenance, Provenance
+
+
+def unpacked(plain: Any, strict: bool = True) -> Provenance:
+    """The locations, as a checkpoint is loaded."""
+
+    def open_file(recipe: tuple[Any, ...], name: bytes, mark: list[Any]) -> RecordFile:
+        if strict:
+            must_be_same(name, mark)
+        return RecordFile.current(recipe, name, mark)
+
+    return codec.unpacked(plain, open_file)
 
 
 def blocks_of(dataset: Any) -> Block:
@@ -78,18 +96,18 @@ def test_rows_are_found_again(kind: str, tmp_path: Path) -> None:
     numbers = block.provenance.numbers()
     rng = np.random.default_rng(1)
     for index in (np.arange(block.n), rng.permutation(block.n), rng.integers(0, block.n, 20), np.array([block.n - 1])):
-        plain = json.loads(json.dumps(record_locations.packed(numbers[index])))
-        found = record_locations.rows_at(record_locations.unpacked(plain))
+        plain = json.loads(json.dumps(packed(numbers[index])))
+        found = rows_at(unpacked(plain))
         assert found.rows() == block.take(index).rows()
         assert found.provenance is not None and (found.provenance.numbers() == numbers[index]).all()
 
 
 def test_ten_thousand_places_take_less_than_fifty_kilobytes() -> None:
-    base = record_locations.base_of(record_locations.File(("tfrecord", ""), b"somewhere", 1 << 30, 1))
-    assert base is not None
+    number = number_of(RecordFile(("tfrecord", ""), b"somewhere", 1 << 30, 1))
+    assert number is not None
     rng = np.random.default_rng(1)
     offsets = np.cumsum(rng.integers(700, 900, 40_000))[np.sort(rng.choice(40_000, 10_000, replace=False))]
-    plain = record_locations.packed(base + rng.permutation(offsets))
+    plain = packed(number.base + rng.permutation(offsets))
     assert len(json.dumps(plain)) < 50_000
 
 
@@ -99,7 +117,7 @@ def test_records_far_apart_are_read_without_what_is_between(tmp_path: Path) -> N
             writer.write(bytes([i]) * 400_000)
     block = blocks_of(fl.TFRecordDataset(str(tmp_path / "large")))
     assert block.provenance is not None
-    found = record_locations.rows_at(block.provenance.numbers()[[11, 0, 5]])
+    found = rows_at(block.provenance.take(np.array([11, 0, 5])))
     assert [r[0] for r in found.rows()] == [11, 0, 5]
 
 
@@ -119,22 +137,22 @@ def test_a_file_that_was_copied_is_the_same_and_one_that_was_changed_is_not(tmp_
     tfrecords(path, 20)
     block = blocks_of(fl.TFRecordDataset(str(path)))
     assert block.provenance is not None
-    plain = record_locations.packed(block.provenance.numbers())
+    plain = packed(block.provenance.numbers())
     os.utime(path, ns=(5, 5))
-    assert record_locations.rows_at(record_locations.unpacked(plain)).rows() == block.rows()
+    assert rows_at(unpacked(plain)).rows() == block.rows()
     data = path.read_bytes()
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(fl.errors.FailedPreconditionError, match=r"a as it was.*is different.*strict=False"):
-        record_locations.unpacked(plain)
+        unpacked(plain)
     path.write_bytes(data[:100] + b"!" + data[101:])
     with pytest.raises(fl.errors.FailedPreconditionError, match="is different"):
-        record_locations.unpacked(plain)
+        unpacked(plain)
     path.write_bytes(data[:-1])
     with pytest.raises(fl.errors.FailedPreconditionError, match=rf"it had {len(data)} bytes and has {len(data) - 1}"):
-        record_locations.unpacked(plain)
+        unpacked(plain)
     path.unlink()
     with pytest.raises(fl.errors.FailedPreconditionError, match="cannot be opened any more"):
-        record_locations.unpacked(plain)
+        unpacked(plain)
 
 
 def test_a_place_without_a_record_is_told(tmp_path: Path) -> None:
@@ -142,10 +160,10 @@ def test_a_place_without_a_record_is_told(tmp_path: Path) -> None:
     tfrecords(path, 20)
     block = blocks_of(fl.TFRecordDataset(str(path)))
     assert block.provenance is not None
-    plain = record_locations.packed(block.provenance.numbers())
+    plain = packed(block.provenance.numbers())
     tfrecords(path, 7)
     with pytest.raises(fl.errors.FailedPreconditionError, match="a has no record at byte"):
-        record_locations.rows_at(record_locations.unpacked(plain, strict=False))
+        rows_at(unpacked(plain, strict=False))
 
 
 def test_what_cannot_be_read_twice_says_no_place(tmp_path: Path) -> None:
@@ -393,11 +411,11 @@ def test_records_are_counted_once_and_as_long_as_that_takes_little(
     for name in names:
         with fl.io.TFRecordWriter(name) as writer:
             writer.write_many([b"%03d" % i for i in range(500)])
-    counted = record_locations._Counted()
-    monkeypatch.setattr(record_locations, "_counted", counted)
+    counted = record_file._Counted()
+    monkeypatch.setattr(record_file, "_counted", counted)
     read: list[int] = []
-    read_to = record_locations._Records.read_to
-    monkeypatch.setattr(record_locations._Records, "read_to", lambda self, at: (read.append(at), read_to(self, at))[1])
+    read_to = record_file._Records.read_to
+    monkeypatch.setattr(record_file._Records, "read_to", lambda self, at: (read.append(at), read_to(self, at))[1])
 
     def odd(record: bytes) -> bytes:
         if int(record) % 2:
@@ -425,9 +443,46 @@ def test_records_are_counted_once_and_as_long_as_that_takes_little(
     assert set(numbers(fl.TFRecordDataset(names[2]))) == set(range(1, 500, 2))
     assert None in numbers(fl.TFRecordDataset(names[3:])), "enough has been read"
     os.remove(names[0])
-    assert (
-        record_locations.described_location(
-            record_locations.base_of(record_locations.File(("tfrecord", ""), b"gone", 9, 9)) or 0
-        )
-        == "gone, byte 0"
-    )
+    assert RecordFile(("tfrecord", ""), b"gone", 9, 9).describe(0) == "gone, byte 0"
+
+
+def test_a_file_has_a_number_as_long_as_something_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_numbers", files._Numbers())
+    file = RecordFile(("tfrecord", ""), b"somewhere", 9, 9)
+    number, other = number_of(file), number_of(RecordFile(("tfrecord", ""), b"elsewhere", 9, 9))
+    assert number is not None and other is not None and number_of(file) is number and number.base != other.base
+    rows = Provenance(number.base, np.array([3]), (number,))
+    held, joined = FileNumbers(), Provenance.joined([rows, Provenance(other.base, np.array([4]), (other,))])
+    held.hold((other,))
+    base = number.base
+    del number, other
+    assert joined is not None and [joined.place(i) for i in (0, 1)] == ["somewhere, byte 3", "elsewhere, byte 4"]
+    assert pickle.loads(pickle.dumps(joined)).place(0) == "", "numbers mean nothing in another process"
+    assert numbers_in_use() == 2
+    del joined
+    assert numbers_in_use() == 2 and rows.place(0) == "somewhere, byte 3"
+    del rows
+    assert numbers_in_use() == 1
+    another = number_of(RecordFile(("tfrecord", ""), b"another", 9, 9))
+    assert another is not None and another.base == base, "the number is used again"
+    del another, held
+    assert numbers_in_use() == 0
+
+
+@pytest.mark.parametrize("buffer_size", [3, 1000])
+def test_iterators_over_ever_new_files_hold_only_their_own(tmp_path: Path, buffer_size: int) -> None:
+    gc.collect()
+    before = numbers_in_use()
+    for i in range(5):
+        names = [tfrecords(tmp_path / f"{i}-{j}", 9) for j in range(4)]
+        with iter(fl.TFRecordDataset(names, num_parallel_reads=2).shuffle(buffer_size).batch(2)) as it:
+            for _ in range(3):
+                next(it)
+            assert 0 < numbers_in_use() - before <= 4
+            state = it.save()
+        with iter(fl.TFRecordDataset(names, num_parallel_reads=2).shuffle(buffer_size).batch(2)) as it:
+            it.restore(state)
+            assert sum(len(batch) for batch in it) == 30
+        del it
+        gc.collect()
+        assert numbers_in_use() == before

@@ -1,57 +1,76 @@
-"""Provenance: where in a file rows were read from."""
+"""The provenance of rows: where in files they were read, and what has made them from that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from feedline.provenance.files import Held, file_at
+
 Array = np.ndarray[Any, Any]
-
-_describers: list[Callable[[int], str]] = []
-
-
-def register_describer(tell: Callable[[int], str]) -> None:
-    """Registers the function that describes a row's number: that of `io.record_locations`, a higher layer."""
-    _describers.append(tell)
 
 
 class Provenance:
-    """The provenance of rows: row i has the number `base + offsets[i]`, which `io.record_locations` maps to a file and
-    a byte. `lineage` are the nodes that have made the row from the record there, in order.
+    """The provenance of rows: row i was read at the location `base + offsets[i]` (see `provenance.files`), and `files`
+    holds the numbers of the files. `lineage` are the nodes that have made the row from the record there, in order.
+    Negative locations stand for rows in memory.
     """
 
-    __slots__ = ("base", "lineage", "offsets")
+    __slots__ = ("base", "files", "lineage", "offsets")
 
-    def __init__(self, base: int, offsets: Array, lineage: tuple[Any, ...] = ()) -> None:
-        self.base, self.offsets, self.lineage = base, offsets, lineage
+    def __init__(self, base: int, offsets: Array, files: Held = (), lineage: tuple[Any, ...] = ()) -> None:
+        self.base, self.offsets, self.files, self.lineage = base, offsets, files, lineage
 
     def numbers(self) -> Array:
         """The record location of each row."""
         return self.offsets + self.base if self.base else self.offsets
 
     def place(self, row: int) -> str:
-        """A description of the file and the byte where a row begins; empty for a row that is in memory."""
+        """A description of the file and the byte where a row begins; empty for a row that is in memory, and in a
+        process that has not read the file.
+        """
         number = self.base + int(self.offsets[row])
-        return _describers[0](number) if _describers and number >= 0 else ""
+        if number < 0 or not self.files:
+            return ""
+        file, offset = file_at(number)
+        return file.describe(offset)
 
     def slice(self, start: int, stop: int) -> Provenance:
         """The provenance of rows start to stop."""
-        return Provenance(self.base, self.offsets[start:stop], self.lineage)
+        return Provenance(self.base, self.offsets[start:stop], self.files, self.lineage)
 
     def take(self, index: Array) -> Provenance:
         """The provenance of the rows with these numbers."""
-        return Provenance(self.base, self.offsets.take(index), self.lineage)
+        return Provenance(self.base, self.offsets.take(index), self.files, self.lineage)
 
     def through(self, node: object) -> Provenance:
         """The provenance of the rows that a node makes, one of each."""
-        return Provenance(self.base, self.offsets, (*self.lineage, node))
-
+        return Provenance(self.base, self.offsets, self.files, (*self.lineage, node))
 
     def with_lineage(self, lineage: tuple[Any, ...]) -> Provenance:
         """The same locations with another lineage."""
-        return Provenance(self.base, self.offsets, lineage)
+        return Provenance(self.base, self.offsets, self.files, lineage)
+
+    @staticmethod
+    def joined(parts: Sequence[Provenance | None]) -> Provenance | None:
+        """The provenance of several blocks, in order; None if one has none, or their lineages differ."""
+        known = [p for p in parts if p is not None]
+        if not known or len(known) < len(parts) or any(p.lineage != known[0].lineage for p in known):
+            return None
+        return Provenance(0, np.concatenate([p.numbers() for p in known]), held(known), known[0].lineage)
+
+    def __reduce__(self) -> Any:
+        return Provenance, (self.base, self.offsets, (), self.lineage)  # other processes have other numbers
+
+
+def held(parts: Sequence[Provenance]) -> Held:
+    """The numbers that any of these holds."""
+    first = parts[0].files
+    if all(p.files is first for p in parts):
+        return first
+    return tuple(dict.fromkeys(file for p in parts for file in p.files))
 
 
 class BatchProvenance:
@@ -91,9 +110,9 @@ class BatchProvenance:
     @staticmethod
     def joined(parts: list[BatchProvenance]) -> BatchProvenance:
         """The batch provenance of several blocks, in order."""
-        numbers = [m.provenance.slice(int(m.starts[0]), int(m.starts[-1])).numbers() for m in parts]
+        rows = [m.provenance.slice(int(m.starts[0]), int(m.starts[-1])) for m in parts]
         counts = np.concatenate([np.diff(m.starts) for m in parts])
-        return BatchProvenance(Provenance(0, np.concatenate(numbers)), _starts(counts))
+        return BatchProvenance(Provenance(0, np.concatenate([r.numbers() for r in rows]), held(rows)), _starts(counts))
 
 
 def _starts(counts: Array) -> Array:

@@ -1,7 +1,4 @@
-"""Whether a file is unchanged: by size, time, version, and samples of its bytes, including the first and the last.
-
-A mark holds that as plain values, for a checkpoint: [size, time, checksum of pieces], and the version, if there is one.
-"""
+"""Whether a file is unchanged: by size, time, version, and samples of its bytes, including the first and the last."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ from feedline import kernels
 from feedline.errors import FailedPreconditionError, NotFoundError, OpError
 from feedline.io import remote
 from feedline.io.files import as_op_error, shown, system_path
-from feedline.io.remote import Identity, RemoteFile
+from feedline.io.remote import RemoteFile
+from feedline.provenance.identity import UNKNOWN, Identity, difference
 
 PIECE = 4096
 PIECES = 16
 """Pieces, spread over the file, that are compared if its time has changed: it is the same file if they and its size
 are. Of a remote file only the first and last piece are compared.
 """
-UNKNOWN = -1
 
 
 def identity_of(name: bytes) -> Identity:
@@ -39,9 +36,7 @@ def identity_of(name: bytes) -> Identity:
 
 def mark_of(name: bytes, identity: Identity) -> list[Any]:
     """The mark of a file with this identity."""
-    size, time, version = identity
-    found = _known_pieces(name, identity) if time else pieces(name, identity)
-    return [size, time, found, *([version] if version else [])]
+    return identity.mark(_known_pieces(name, identity) if identity.time else pieces(name, identity))
 
 
 def sameness(name: bytes, identity: Identity) -> tuple[Any, ...]:
@@ -90,21 +85,13 @@ def _pieces_there(name: bytes, identity: Identity) -> int:
 
 def changed(name: bytes, mark: Sequence[Any]) -> str:
     """How a file differs from the one `mark` was made of, in words; empty for the same file or a copy."""
-    size, time, sum_, *version = mark
-    was = Identity(size, time, *version)
     try:
         now = identity_of(name)
     except OpError as e:
         if system_path(name) is None and not isinstance(e, NotFoundError):
             raise
         return f"it cannot be opened any more ({str(e).removeprefix(f'{shown(name)}: ')})"
-    what = was.differs(now)
-    if what or (was.certain and was.version == now.version):
-        return what
-    pieces_now = pieces(name, now) if sum_ != UNKNOWN else UNKNOWN
-    if UNKNOWN not in (sum_, pieces_now):
-        return "" if sum_ == pieces_now else "it was written since, and what it holds is different"
-    return "it was written since" if 0 not in (was.time, now.time) and was.time != now.time else ""
+    return difference(mark, now, lambda: pieces(name, now))
 
 
 def must_be_same(name: bytes, mark: Sequence[Any]) -> None:
