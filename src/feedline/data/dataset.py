@@ -277,7 +277,7 @@ class Dataset(DatasetBase[T_co]):
 
     def _run(self) -> Run:
         plan, prepare, settings = self._prepared
-        return Run(plan, prepare, context=ExecutionContext(settings))
+        return Run(prepare.indexed(plan), prepare, context=ExecutionContext(settings))
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_prepared"}

@@ -72,6 +72,7 @@ def replay(dataset: object, step: int, state: object = None) -> list[Sample]:
     if number < 0:
         raise InvalidArgumentError(f"replay: step must be zero or more, got {number}")
     plan, prepare, _ = dataset._prepared
+    plan = prepare.indexed(plan) if state is None else plan
     files = FileNumbers()
     run = Run(_traced(_apart(plan, {}), files), prepare)
     try:
@@ -87,7 +88,7 @@ def _numbers(run: Run, step: int, state: object, files: FileNumbers) -> Array:
         run.start()
         cursor = Cursor(run)
     else:
-        cursor = checkpoint.loaded(checkpoint.checked(state), run, False, _LocationDecoder(run, files))
+        cursor = checkpoint.loaded(checkpoint.checked(state), run, False, _LocationDecoder(files))
     left = step
     while True:
         block = cursor.next_block(min(left + 1, ROWS))
@@ -101,10 +102,14 @@ def _numbers(run: Run, step: int, state: object, files: FileNumbers) -> Array:
 class _LocationDecoder(StateDecoder):
     """Restores numbers for the steps that work on numbers, and records for the others."""
 
-    def __init__(self, run: Run, files: FileNumbers) -> None:
+    def __init__(self, files: FileNumbers) -> None:
         super().__init__(strict=True)
         self._files = files
-        self._records = {id(n) for o in run.nodes if isinstance(o, Origins) for n in o.input.walk()}
+        self._records: set[int] = set()
+
+    def enter(self, run: Run) -> None:
+        super().enter(run)
+        self._records |= {id(n) for o in run.nodes if isinstance(o, Origins) for n in o.input.walk()}
 
     def rows(self, read: Provenance, node: Node) -> Block:
         return super().rows(read, node) if id(node) in self._records else _located(read, self._files)

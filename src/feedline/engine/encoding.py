@@ -21,7 +21,7 @@ from feedline.engine.allowed_files import AllowedFiles
 from feedline.engine.input import RecomputableRow, pull_recomputable
 from feedline.engine.run import Run, RunSnapshot
 from feedline.engine.state_validation import check_block, check_counts, check_fields, check_saved, damaged
-from feedline.engine.step_slots import StepSlots, name_of, step_slots, with_buffers
+from feedline.engine.step_slots import StepSlots, name_of, ops_above, step_slots, with_buffers
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io.elements import form
 from feedline.io.record_file import RecordFile, any_changed, rows_at
@@ -426,6 +426,8 @@ class StateDecoder:
         if not isinstance(node, OpensChildren):
             raise damaged(f"step {node.position}, {node.op}: its state holds a nested dataset, and it opens none")
         child = run.nested(node.child(key), key, node)
+        saved = run.prepare.restored(child.plan, ops_above(child.plan, got[1]))
+        child = child if saved is child.plan else child.duplicate(saved)
         if outline(child.plan) != got[1]:
             raise FailedPreconditionError(
                 f"the function of {node.op} makes another dataset than when the state was saved: "

@@ -13,12 +13,12 @@ does not depend on how the plan was run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from operator import length_hint
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from feedline.early import working
 from feedline.engine.background_read import BackgroundRead
@@ -64,9 +64,31 @@ WORTH_READING_AHEAD = 500e-6
 """Nested runs whose blocks take at least this many seconds are read in the background."""
 
 
-def as_is(plan: Node) -> Node:
-    """The plan itself: for runs without an optimizer."""
-    return plan
+class Preparation(Protocol):
+    """Makes the plans that run; an optimizer."""
+
+    def __call__(self, plan: Node) -> Node:
+        """The plan that runs in place of a nested one."""
+
+    def restored(self, plan: Node, above: Sequence[Collection[str] | None]) -> Node:
+        """A plan that runs, in the form in which it was saved: `above` names the checkpoint-transparent nodes that had
+        a state directly above each step; None for a step that had not begun.
+        """
+
+
+class AsIs:
+    """Leaves plans unchanged: for runs without an optimizer."""
+
+    def __call__(self, plan: Node) -> Node:
+        """The plan itself."""
+        return plan
+
+    def restored(self, plan: Node, above: Sequence[Collection[str] | None]) -> Node:
+        """The plan itself."""
+        return plan
+
+
+as_is = AsIs()
 
 
 class Run:
@@ -77,7 +99,7 @@ class Run:
     def __init__(
         self,
         plan: Node,
-        prepare: Any = as_is,
+        prepare: Preparation = as_is,
         key: Block | None = None,
         context: ExecutionContext | None = None,
         path: str = "",

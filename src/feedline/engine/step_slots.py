@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from feedline.engine.run import Run
@@ -53,10 +53,34 @@ def name_of(node: Node) -> str:
     return written_op(node)
 
 
-def with_buffers(run: Run, plains: list[dict[str, Any]]) -> Run:
-    """The run, or one of the same plan with buffers added where the states have waiting rows and the plan has no
-    buffer for them.
+def ops_above(plan: Node, ops: Sequence[str]) -> list[set[str]]:
+    """The operators directly above each step of a plan, given those of all nodes, inputs first, of a plan with the same
+    steps. Fewer if it has others.
     """
+    left = deque(n.op for n in plan.walk() if not n.checkpoint_transparent)
+    above: list[set[str]] = []
+    for op in ops:
+        if left and op == left[0]:
+            left.popleft()
+            above.append(set())
+        elif above:
+            above[-1].add(op)
+    return above
+
+
+def _waiting(plains: list[dict[str, Any]], number: int) -> set[str] | None:
+    """The operators with a state above a step in any of the states; None if the step has begun in none of them."""
+    steps = [plain["steps"][number] for plain in plains]
+    begun = any(step["state"] is not None for step in steps)
+    return {op for step in steps for op, _ in step["waiting"]} if begun else None
+
+
+def with_buffers(run: Run, plains: list[dict[str, Any]]) -> Run:
+    """The run, or one of the same plan in the form in which it was saved, with buffers added where the states have
+    waiting rows and the plan has no buffer for them.
+    """
+    saved = run.prepare.restored(run.plan, [_waiting(plains, i) for i in range(len(step_slots(run.nodes)))])
+    run = run if saved is run.plan else run.duplicate(saved)
     extra, room = [], with_buffer(run.plan).op
     for number, step in enumerate(step_slots(run.nodes)):
         have = Counter(run.nodes[slot].op for slot in step.above)

@@ -2,10 +2,9 @@
 
     fetch_records(shuffle(record_numbers(TFRecordDataset)))
 
-is what the optimizer makes of a shuffle over records. Whether numbers or records pass through the shuffle is decided
-when an iterator is made: numbers if all files have an index and it pays. The decision is part of the checkpoint. The
-plan is the same either way, so that a checkpoint can be loaded wherever the files are, with or without an index. A
-checkpoint with records in the shuffle can also be loaded without these two steps.
+is what the optimizer makes of a shuffle over records if, when an iterator is made, all files have an index and it pays.
+A checkpoint with numbers in the shuffle is loaded into a plan with these two steps, whether there is an index or not,
+and one with records into a plan without them.
 """
 
 from __future__ import annotations
@@ -16,15 +15,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, OpError
-from feedline.io.tfrecord.records import RecordFiles, changed_since
+from feedline.io.tfrecord.records import RecordFiles, changed_since, indexed_size
 from feedline.ops.parts import Left, redistribute
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.pull import RecordBuffer
 from feedline.plan.reshard import begun_of, error_waits, round_robin_share
 from feedline.plan.traits.checkpoint import CheckpointTransparent, Reloads
 from feedline.plan.traits.provenance import Recomputable, recomputable
-from feedline.plan.traits.record_source import RecordSource
 from feedline.plan.traits.reshard import AdaptsToShard, Reshards, is_shard
 from feedline.plan.traits.specs import Sampled
 from feedline.structure.block import Array, Block, concat
@@ -63,8 +60,8 @@ class Numbering(NamedTuple):
 
 
 @node
-class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, RecordSource, Reloads, Reshards, Sampled):
-    """The number of each record of `input` if the files have an index when an iterator is made, else the records.
+class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, Reloads, Reshards, Sampled):
+    """The number of each record of `input`; the records themselves if the index is gone when it starts.
 
     `input` is the plan as written, and `start`, `by` and `most` describe which records it gives: numbers start, start +
     by and so on, at most `most` of them. `held` is how many a shuffle after it holds. If those take little memory,
@@ -84,6 +81,14 @@ class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, RecordSo
         """Whether the records are: numbers take no room in a checkpoint, and stand for records."""
         return recomputable(self.input)
 
+    def pays(self) -> bool:
+        """Whether all files have an index, and numbers save memory or reading."""
+        try:
+            found = indexed_size(_source(self).names or ())
+        except OpError:  # reported when the turn of the file comes
+            return False
+        return found is not None and not (self._holds_records(*found) and self.start == 0 and self.by == 1)
+
     def begin(self, pull: Pull) -> Numbering:
         """Chooses between numbers and records. A damaged file is reported when its turn comes, as without an index."""
         pull.start()
@@ -93,14 +98,18 @@ class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, RecordSo
             files = None
         if files is None:
             return Numbering()
-        early = self._held_bytes(files) <= HOLD_BYTES if self.held is not None else False
+        early = self._holds_records(files.count, files.size)
         if early and self.start == 0 and self.by == 1:
             return Numbering()
         return Numbering(0, early, files.mark, None, files)
 
-    def _held_bytes(self, files: RecordFiles) -> float:
+    def _holds_records(self, count: int, size: int) -> bool:
+        """Whether a shuffle holds the records: those of `count`, of `size` bytes in all, that it has at a time."""
+        return self.held is not None and self._held_bytes(count, size) <= HOLD_BYTES
+
+    def _held_bytes(self, count: int, size: int) -> float:
         held = self.held or 0
-        return (files.count if held < 0 else min(held, files.count)) * files.mean_size
+        return (count if held < 0 else min(held, count)) * size / max(1, count)
 
     def again(self, before: Numbering, state: Numbering) -> Numbering:
         """Keeps the choice of the previous epoch: numbers and records do not mix in one buffer."""
@@ -128,16 +137,10 @@ class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, RecordSo
         if early:
             rows, error = _fetched(self, files, numbers)
             return rows, state._replace(at=at + rows.n, error=error)
-        if self.held and self.by == _source(self).cycle == 1 and self._held_bytes(files) <= AHEAD_BYTES:
+        ahead = self.held and self.by == _source(self).cycle == 1
+        if ahead and self._held_bytes(files.count, files.size) <= AHEAD_BYTES:
             files.expect(int(numbers[0]), int(numbers[-1]) + 1)
         return Block([numbers], len(numbers), LEAF), state._replace(at=at + len(numbers))
-
-    def read_into(
-        self, state: Numbering, pull: Pull, want: int, buffer: RecordBuffer
-    ) -> tuple[Array, Numbering] | None:
-        """Reads records straight from the input, if it gives records."""
-        numbers = pull.read_into(want, buffer) if state.at == RECORDS and state.error is None else None
-        return None if numbers is None else (numbers, state)
 
     def _next(self, state: Numbering, count: int, want: int) -> Array:
         """The next numbers, at most `want`, of `count` records."""
@@ -204,7 +207,7 @@ class FetchRecords(CheckpointTransparent, Recomputable, Reloads, Reshards, Sampl
 
     State: ClassVar[Any] = Fetching
     op: ClassVar[str] = "fetch_records"
-    note: ClassVar[str] = "records by number where the files have an index, so that none has to be held"
+    note: ClassVar[str] = "records by number, so that none has to be held: the files have an index"
     input: Node
 
     @property

@@ -26,9 +26,10 @@ seeds an epoch draws.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from feedline.ops.record_numbers import FetchRecords
 from feedline.optimize.background import inject_prefetch, parallel_batch, reading_beside_calls, reading_beside_parsing
 from feedline.optimize.filter_fusion import filter_fusion
 from feedline.optimize.map_and_batch_fusion import map_and_batch_fusion
@@ -37,6 +38,7 @@ from feedline.optimize.map_fusion import map_fusion
 from feedline.optimize.noop_elimination import noop_elimination
 from feedline.optimize.parallel_calls import filter_parallelization, map_parallelization
 from feedline.optimize.push_down import push_down
+from feedline.optimize.record_numbers import restored_record_numbers, with_record_numbers
 from feedline.optimize.shuffle_and_repeat_fusion import shuffle_and_repeat_fusion
 from feedline.optimize.shuffle_row_numbers import shuffle_row_numbers
 from feedline.plan.node import Node
@@ -92,9 +94,14 @@ class Optimizer:
         kept = [r for r, d in zip((*RULES, INJECT), on, strict=True) if _set(getattr(chosen, r.name, None), d)]
         self.rules = tuple(r for r in kept if r is not INJECT)
         self.injects = INJECT in kept
+        self.numbers_rows = any(r.rewrite is shuffle_row_numbers for r in kept)
 
     def __call__(self, plan: Node) -> Node:
-        """The plan with all rewrites applied. There may be thousands of nested plans, and most have nothing to rewrite:
+        """The plan with all rewrites applied, for one iterator over a nested dataset."""
+        return self.indexed(self._rewritten(plan))
+
+    def _rewritten(self, plan: Node) -> Node:
+        """The plan with all rules applied. There may be thousands of nested plans, and most have nothing to rewrite:
         checking the nodes is faster than rebuilding the plan.
         """
         nodes = list(plan.walk())
@@ -106,14 +113,24 @@ class Optimizer:
 
     def whole(self, plan: Node) -> Node:
         """The rewritten plan of a dataset that is itself iterated: also applies `inject_prefetch`."""
-        plan = self(plan)
+        plan = self._rewritten(plan)
         return inject_prefetch(plan) if self.injects else plan
+
+    def indexed(self, plan: Node) -> Node:
+        """A rewritten plan for one iterator: with record numbers where files have an index now."""
+        return with_record_numbers(plan) if self.numbers_rows else plan
+
+    def restored(self, plan: Node, above: Sequence[Collection[str] | None]) -> Node:
+        """A plan that runs, in the form in which it was saved: `above` names the checkpoint-transparent nodes that had
+        a state directly above each step; None for a step that had not begun.
+        """
+        return restored_record_numbers(plan, above) if self.numbers_rows else plan
 
     def applied(self, plan: Node) -> tuple[Node, list[Applied]]:
         """The plan with all rewrites applied, and the rules that had an effect."""
-        applied = []
+        found: dict[str, list[int]] = {}
         for rule in self.rules:
-            positions: list[int] = []
+            positions = found[rule.name] = []
 
             def rewrite(node: Node, rule: Rule = rule, positions: list[int] = positions) -> Node | None:
                 better = rule.rewrite(node)
@@ -122,12 +139,13 @@ class Optimizer:
                 return better
 
             plan = bottom_up(plan, rewrite)
-            if positions:
-                applied.append(Applied(rule.name, tuple(positions)))
         if self.injects and (ends := inject_prefetch(plan)) is not plan:
-            applied.append(Applied(INJECT.name, (plan.position,)))
+            found[INJECT.name] = [plan.position]
             plan = ends
-        return plan, applied
+        if (indexed := self.indexed(plan)) is not plan:
+            found["shuffle_row_numbers"] += [n.position for n in indexed.walk() if isinstance(n, FetchRecords)]
+            plan = indexed
+        return plan, [Applied(rule, tuple(positions)) for rule, positions in found.items() if positions]
 
 
 class without:

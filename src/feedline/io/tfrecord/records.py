@@ -248,9 +248,9 @@ class RecordFiles:
                 advise(self._opened(i).fd, a, b - a, os.POSIX_FADV_WILLNEED)
 
     @property
-    def mean_size(self) -> float:
-        """The mean size of a record."""
-        return sum(index.stamp.size for index in self._indexes) / max(1, self.count)
+    def size(self) -> int:
+        """The total size of the files, in bytes."""
+        return sum(index.stamp.size for index in self.whole()._indexes)
 
     def close(self) -> None:
         """Closes the files; they are reopened when needed."""
@@ -259,6 +259,17 @@ class RecordFiles:
 
     def __reduce__(self) -> Any:
         return _again, (self.names, self.mark)
+
+
+def indexed_size(names: Sequence[bytes]) -> tuple[int, int] | None:
+    """The number of records in files and their size in bytes, if all have an index already; None if one has not."""
+    count = size = 0
+    for name in names:
+        index = indexing.found(name)
+        if index is None:
+            return None
+        count, size = count + len(index), size + index.stamp.size
+    return count, size
 
 
 def _again(names: tuple[bytes, ...], mark: int) -> RecordFiles:
