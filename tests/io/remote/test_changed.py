@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.io.test_identity import KINDS
+from tests.io.test_unchanged import KINDS
 from tests.s3 import Server, put
 
 import feedline as fl
