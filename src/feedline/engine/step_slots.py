@@ -11,7 +11,7 @@ from feedline.errors import FailedPreconditionError
 from feedline.plan.dataset_base import with_buffer
 from feedline.plan.node import Node
 from feedline.plan.rewrite import with_inputs
-from feedline.plan.traits.checkpoint import CheckpointTransparent, written_op
+from feedline.plan.traits.checkpoint import CheckpointTransparent, steps_of, written_op
 
 
 class StepSlots(NamedTuple):
@@ -57,7 +57,7 @@ def ops_above(plan: Node, ops: Sequence[str]) -> list[set[str]]:
     """The operators directly above each step of a plan, given those of all nodes, inputs first, of a plan with the same
     steps. Fewer if it has others.
     """
-    left = deque(n.op for n in plan.walk() if not n.checkpoint_transparent)
+    left = deque(n.op for n in steps_of(plan))
     above: list[set[str]] = []
     for op in ops:
         if left and op == left[0]:

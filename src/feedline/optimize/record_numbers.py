@@ -20,6 +20,7 @@ from feedline.ops.take import Take
 from feedline.ops.with_options import WithOptions
 from feedline.plan.node import Node
 from feedline.plan.rewrite import bottom_up, replace_node
+from feedline.plan.traits.checkpoint import CheckpointTransparent
 
 
 class _Forms:
@@ -65,7 +66,7 @@ def _numbers(plan: Node) -> list[tuple[int, RecordNumbers]]:
     """The nodes that give record numbers, each with the number of the step directly below it."""
     found, step = [], -1
     for n in plan.walk():
-        step += not n.checkpoint_transparent
+        step += not isinstance(n, CheckpointTransparent)
         if isinstance(n, RecordNumbers):
             found.append((step, n))
     return found
