@@ -157,7 +157,7 @@ def test_every_capability_is_in_the_table() -> None:
 
 
 OF_OTHERS = {"__attrs_attrs__", "__dataclass_fields__", "__module__", "_children", "_register_atexit", "find_spec"}
-OF_OTHERS |= {"_MAX_MEMORY_LEAK_SIZE", "read_records_into", "register_at_fork", "sched_getaffinity"}
+OF_OTHERS |= {"_MAX_MEMORY_LEAK_SIZE", "register_at_fork", "sched_getaffinity"}
 """Attributes of objects and modules of Python and loky, which some versions and platforms do not have."""
 
 
