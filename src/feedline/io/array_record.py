@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from feedline.errors import DataLossError, UnimplementedError
-from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.files import op_errors, shown, system_path
 from feedline.io.reader import END, CountedReader, FilePosition, Read, strings
 from feedline.io.record_file import RecordFile
 from feedline.io.stream import LocalFile
@@ -28,10 +28,8 @@ class ArrayRecordReader(CountedReader):
                 f"{shown(name)} is not on this machine, and ArrayRecord files are read by number, in small parts; copy "
                 "it here first, with fl.io.gfile.copy"
             )
-        try:
+        with op_errors(name):
             self._raw = LocalFile(here)  # reports errors more precisely than the library
-        except OSError as e:
-            raise as_op_error(e, name) from None
         self.file = RecordFile((), name, *self._raw.identity)
         self._file = library.ArrayRecordReader(shown(here), OPTIONS)
         if not self._file.ok():

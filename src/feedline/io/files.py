@@ -9,6 +9,7 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,15 @@ def open_to_write(path: bytes, buffering: int = -1) -> Any:
     here = system_path(path)
     if here is None:
         return remote.RemoteWriter(path)
-    try:
+    with op_errors(path):
         return open(here, "wb", buffering=buffering)
+
+
+@contextmanager
+def op_errors(path: bytes) -> Iterator[None]:
+    """Context manager: errors of the system about a file are raised as TensorFlow's classes."""
+    try:
+        yield
     except OSError as e:
         raise as_op_error(e, path) from None
 
@@ -144,11 +152,8 @@ def read_file(filename: object, name: str | None = None) -> bytes:
     here = system_path(path)
     if here is None:
         return remote.read(path)
-    try:
-        with open(here, "rb") as file:
-            return file.read()
-    except OSError as e:
-        raise as_op_error(e, path) from None
+    with op_errors(path), open(here, "rb") as file:
+        return file.read()
 
 
 def write_file(filename: object, contents: object, name: str | None = None) -> None:
@@ -166,12 +171,10 @@ def write_file(filename: object, contents: object, name: str | None = None) -> N
     if here is None:
         remote.write(path, data)
         return
-    try:
+    with op_errors(path):
         os.makedirs(os.path.dirname(here) or b".", exist_ok=True)
         with open(here, "wb") as file:
             file.write(data)
-    except OSError as e:
-        raise as_op_error(e, path) from None
 
 
 def _string(contents: object) -> bytes:

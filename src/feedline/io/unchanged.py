@@ -11,7 +11,7 @@ from typing import Any
 from feedline import kernels
 from feedline.errors import FailedPreconditionError, NotFoundError, OpError
 from feedline.io import remote
-from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.files import op_errors, shown, system_path
 from feedline.io.remote import RemoteFile
 from feedline.provenance.identity import UNKNOWN, Identity, difference
 
@@ -27,10 +27,8 @@ def identity_of(name: bytes) -> Identity:
     here = system_path(name)
     if here is None:
         return remote.identity_of(name)
-    try:
+    with op_errors(name):
         status = os.stat(here)
-    except OSError as e:
-        raise as_op_error(e, name) from None
     return Identity(status.st_size, status.st_mtime_ns)
 
 

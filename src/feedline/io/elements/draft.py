@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from feedline.errors import AlreadyExistsError, NotFoundError, OpError
 from feedline.io import remote
 from feedline.io.elements.writer import ElementsWriter
-from feedline.io.files import as_op_error, shown, system_path
+from feedline.io.files import as_op_error, op_errors, shown, system_path
 from feedline.sharing import Guard
 from feedline.structure.block import Block
 
@@ -107,10 +107,8 @@ class Draft:
                 remote.send(self._partial, self._path)
                 self.close()
                 return
-            try:
+            with op_errors(self._path):
                 os.replace(self._partial, self._path)
-            except OSError as e:
-                raise as_op_error(e, self._path) from None
             self._release()
 
     def close(self) -> None:
@@ -182,10 +180,8 @@ def _key(file: Any) -> tuple[int, int, int]:
 
 def append(file: Any, pieces: list[Any], path: bytes) -> None:
     """Appends all pieces to an unbuffered file."""
-    try:
+    with op_errors(path):
         for piece in pieces:
             view = memoryview(piece).cast("B") if memoryview(piece).nbytes else memoryview(b"")
             while view:
                 view = view[file.write(view) :]
-    except OSError as e:
-        raise as_op_error(e, path) from None

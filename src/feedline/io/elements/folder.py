@@ -26,7 +26,7 @@ from feedline.io import remote
 from feedline.io.elements.draft import append
 from feedline.io.elements.form import ObservedSpecs, described, form
 from feedline.io.elements.writer import ElementsWriter
-from feedline.io.files import as_op_error, read_file, shown, system_path
+from feedline.io.files import as_op_error, op_errors, read_file, shown, system_path
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, LENGTH, frame, masked_crc
 from feedline.structure.block import Array, Block
 
@@ -185,12 +185,10 @@ class FolderWriter:
                 self.close()
                 return
             draft = os.path.join(self._folder, _DRAFT)
-            try:
+            with op_errors(draft):
                 with open(draft, "wb") as file:
                     file.write(manifest)
                 os.replace(draft, os.path.join(self._path, MANIFEST))
-            except OSError as e:
-                raise as_op_error(e, draft) from None
             self._over = True
             if before is not None and before.run != self._run:
                 shutil.rmtree(os.path.join(self._path, before.run.encode()), ignore_errors=True)
@@ -259,10 +257,8 @@ class FolderWriter:
         name = os.path.join(self._folder, _file_name(number))
 
         def add(pieces: list[Any]) -> None:
-            try:
+            with op_errors(name):
                 file = open(name, "ab", buffering=0)  # noqa: SIM115 - closed below
-            except OSError as e:
-                raise as_op_error(e, name) from None
             with file:
                 append(file, pieces, name)
 

@@ -12,7 +12,7 @@ from feedline.errors import (
     PermissionDeniedError,
 )
 from feedline.io import remote
-from feedline.io.files import as_op_error, as_path, shown, system_path
+from feedline.io.files import as_path, op_errors, shown, system_path
 from feedline.io.gfile.paths import stat
 
 
@@ -150,10 +150,8 @@ class GFile:
         return self._writer
 
     def _run(self, call: Callable[[], Any]) -> Any:
-        try:
+        with op_errors(self._path):
             return call()
-        except OSError as e:
-            raise as_op_error(e, self._path) from None
 
     def _given(self, data: bytes) -> Any:
         return data if self._bytes else data.decode()

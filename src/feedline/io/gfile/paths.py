@@ -16,7 +16,7 @@ from feedline.errors import (
     OpError,
 )
 from feedline.io import files, remote
-from feedline.io.files import as_op_error, as_path, matching_files, shown, system_path
+from feedline.io.files import as_op_error, as_path, matching_files, op_errors, shown, system_path
 
 
 class FileStatistics(NamedTuple):
@@ -71,10 +71,8 @@ def _entries(path: object) -> dict[str, bool]:
     here = system_path(name)
     if here is None:
         return remote.children(name)
-    try:
+    with op_errors(name):
         return {entry: os.path.isdir(os.path.join(os.fsdecode(here), entry)) for entry in os.listdir(os.fsdecode(here))}
-    except OSError as e:
-        raise as_op_error(e, name) from None
 
 
 def glob(pattern: Any) -> list[str]:
@@ -107,12 +105,8 @@ def mkdir(path: object) -> None:
         with contextlib.suppress(AlreadyExistsError):
             remote.asked(name, lambda: fs.mkdir(there, create_parents=False))
         return
-    try:
+    with op_errors(name), contextlib.suppress(FileExistsError):
         os.mkdir(here)
-    except FileExistsError:
-        return
-    except OSError as e:
-        raise as_op_error(e, name) from None
 
 
 def makedirs(path: object) -> None:
@@ -131,11 +125,10 @@ def makedirs(path: object) -> None:
         remote.asked(name, lambda: fs.makedirs(there, exist_ok=True))
         return
     try:
-        os.makedirs(here, exist_ok=True)
-    except FileExistsError:
+        with op_errors(name):
+            os.makedirs(here, exist_ok=True)
+    except AlreadyExistsError:
         raise FailedPreconditionError(f"{shown(name)}: there is a file of that name") from None
-    except OSError as e:
-        raise as_op_error(e, name) from None
 
 
 def remove(path: object) -> None:
@@ -178,10 +171,8 @@ def rmtree(path: object) -> None:
     if here is None:
         remote.remove_all(name)
     elif os.path.isdir(here) and not os.path.islink(here):
-        try:
+        with op_errors(name):
             shutil.rmtree(here)
-        except OSError as e:
-            raise as_op_error(e, name) from None
     else:
         remove(path)
 
@@ -198,10 +189,8 @@ def stat(path: object) -> FileStatistics:
     if here is None:
         about = remote.info(name)
         return FileStatistics(about.get("size") or 0, remote.modified_ns(name, about), about["type"] == "directory")
-    try:
+    with op_errors(name):
         found = os.stat(here)
-    except OSError as e:
-        raise as_op_error(e, name) from None
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(here))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from feedline import drafts
 from feedline.errors import CancelledError, InvalidArgumentError, InvalidTypeError, OpError
 from feedline.io import remote
-from feedline.io.files import as_op_error, as_path, shown, system_path
+from feedline.io.files import as_op_error, as_path, op_errors, shown, system_path
 from feedline.io.tfrecord.columns import Columns
 from feedline.io.tfrecord.writer import TFRecordOptions
 
@@ -191,7 +191,7 @@ class _Shard:
         self.path, self._here = path, system_path(path)
         self._compressor = options._compressor()
         self._placed = False
-        try:
+        with op_errors(path):
             if self._here is None:
                 remote.must_take_files(path)
                 number, draft = tempfile.mkstemp(prefix="feedline-")
@@ -199,8 +199,6 @@ class _Shard:
             else:
                 os.makedirs(os.path.dirname(self._here) or b".", exist_ok=True)
                 self._file, self.draft = drafts.opened(self._here)
-        except OSError as e:
-            raise as_op_error(e, path) from None
 
     def write(self, data: bytes) -> None:
         view = memoryview(data if self._compressor is None else self._compressor.add(data))
@@ -250,10 +248,8 @@ class _Output:
         """Appends framed rows to a shard."""
         if self._stopped:
             raise CancelledError("write_examples was stopped")
-        try:
+        with op_errors(self._paths[shard]):
             self.shards[shard].write(data)
-        except OSError as e:
-            raise as_op_error(e, self._paths[shard]) from None
         with self._lock:
             self._done += rows
             if self._shown and time.monotonic() >= self._next:

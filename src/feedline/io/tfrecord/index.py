@@ -18,7 +18,7 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import DataLossError, FailedPreconditionError
-from feedline.io.files import as_op_error, as_paths, shown
+from feedline.io.files import as_op_error, as_paths, op_errors, shown
 from feedline.io.progress import Progress
 from feedline.io.tfrecord import sidecar
 from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
@@ -94,10 +94,8 @@ def stamp_of(path: bytes) -> Stamp:
         raise FailedPreconditionError(
             f"{shown(path)}: records can be had by number in local files only; copy the file first"
         )
-    try:
+    with op_errors(path):
         status = os.stat(path)
-    except OSError as e:
-        raise as_op_error(e, path) from None
     if not stat.S_ISREG(status.st_mode):
         raise FailedPreconditionError(f"{shown(path)} is no regular file, so its records cannot be had by number")
     return Stamp.of(status)
@@ -261,10 +259,8 @@ class OpenFile:
     __slots__ = ("fd",)
 
     def __init__(self, path: bytes) -> None:
-        try:
+        with op_errors(path):
             self.fd: int = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        except OSError as e:
-            raise as_op_error(e, path) from None
 
     def close(self) -> None:
         """Closes the file. Closing it again does nothing."""

@@ -14,7 +14,7 @@ from typing import Any
 from feedline import drafts, kernels
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
 from feedline.io.compressed import zstandard
-from feedline.io.files import as_op_error, as_path, open_to_write, system_path
+from feedline.io.files import as_path, op_errors, open_to_write, system_path
 from feedline.io.remote import RemoteWriter
 from feedline.io.tfrecord.framing import AROUND
 
@@ -215,7 +215,7 @@ class TFRecordWriter:
         self._append = self._pending.append
         self._room = self._gathered
         self._lock = threading.RLock()
-        with self._reported():
+        with op_errors(self._path):
             if draft and os.path.isdir(self._final):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if draft:
@@ -272,7 +272,7 @@ class TFRecordWriter:
                 self._drain()
                 if self._compressor is not None:
                     self._put(self._compressor.finish(), 0)
-                with self._reported():
+                with op_errors(self._path):
                     if self._draft is not None:
                         os.fsync(self._file.fileno())
                         drafts.moved(self._file, self._draft, self._final)
@@ -296,7 +296,7 @@ class TFRecordWriter:
             return
         view = memoryview(data if len(self._out) == 1 else b"".join(self._out))
         self._out = []
-        with self._reported():
+        with op_errors(self._path):
             while view:
                 view = view[self._open().write(view) :]
 
@@ -330,13 +330,6 @@ class TFRecordWriter:
         except BaseException:
             self._discard()
             raise
-
-    @contextlib.contextmanager
-    def _reported(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as e:
-            raise as_op_error(e, self._path) from None
 
     def __enter__(self) -> TFRecordWriter:
         return self
