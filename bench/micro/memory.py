@@ -6,7 +6,6 @@ compared, in processor time of all threads and workers, and the exit status says
     messages      `Example` messages built one at a time: kept as bytes in C++, against Python objects
     batch_buffer  JPEG photos decoded by parallel calls, in batches: rows written into the batch by the workers, against
                   batches put together afterwards
-    slots         the same: rows made in the batch, against rows that the workers copy there
 
 `frameworks.py` shows what aligned memory brings (`to_jax` against `device_put`).
 """
@@ -41,8 +40,6 @@ CASES = {
     "messages": Case("FEEDLINE_KERNELS", "reference", 10),
     "batch_buffer_threads": Case("FEEDLINE_BATCH_BUFFERS", "off", 1.1),
     "batch_buffer_processes": Case("FEEDLINE_BATCH_BUFFERS", "off", 1.5),
-    "slots_threads": Case("FEEDLINE_BATCH_BUFFERS", "copy", 1.0),
-    "slots_processes": Case("FEEDLINE_BATCH_BUFFERS", "copy", 1.1),
 }
 
 

@@ -6,10 +6,26 @@
 #include <sys/mman.h>
 #endif
 
-#include "memory.h"
+#include "array.h"
 
 namespace feedline {
 namespace {
+
+// How NumPy asks for the memory of arrays: through the allocator that is set in the current context. Each array keeps the
+// one that it was made by. As numpy/ndarraytypes.h lays it out; NumPy adds fields at the end only, and tells by `version`
+// what is there.
+struct Allocator {
+  char name[127];
+  uint8_t version;
+  void* context;
+  void* (*malloc)(void*, size_t);
+  void* (*calloc)(void*, size_t, size_t);
+  void* (*realloc)(void*, void*, size_t);
+  void (*free)(void*, void*, size_t);
+};
+
+// What the capsule around an allocator is called.
+constexpr const char* kAllocator = "mem_handler";
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHuge = 4 << 20, kPage = 4096;
@@ -68,6 +84,13 @@ using SetHandler = PyObject* (*)(PyObject*);
 SetHandler set_handler;  // both are set once, with the module
 PyObject* own;
 
+// Sets the allocator of the current context, given in a capsule, and gives the one before.
+nb::object set_allocator(nb::handle capsule) {
+  nb::object before = nb::steal(set_handler(capsule.ptr()));
+  if (!before.is_valid()) throw nb::python_error();
+  return before;
+}
+
 class Aligned {
  public:
   void enter() { before_ = set_allocator(own); }
@@ -78,12 +101,6 @@ class Aligned {
 };
 
 }  // namespace
-
-nb::object set_allocator(nb::handle capsule) {
-  nb::object before = nb::steal(set_handler(capsule.ptr()));
-  if (!before.is_valid()) throw nb::python_error();
-  return before;
-}
 
 void register_memory(nb::module_& m) {
   nb::object table = nb::module_::import_("numpy._core._multiarray_umath").attr("_ARRAY_API");

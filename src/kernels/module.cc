@@ -8,7 +8,6 @@ void register_example(nanobind::module_& m);
 void register_example_write(nanobind::module_& m);
 void register_gather(nanobind::module_& m);
 void register_interrupts(nanobind::module_& m);
-void register_slot_allocator(nanobind::module_& m);
 void register_lines(nanobind::module_& m);
 void register_gif(nanobind::module_& m);
 void register_memory(nanobind::module_& m);
@@ -31,7 +30,6 @@ NB_MODULE(_native, m) {
   feedline::register_example_write(m);
   feedline::register_gather(m);
   feedline::register_interrupts(m);
-  feedline::register_slot_allocator(m);
   feedline::register_lines(m);
   feedline::register_gif(m);
   feedline::register_memory(m);

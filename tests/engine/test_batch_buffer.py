@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine import batch_buffer as engine_landing
 from feedline.engine.batch_buffer import LARGE_ROW, BatchAllocator, SlotWriter
 from feedline.engine.run import blocks
-from feedline.kernels import NATIVE
 from feedline.structure.block import Block
 
 SIDE = int((LARGE_ROW // 4) ** 0.5) + 1
@@ -209,36 +207,11 @@ def test_random_numbers_belong_to_elements() -> None:
     fl.random.set_seed(None)
 
 
-# Results that are made in their place.
-
-
-@pytest.fixture
-def copies(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the results that are copied to their place."""
-    found: list[int] = []
-    copy = engine_landing._copy
-
-    def noted(row: Any, place: Any) -> None:
-        found.append(row.nbytes)
-        copy(row, place)
-
-    monkeypatch.setattr(engine_landing, "_copy", noted)
-    return found
+# What functions do with their results.
 
 
 def whole(ds: Any) -> list[int]:
     return list(chain(*(numbers(b) for b in ds)))
-
-
-def test_results_are_made_in_the_batch(copies: list[int]) -> None:
-    def f(i: Any) -> Any:
-        time.sleep(0.0005)
-        first = np.full((SIDE, SIDE), i, np.float32)
-        second = first + 1
-        return second * np.float32(1) - 1, np.int64(i)
-
-    assert whole(parallel(f)) == list(range(ROWS))
-    assert not NATIVE or len(copies) < 20, "it is found out once which array is returned"
 
 
 def test_a_function_that_keeps_its_results() -> None:
@@ -387,7 +360,7 @@ print(bool(taken))
 """
 
 
-@pytest.mark.parametrize(("mode", "used"), [("", "True"), ("copy", "True"), ("off", "False")])
+@pytest.mark.parametrize(("mode", "used"), [("", "True"), ("off", "False")])
 def test_the_switch(mode: str, used: str) -> None:
     environment = os.environ | {"FEEDLINE_BATCH_BUFFERS": mode}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=60)

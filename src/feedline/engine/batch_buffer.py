@@ -1,11 +1,10 @@
 """Batch buffers: the memory of batches, into which workers write their results.
 
-Putting together a batch of large rows (images, say) copies each row once. Workers avoid that copy if their function
-gets the memory of its results from NumPy, in the same allocation pattern each time: then rows are made in the batch.
-Otherwise the workers copy them: in parallel, each row while it is in the cache, and its memory is free for the next.
+Putting together a batch of large rows (images, say) copies each row once. Here the workers do it: in parallel, each row
+while it is in the cache, and its memory is free for the next; and rows made by another process need no other way back.
 
-With the environment variable `FEEDLINE_BATCH_BUFFERS=copy` workers always copy, and with `off` batches are put together
-as elsewhere. `bench/micro/memory.py` shows what either costs.
+With the environment variable `FEEDLINE_BATCH_BUFFERS=off` batches are put together as elsewhere.
+`bench/micro/memory.py` shows what that costs.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.kernels.memory import SlotAllocator
 from feedline.plan.row_wise import FunctionCalls, RowWise
 from feedline.random.element import drawing
 from feedline.structure.block import Array, Block, concat_columns
@@ -37,13 +35,10 @@ Layout = list[tuple[tuple[int, ...], np.dtype[Any]] | None]
 
 
 class BatchSlot(NamedTuple):
-    """The rows of a batch from `start` on. For each column: the batch's memory, or None if rows are not written to it,
-    and which of the arrays that a call allocates becomes its row (see `kernels.memory.SlotAllocator`).
-    """
+    """The rows of a batch from `start` on: the batch's memory for each column, None if rows are not written to it."""
 
     arrays: tuple[Array | None, ...]
     start: int
-    alloc_pattern: Array
 
     def joined(self, parts: list[Block]) -> Block:
         """Joins parts that lie in this slot one after another."""
@@ -76,13 +71,12 @@ class BatchAllocator:
     iteration; every `rows` of them are a batch.
     """
 
-    __slots__ = ("_alloc_pattern", "_arrays", "_batch", "_layout", "_memory", "rows")
+    __slots__ = ("_arrays", "_batch", "_layout", "_memory", "rows")
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
         self._memory: Allocate | None = buffers.empty
         self._layout: Layout | None = None
-        self._alloc_pattern = np.empty(0, np.int64)
         self.forget()
 
     def forget(self) -> None:
@@ -104,7 +98,6 @@ class BatchAllocator:
                 else None
                 for c in made.columns
             ]
-            self._alloc_pattern = np.full(len(made.columns), -1, np.int64)
 
     def room(self, number: int) -> int:
         """The number of rows from `number` to the end of its batch."""
@@ -125,65 +118,32 @@ class BatchAllocator:
             self._arrays = tuple(
                 None if like is None else memory((self.rows, *like[0]), like[1]) for like in self._layout or ()
             )
-        return BatchSlot(self._arrays, start, self._alloc_pattern)
+        return BatchSlot(self._arrays, start)
 
 
 class SlotWriter:
     """Writes the large leaves of results to a batch slot: see `plan.function.Destination`."""
 
-    __slots__ = ("_fits", "_rows", "_slot", "_there")
+    __slots__ = ("_fits", "_slot")
 
     def __init__(self, batch_slot: BatchSlot) -> None:
         self._slot = batch_slot
         self._fits = [array is not None for array in batch_slot.arrays]
-        self._rows = SlotAllocator(batch_slot.arrays, batch_slot.alloc_pattern)
-        self._there: list[tuple[int, Array]] = []  # columns whose row the current result uses, and that row
-
-    def __enter__(self) -> None:
-        self._rows.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        self._rows.__exit__(*error)
-
-    def begin(self, i: int) -> None:
-        """Lets the next allocation for row i be made in the batch."""
-        self._rows.begin(self._slot.start + i)
 
     def take(self, i: int, leaves: list[Any]) -> None:
-        """Copies a result's arrays, those of the batch into their row, unless they were made there."""
-        arrays, at, rows = self._slot.arrays, self._slot.start + i, self._rows
-        rows.end()
-        self._there.clear()
+        """Copies a result's arrays, those of the batch into their row."""
+        arrays, at = self._slot.arrays, self._slot.start + i
         for j, leaf in enumerate(leaves):
-            if type(leaf) is not np.ndarray:
-                if arrays[j] is not None:
-                    self._fits[j] = False
-                continue
             array = arrays[j]
-            if array is None or leaf.shape != array.shape[1:] or leaf.dtype != array.dtype:
+            if type(leaf) is not np.ndarray:
+                if array is not None:
+                    self._fits[j] = False
+            elif array is None or leaf.shape != array.shape[1:] or leaf.dtype != array.dtype:
                 self._fits[j] = False
                 leaves[j] = leaf.copy()
-                continue
-            row = array[at]
-            if leaf.flags.c_contiguous and rows.made(j, leaf):
-                leaves[j] = row
-                self._there.append((j, row))
-            elif rows.unused(j):
-                leaves[j] = row
+            else:
+                row = leaves[j] = array[at]
                 _copy(leaf, row)
-            else:  # the row is in use by another array, such as one that this is a view of
-                leaves[j] = leaf.copy()
-                self._there.append((j, row))
-
-    def commit(self, leaves: list[Any]) -> None:
-        """Completes a row: moves an array out of the batch if the function has kept a reference to that memory."""
-        for j, row in self._there:
-            if not self._rows.unused(j):
-                self._fits[j] = False
-                leaves[j] = leaves[j].copy()
-            elif leaves[j] is not row:
-                _copy(leaves[j], row)
-                leaves[j] = row
 
     def column(self, j: int, rows: int) -> Array | None:
         """Column j of the slot's rows, if all of them were written to the batch."""

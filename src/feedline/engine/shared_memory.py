@@ -179,18 +179,15 @@ class _MappedFiles:
     def __init__(self) -> None:
         self._mapped: OrderedDict[tuple[int, int], mmap.mmap] = OrderedDict()
         self._path = ""
-        self._alloc_pattern: Array = np.empty(0, np.int64)
 
     def serve(self, path: str) -> None:
         """Switches to the step serialized at `path`: mappings of other steps are dropped."""
         if path != self._path:
-            self._path, self._alloc_pattern = path, np.empty(0, np.int64)
+            self._path = path
             self._mapped.clear()
 
     def batch_slot(self, shared_slot: SharedSlot) -> BatchSlot | None:
         """The batch slot, mapped; None if the memory cannot be opened."""
-        if len(self._alloc_pattern) != len(shared_slot.descriptors):
-            self._alloc_pattern = np.full(len(shared_slot.descriptors), -1, np.int64)
         try:
             arrays = tuple(
                 None if descriptor is None else self._array(shared_slot.pid, descriptor)
@@ -198,7 +195,7 @@ class _MappedFiles:
             )
         except OSError:
             return None
-        return BatchSlot(arrays, shared_slot.start, self._alloc_pattern)
+        return BatchSlot(arrays, shared_slot.start)
 
     def block(self, block: Block) -> Block:
         """The block with its shared strings mapped."""

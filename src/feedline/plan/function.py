@@ -45,24 +45,12 @@ _settling = Guard()
 
 
 class Destination(Protocol):
-    """Where large leaves of results are written. As a context manager it lets the function allocate them there
-    directly.
-    """
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def begin(self, i: int) -> None:
-        """Prepares for the result of row i, which is made next."""
+    """Where large leaves of results are written."""
 
     def take(self, i: int, leaves: list[Any]) -> None:
         """Copies the large leaves to row i and puts the copies in their place in `leaves`; leaves that stay elsewhere
         are made safe to keep.
         """
-
-    def commit(self, leaves: list[Any]) -> None:
-        """Called when the caller no longer holds the result."""
 
     def column(self, j: int, rows: int) -> Array | None:
         """The first `rows` rows of column j, if all of them have been written there."""
@@ -240,18 +228,15 @@ class Function:
         results: list[Any] = []  # their leaves, as long as all are like the first
         alike = True
         error: BaseException | None = None
-        with function_scope(results) as scope, place:
+        with function_scope(results) as scope:
             call = self._on_own(block.columns, scope)
             held = pause()
             try:
                 for i, row in enumerate(block.rows()):
-                    place.begin(i)
                     result = call(*row) if unpack else call(row)
                     leaves = _leaves_like(tree, result) if alike else None
                     if leaves is not None:
                         place.take(i, leaves)
-                        result = None
-                        place.commit(leaves)
                         results.append(leaves)
                     else:
                         if alike:
