@@ -367,7 +367,7 @@ def test_still_done_for_many_rows_at_once() -> None:
         """
     )
     for name in ("scalars", "rows", "parsed"):
-        assert RANGE.map(getattr(m, name))._plan.function.elementwise, name
+        assert RANGE.map(getattr(m, name))._plan.function.vectorized, name
     ds = fl.Dataset.from_tensor_slices(np.ones((100, 2))).map(m.rows)
     m.K, m.MEAN = 1, None
     assert np.array_equal(next(iter(ds.batch(100))), np.tile([0.0, -0.5], (100, 1)))

@@ -37,14 +37,14 @@ class Filter(KeepsRows, ParallelCalls, FunctionCalls):
     @property
     def parallel(self) -> Parallel | None:
         """The caller's `num_parallel_calls`. None for a vectorized predicate, which is faster without tasks."""
-        if self.num_parallel_calls is None or self.predicate.elementwise:
+        if self.num_parallel_calls is None or self.predicate.vectorized:
             return None
         return Parallel(self.num_parallel_calls, self.deterministic)
 
     @property
     def epochs(self) -> Epochs | None:
         """The predicate's epochs, if it may draw random numbers."""
-        return None if self.predicate.elementwise else self.predicate.epochs
+        return None if self.predicate.vectorized else self.predicate.epochs
 
     def cardinality(self) -> int:
         """Unknown before the predicate has run, even for an empty or infinite input."""
@@ -53,7 +53,7 @@ class Filter(KeepsRows, ParallelCalls, FunctionCalls):
     @property
     def user_code(self) -> bool:
         """False for a comparison of scalars, which has no side effects."""
-        return not self.predicate.elementwise
+        return not self.predicate.vectorized
 
     def apply(self, block: Block) -> Block:
         """The rows for which the predicate holds."""

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
     from feedline.plan.annotations import Integer, R, T, Ts
 
-FEW = 16
-"""Up to this many rows are mapped one by one when they cannot be vectorized together."""
-
 
 @node
 class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
@@ -43,7 +40,7 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
         """The caller's `num_parallel_calls`. None for vectorized functions, which finish sooner than they could be
         split into tasks, and for the parser, which has its own threads.
         """
-        if self.num_parallel_calls is None or self.function.elementwise or self.function.is_parse_call:
+        if self.num_parallel_calls is None or self.function.vectorized:
             return None
         return Parallel(self.num_parallel_calls, self.deterministic, self.workers)
 
@@ -59,7 +56,7 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
     @property
     def epochs(self) -> Epochs | None:
         """The function's epochs, if it may draw random numbers."""
-        return None if self.function.elementwise else self.function.epochs
+        return None if self.function.vectorized else self.function.epochs
 
     def spec(self) -> Any:
         """Derived for arithmetic on scalars; otherwise inferred from the results for the first few elements."""
@@ -84,13 +81,13 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
 
     @cached_property
     def _arithmetic_spec(self) -> Any:
-        known = self.function.elementwise and spec_known(self.input)
+        known = self.function.vectorized and spec_known(self.input)
         return self.function.spec_of_columns(self.input.element_spec) if known else None
 
     @property
     def user_code(self) -> bool:
         """False if the function only computes."""
-        return not self.function.elementwise
+        return not self.function.vectorized
 
     def apply(self, block: Block) -> Block:
         """Applies the function to whole columns if the results are the same, otherwise row by row."""
@@ -98,64 +95,50 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
 
     def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
         """As `apply`; row by row, stops at `until`. Also returns how many rows were used."""
-        n = block.n
-        if n == 0:
-            return block, n
-        if self.function.is_parse_call:
-            return self._parsed(block), n
-        columns = self.function.on_columns(block)
-        if columns is not None:
-            made = self.function.block_of_columns(columns, n)
-            if made is not None:
-                return made, n
-        if n > FEW and self.function.takes_columns:
-            return self._in_halves(block), n  # only rows near a bad one are mapped one by one
+        if block.n == 0:
+            return block, 0
+        first, alone = self.function.first_rows(block)
+        if first is not None and first.n == block.n:
+            return first, block.n
+        return self._row_by_row(block, until) if alone == block.n else (self._in_parts(block, first, alone), block.n)
+
+    def _row_by_row(self, block: Block, until: float = inf) -> tuple[Block, int]:
         results, error = self.function.on_rows(block, until)
-        done = self.function.block_of(results, ours=n == 1) if results else None
+        done = self.function.block_of(results, ours=block.n == 1) if results else None
         if error is not None:
             raise RowFailed(len(results), done, error)
         return done if done is not None else block, len(results)
 
+    def _in_parts(self, block: Block, first: Block | None, alone: int) -> Block:
+        """The results for a block of which only some rows, the `first` for instance, can be made from whole columns. A
+        part that fails as a whole is halved, so that only rows near a bad one are mapped one by one.
+        """
+        done: list[Block] = []
+        at, ends = 0, [block.n]
+        while ends:
+            if first is None and not alone:
+                ends.append((at + ends[-1]) // 2)
+            elif first is not None:
+                done.append(first)
+                at += first.n
+            try:
+                if alone:
+                    done.append(self._row_by_row(block.slice(at, at + alone))[0])
+            except RowFailed as failed:
+                before = done if failed.done is None else [*done, failed.done]
+                raise RowFailed(
+                    at + failed.index, concat(before) if before else None, failed.error, failed.path
+                ) from None
+            at += alone
+            while ends and ends[-1] == at:
+                ends.pop()
+            if ends:
+                first, alone = self.function.first_rows(block.slice(at, ends[-1]))
+        return concat(done)
+
     def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
         """Applies the function row by row and writes each result to its batch slot."""
         return self.function.on_rows_into(block, where)
-
-    def _parsed(self, block: Block) -> Block:
-        """Parses whole columns up to a bad row, parses that one alone for its error message, then goes on after it."""
-        done: list[Block] = []
-        at = 0
-        while at < block.n:
-            rest = block.slice(at, block.n)
-            made = self.function.first_rows(rest)
-            if made is not None and made.n:
-                done.append(made)
-                at += made.n
-            else:
-                part = rest if made is None else rest.slice(0, 1)
-                at += self._row_by_row(part, at, done)
-        return concat(done)
-
-    def _row_by_row(self, block: Block, at: int, done: list[Block]) -> int:
-        """Appends the results for `block`, which starts at row `at` of a larger one, to `done`; returns its length."""
-        results, error = self.function.on_rows(block)
-        try:
-            if results:
-                done.append(self.function.block_of(results))
-        except RowFailed as failed:
-            before = [*done, failed.done] if failed.done is not None else done
-            raise RowFailed(at + failed.index, concat(before) if before else None, failed.error, failed.path) from None
-        if error is not None:
-            raise RowFailed(at + len(results), concat(done) if done else None, error)
-        return block.n
-
-    def _in_halves(self, block: Block) -> Block:
-        middle = block.n // 2
-        first = self.apply(block.slice(0, middle))
-        try:
-            return concat([first, self.apply(block.slice(middle, block.n))])
-        except RowFailed as failed:
-            done = first if failed.done is None else concat([first, failed.done])
-            raise RowFailed(middle + failed.index, done, failed.error, failed.path) from None
 
     def attribute_error(self, failed: RowFailed, number: int) -> Exception:
         """An exception that names the function and the element."""

@@ -54,7 +54,7 @@ class Labelled(FunctionCalls, InferredSpec):
     @property
     def user_code(self) -> bool:
         """True unless the function is arithmetic on scalars, which has no side effects."""
-        return not self.function.elementwise
+        return not self.function.vectorized
 
     def apply(self, block: Block) -> Block:
         """The rows unchanged, next to a column of classes."""

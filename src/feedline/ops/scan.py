@@ -66,7 +66,7 @@ class Scan(CallsUserCode, InferredSpec):
     @property
     def user_code(self) -> bool:
         """True unless the function is arithmetic, which has no side effects."""
-        return not self.function.elementwise
+        return not self.function.vectorized
 
     def step(self, state: Scanned, pull: Pull, want: int) -> tuple[Block | None, Scanned]:
         """Calls the function row by row. A failing row leaves the user's state as it was before it."""

@@ -105,7 +105,7 @@ class Snapshot(CallsUserCode, DefersStart, ExecutionArgs, RestartsInputs, Materi
     def user_code(self) -> bool:
         """Whether a user function chooses or reads shards."""
         functions = (self.reader_func, self.shard_func)
-        return any(f is not None and not f.elementwise for f in functions)
+        return any(f is not None and not f.vectorized for f in functions)
 
 
 def snapshot(

@@ -49,7 +49,7 @@ class TakeWhile(KeepsRows, CallsUserCode):
     @property
     def user_code(self) -> bool:
         """True unless the predicate compares scalars, which has no side effects."""
-        return not self.predicate.elementwise
+        return not self.predicate.vectorized
 
     def step(self, state: Taking, pull: Pull, want: int) -> tuple[Block | None, Taking]:
         """Passes rows on up to the first False. If making rows has side effects, none is made after that one."""

@@ -42,7 +42,7 @@ def reading_beside_parsing(node: Node) -> Node | None:
     """Puts a prefetch below a map with `num_parallel_calls` that only parses. Such a map runs vectorized in one thread
     while another one reads its input: both mostly run without the interpreter lock.
     """
-    if not isinstance(node, Map) or node.num_parallel_calls is None or not node.function.is_parse_call:
+    if not isinstance(node, Map) or node.num_parallel_calls is None or not node.function.only_parses:
         return None
     if isinstance(node.input, Prefetch):
         return None

@@ -31,8 +31,8 @@ def chained(node: Node, first: str, second: str) -> Node | None:
 
 
 def _link(node: Node) -> Link | None:
-    if isinstance(node, Map) and node.num_parallel_calls is None and not node.function.elementwise:
+    if isinstance(node, Map) and node.num_parallel_calls is None and not node.function.vectorized:
         return Link("map", node.function, node.position)
-    if isinstance(node, Filter) and node.num_parallel_calls is None and not node.predicate.elementwise:
+    if isinstance(node, Filter) and node.num_parallel_calls is None and not node.predicate.vectorized:
         return Link("filter", node.predicate, node.position)
     return None

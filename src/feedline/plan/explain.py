@@ -168,7 +168,7 @@ def notes(node: Node) -> list[str]:
 
 
 def _function_note(function: Function) -> str:
-    how = "on whole columns" if function.elementwise else "once per element"
+    how = "on whole columns" if function.vectorized else "once per element"
     name = function.name.replace("<lambda>", "lambda")
     return f"{name} at {function.where}, {how}" if function.where else f"{name}, {how}"
 

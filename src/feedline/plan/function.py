@@ -18,9 +18,7 @@ from feedline.plan.captured import Captured, Sent
 from feedline.plan.interrupted import Exited, judged
 from feedline.plan.pace import late
 from feedline.plan.row_calls import RowFailed
-from feedline.plan.vectorize import vectorized
-from feedline.plan.vectorize.elementwise import elementwise
-from feedline.plan.vectorize.parse_calls import parse_call
+from feedline.plan.vectorize import Program, program_of
 from feedline.random.element import Epochs
 from feedline.random.seeds import FunctionScope, function_scope
 from feedline.sharing import Guard
@@ -33,13 +31,15 @@ from feedline.structure.block import (
     rows_of,
     slice_column,
     spec_of_column,
-    take_rows,
 )
 from feedline.structure.nest import LEAF, Tree, flatten, map_structure
 from feedline.structure.spec import TensorSpec, TypeSpec, type_spec_from_value
 from feedline.structure.types import as_dtype
 
 Call = Callable[..., Any]
+
+FEW = 16
+"""Up to this many rows are called one by one if no program can run them together."""
 
 _settling = Guard()
 
@@ -64,7 +64,7 @@ class Function:
     captured.py), unless it is `late`; `sent` are captured values that come from another process.
     """
 
-    __slots__ = ("_captured", "_columns_ok", "_parse_call", "_signature", "_vectorized", "_writes", "epochs")
+    __slots__ = ("_captured", "_program", "_signature", "_writes", "epochs")
 
     def __init__(
         self,
@@ -75,9 +75,7 @@ class Function:
     ) -> None:
         self._captured = Captured(call, sent, late)
         self.epochs = Epochs()
-        self._parse_call = parse_call(self.seen)
-        self._vectorized = None if self._parse_call is not None else vectorized(self.seen)
-        self._columns_ok = elementwise(self.seen)
+        self._program = program_of(self.seen)
         self._signature = signature
         self._writes = writes(_innermost(call))
 
@@ -96,7 +94,7 @@ class Function:
         """The function to be called. Forgets the analysis of its code if it now calls other functions than before."""
         if not self._captured.holds:
             self._captured.renew()
-            self._parse_call = self._vectorized = self._columns_ok = None
+            self._program = None
         return self._captured.call
 
     @property
@@ -112,26 +110,22 @@ class Function:
         return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
     @property
-    def elementwise(self) -> bool:
-        """Whether the function has no side effects and may run for many rows at once: see
-        plan/vectorize/elementwise.py, execute.py and parse_calls.py.
-        """
-        return self._columns_ok is not None or self._vectorized is not None or self._parse_call is not None
+    def program(self) -> Program | None:
+        """The program that runs the function for many rows at once; None if there is none, or no longer."""
+        if self._program is not None and not self._captured.holds:
+            self._captured.renew()
+            self._program = None
+        return self._program
 
     @property
-    def arithmetic(self) -> bool:
-        """Whether the function is plain arithmetic on scalars, which costs next to nothing per row."""
-        return self._columns_ok is not None
+    def vectorized(self) -> bool:
+        """Whether the function has no side effects and may run for many rows at once: see plan/vectorize."""
+        return self._program is not None
 
     @property
-    def is_parse_call(self) -> bool:
-        """Whether to call the function through `first_rows`: see plan/vectorize/parse_calls.py."""
-        return self._parse_call is not None
-
-    @property
-    def takes_columns(self) -> bool:
-        """Whether `on_columns` may still give a result."""
-        return self._columns_ok is not None or (self._vectorized is not None and not self._vectorized.given_up)
+    def only_parses(self) -> bool:
+        """Whether all that the function does is one call of a parser."""
+        return self._program is not None and self._program.only_parses
 
     @property
     def output_spec_known(self) -> bool:
@@ -268,62 +262,33 @@ class Function:
 
     def on_columns(self, block: Block) -> Any:
         """The function's result for whole columns; None if that is not certain to equal the results row by row."""
-        call = self.call
-        if self._columns_ok is None or not self._columns_ok() or not all(map(_is_scalars, block.columns)):
-            return None if self._vectorized is None else self._vectorized(block)
-        args = block.tree.unflatten(block.columns)
-        try:
-            return call(*args) if block.tree.kind is tuple else call(args)
-        except Exception:  # it happens again row by row, where it can be attributed to one
-            return None
+        program = self.program
+        made = None if program is None else program.run(block)
+        return made.result if made is not None and made.rows == block.n else None
 
-    def first_rows(self, block: Block) -> Block | None:
-        """The results for the first rows of a block, as many as can be made from whole columns; None if the function
-        cannot be called that way. The row after them, if any, must be made by itself.
+    def first_rows(self, block: Block) -> tuple[Block | None, int]:
+        """The results for the first rows of a block, as many as can be made from whole columns, and how many rows after
+        them must be called one by one. None and 0 if that is known only of a smaller block.
         """
-        found = None if self._parse_call is None or not self._captured.holds else self._parse_call.columns(block)
-        if found is None:
-            return None
-        done, result = found
-        if not done:
-            return block.slice(0, 0)
-        leaves, tree = flatten(result)
-        if self._signature is not None and tree == self._signature[0]:
-            tree = self._signature[0]  # one tree for all blocks, with its cached values
-        if len(set(map(id, leaves))) < len(leaves):
-            leaves = [take_rows(leaf, np.arange(done)) for leaf in leaves]
+        program = self.program
+        made = None if program is None else program.run(block)
+        if made is None:
+            return None, 0 if block.n > FEW and program is not None and program.active else block.n
+        if not made.rows:
+            return None, made.alone
+        tree = made.tree if self._signature is None else self._signature[0]  # one tree for all blocks
         try:
-            made = Block(leaves, done, tree)
-            return self._checked(made if self._signature is None else made.reordered(self._signature[0]))
+            if made.tree == tree:
+                return self._checked(Block(made.leaves, made.rows, tree)), made.alone
+            return self._checked(Block(made.leaves, made.rows, made.tree).reordered(tree)), made.alone
         except (RowFailed, TypeError):  # unlike the results before: row by row it is known which one
-            return None
+            return None, block.n
 
     def spec_of_columns(self, spec: object) -> Any:
-        """The spec of the results for elements of `spec`, if calling the function with empty columns shows it; None if
-        only a call with an element would.
+        """The spec of the results for elements of `spec`, if the function's program tells it; None if only a call with
+        an element would.
         """
-        if self._parse_call is not None:
-            return self._parse_call.spec(spec)
-        leaves, tree = flatten(spec)
-        if not all(isinstance(s, TensorSpec) and s.shape.rank == 0 for s in leaves):
-            return None
-        result = self.on_columns(Block([np.empty(0, s.dtype.dtype) for s in leaves], 0, tree))
-        got, shape = flatten(result)
-        if not all(isinstance(column, np.ndarray) and column.shape == (0,) for column in got):
-            return None
-        return shape.unflatten([TensorSpec((), column.dtype) for column in got])
-
-    def block_of_columns(self, result: object, n: int) -> Block | None:
-        """The block made of an `on_columns` result; None if a leaf is not a column."""
-        leaves, tree = flatten(result)
-        seen: set[int] = set()
-        columns = []
-        for leaf in leaves:
-            if not isinstance(leaf, np.ndarray) or leaf.shape[:1] != (n,) or leaf.dtype.kind not in "biufO":
-                return None
-            columns.append(leaf.copy() if id(leaf) in seen or not leaf.flags.writeable else leaf)
-            seen.add(id(leaf))
-        return self._checked(Block(columns, n, tree))
+        return None if self._program is None else self._program.spec(spec)
 
     def block_of(self, results: list[Any], ours: bool = False) -> Block:
         """Packs results into a block. Raises `RowFailed` for the first that is not a valid element, or not of the same
@@ -432,10 +397,6 @@ def _advice(error: BaseException) -> str:
     if is_refusal(error):
         return "; an element may be shared with others: change a copy of it, x.copy()"
     return ""
-
-
-def _is_scalars(column: object) -> bool:
-    return isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "biuf"
 
 
 def _leaves_like(tree: Tree, result: object) -> list[Any] | None:

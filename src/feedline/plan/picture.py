@@ -103,7 +103,7 @@ def _card(node: Node, known: set[str]) -> str:
     lines = [f'<span><b>{escape(name)}</b><span class="fl-mono">({escape(rest)}</span></span>']
     used = functions(node)
     for function in used:
-        how = "on whole columns" if function.elementwise else "once per element"
+        how = "on whole columns" if function.vectorized else "once per element"
         at = f'<span class="fl-mono">{escape(function.where)}</span> · ' if function.where else ""
         lines.append(f'<span class="fl-note fl-fn">ƒ&nbsp;{at}{how}</span>')
     lines += [f'<span class="fl-note">{escape(said)}</span>' for said in notes(node)[len(used) :]]

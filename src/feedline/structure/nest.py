@@ -166,7 +166,7 @@ def map_structure(function: Callable[[Any], Any], value: object) -> Any:
     return tree.unflatten([function(v) for v in leaves])
 
 
-# Builtin and NumPy types found to be leaves, which never become structures: most leaves need no further check.
+# Types of Python, NumPy and feedline found to be leaves, which never become structures: they need no further check.
 _LEAVES: set[type] = set()
 
 
@@ -189,7 +189,7 @@ def _flatten(value: Any, out: list[Any]) -> Tree:
     names = fields_of(value)
     if names is not None:
         return Tree(type(value), names, tuple([_flatten(getattr(value, n), out) for n in names]))
-    if type(value).__module__ in ("builtins", "numpy"):
+    if type(value).__module__.partition(".")[0] in ("builtins", "numpy", "feedline"):
         _LEAVES.add(type(value))
     out.append(value)
     return LEAF

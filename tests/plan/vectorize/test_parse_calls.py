@@ -56,7 +56,7 @@ def opaque(function: Any) -> Any:
     def call(*args: Any) -> Any:
         return [function(*args)][0]
 
-    assert not Function(call).elementwise
+    assert not Function(call).vectorized
     return call
 
 
@@ -116,6 +116,14 @@ def of_many_features(record: Any) -> Any:
     })  # fmt: skip
 
 
+def popped_by_another_name(record: Any) -> Any:
+    parsed = parse_single_example(record, FEATURES)
+    same = parsed
+    return same.pop("a"), parsed
+
+
+PARSER = Parser(FEATURES)
+MANY = {f"k{i}": io.FixedLenFeature([1], fl.int64, [i]) for i in range(400)}
 PARSING: dict[str, Any] = {
     "lambda": lambda record: fl.io.parse_single_example(record, FEATURES),
     "keywords": lambda record: io.parse_single_example(features=FEATURES, serialized=record),
@@ -134,13 +142,17 @@ PARSING: dict[str, Any] = {
     "every kind": lambda record: parse_single_example(record, EVERY_KIND),
     "in another dict": lambda record: {**parse_single_example(record, FEATURES)},
     "with nothing left": with_nothing_left,
+    "popped at once": lambda record: parse_single_example(record, FEATURES).pop("a"),
+    "popped by another name": popped_by_another_name,
+    "hundreds": lambda record: parse_single_example(record, MANY),
+    "attribute of an object": lambda record: parse_single_example(record, PARSER.features),
 }
 
 
 @pytest.mark.parametrize("name", PARSING)
 def test_functions_that_only_parse(name: str) -> None:
     function = PARSING[name]
-    assert Function(function).is_parse_call
+    assert Function(function).only_parses
     ds = fl.Dataset.from_tensor_slices(records(5))
     want = elements(ds.map(opaque(function)))
     mapped = ds.map(function)
@@ -218,7 +230,7 @@ class Property:
 )
 def test_functions_that_do_something_else(function: Any) -> None:
     SEEN.clear()
-    assert not Function(function).is_parse_call
+    assert not Function(function).only_parses
     assert not SEEN
 
 
@@ -275,7 +287,7 @@ def test_errors_are_those_of_single_calls(batch_size: int | None) -> None:
 
     expect = outcome(opaque(parse))
     mapped = ds.map(parse)
-    assert Function(parse).elementwise
+    assert Function(parse).vectorized
     got: list[Any] = [e if isinstance(e, Raises) else {"a": np.array(e)[()]} for e in expect]
     if batch_size is None:
         check_errors(mapped, got)
@@ -311,7 +323,7 @@ def test_results_belong_to_the_user() -> None:
     twice = fl.Dataset.from_tensor_slices(records(6)).map(
         lambda r: (lambda e: (e["b"], e["b"]))(parse_single_example(r, {"b": io.FixedLenFeature([2], fl.int64)}))
     )
-    assert not Function(twice._plan.function.call).is_parse_call  # a function inside is not looked into
+    assert not Function(twice._plan.function.call).only_parses  # a function inside is not looked into
     for first, second in twice:
         first[:] = -1
         assert (second >= 0).all()
@@ -350,7 +362,7 @@ def test_functions_that_parse_and_compute_run_for_many_rows_too() -> None:
         return parsed["b"] * 2, parsed["a"] + 1
 
     function = Function(scaled)
-    assert function.elementwise and not function.is_parse_call
+    assert function.vectorized and not function.only_parses
     ds = fl.Dataset.from_tensor_slices(records(40))
     check(ds.map(scaled), elements(ds.map(opaque(scaled))))
     strings = [*records(20), b"?", *records(20)]

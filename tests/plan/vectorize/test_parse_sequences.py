@@ -69,6 +69,12 @@ def unpacked(record: Any) -> Any:
     return steps["x"], {"label": label}
 
 
+def part_by_name(record: Any) -> Any:
+    parsed = io.parse_single_sequence_example(record, CONTEXT, STEPS)
+    context = parsed[0]
+    return context.pop("id"), context
+
+
 def merged(record: Any) -> Any:
     context, steps = fl.io.parse_single_sequence_example(record, CONTEXT, STEPS)
     return {**context, **steps}
@@ -83,6 +89,8 @@ PARSING_SEQUENCES: dict[str, Any] = {
     "a part of one": lambda record: io.parse_single_sequence_example(record, CONTEXT, STEPS)[-1]["y"],
     "unpacked": unpacked,
     "merged": merged,
+    "part popped": lambda record: io.parse_single_sequence_example(record, CONTEXT, STEPS)[0].pop("id"),
+    "part by name": part_by_name,
     "every kind": lambda record: io.parse_single_sequence_example(record, EVERY_CONTEXT, EVERY_LIST),
     "uneven alone": lambda record: io.parse_single_sequence_example(record, UNEVEN, UNEVEN),
 }
@@ -92,7 +100,7 @@ PARSING_SEQUENCES: dict[str, Any] = {
 @pytest.mark.parametrize("most", [1, 4])
 def test_functions_that_only_parse_sequences(name: str, most: int) -> None:
     function = PARSING_SEQUENCES[name]
-    assert Function(function).is_parse_call
+    assert Function(function).only_parses
     ds = fl.Dataset.from_tensor_slices(sequences(6, most))
     mapped = ds.map(function)
     assert side_effect_free(mapped._plan) and spec_known(mapped._plan)
@@ -118,7 +126,7 @@ def test_batches_of_sequences_are_parsed_as_they_are() -> None:
     def parse(strings: Any) -> Any:
         return io.parse_sequence_example(strings, EVERY_CONTEXT, EVERY_LIST)
 
-    assert Function(parse).is_parse_call
+    assert Function(parse).only_parses
     for n, size in ((10, 5), (7, 3), (3, 7)):
         ds = fl.Dataset.from_tensor_slices(sequences(n)).batch(size)
         check(ds.map(parse), elements(ds.map(opaque(parse))))
@@ -153,7 +161,7 @@ def test_batches_of_sequences_are_parsed_as_they_are() -> None:
     ],
 )
 def test_functions_that_do_something_else_with_sequences(function: Any) -> None:
-    assert not Function(function).is_parse_call
+    assert not Function(function).only_parses
 
 
 @pytest.mark.parametrize("steps", [STEPS, EVERY_LIST])

@@ -13,7 +13,7 @@ import pytest
 
 import feedline as fl
 from feedline.plan.traits.effects import side_effect_free
-from feedline.plan.vectorize import makes_side_effect_free_datasets, vectorized
+from feedline.plan.vectorize import makes_side_effect_free_datasets, program_of
 from feedline.plan.vectorize.proof import proof_of
 
 MEAN = np.arange(3, dtype=np.float32)
@@ -40,6 +40,7 @@ class Holder:
 
 
 HOLDER = Holder()
+HOLDER.scale = 2  # type: ignore[attr-defined]
 
 
 def counts(x: Any) -> Any:
@@ -143,6 +144,18 @@ def in_place_outside(x: Any) -> Any:
     return m
 
 
+def changes_a_part_of_what_it_made(x: Any) -> Any:
+    d, _ = tuple([DICT, x])
+    d["b"] = x
+    return x
+
+
+def changes_a_part_of_its_argument(d: Any) -> Any:
+    inner = d["inner"]
+    inner["b"] = 1
+    return d
+
+
 def sets_an_attribute(x: Any) -> Any:
     HOLDER.value = x
     return x
@@ -218,6 +231,7 @@ NO: list[Any] = [
     *(counts, stores, appends, changes_outside, changes_under_another_name, changes_what_a_method_gives),
     *(changes_what_a_helper_gives, lets_a_helper_change, lets_an_inner_function_change, changes_a_default),
     *(changes_one_of_two, changes_deeper, writes_to_an_array, writes_to_its_argument, in_place, in_place_outside),
+    *(changes_a_part_of_what_it_made, changes_a_part_of_its_argument),
     *(sets_an_attribute, deletes, imports, catches, within, asserts, raises, yields, waits, defines, calls_itself),
     *(captures(), captured(HOLDER), captured(print), captured(OBJECTS), captured(LARGE), captured([HOLDER])),
     lambda x: print(x),
@@ -232,6 +246,7 @@ NO: list[Any] = [
     lambda x: HOLDER(x),
     lambda x: HOLDER.method(x),
     lambda x: HOLDER.value + x,
+    lambda x: HOLDER.scale * x,  # type: ignore[attr-defined]
     lambda x: FUNCTIONS[0](x, x),
     lambda x: (lambda f: f(x, x, MEAN))(np.add),
     lambda x: np.add(x, x, MEAN),
@@ -283,7 +298,7 @@ NO: list[Any] = [
 
 @pytest.mark.parametrize("call", NO)
 def test_never_run_for_many_rows(call: Any) -> None:
-    assert vectorized(call) is None
+    assert program_of(call) is None
 
 
 def changes_what_it_made(x: Any) -> Any:
@@ -322,7 +337,7 @@ YES: list[Any] = [
 
 @pytest.mark.parametrize("call", YES)
 def test_may_be_run_for_many_rows(call: Any) -> None:
-    assert vectorized(call) is not None
+    assert program_of(call) is not None
 
 
 def test_a_variable_without_a_value_yet() -> None:
@@ -330,11 +345,11 @@ def test_a_variable_without_a_value_yet() -> None:
         def f(x: Any) -> Any:
             return x + later
 
-        assert vectorized(f) is None
+        assert program_of(f) is None
         later = 1
         return f
 
-    assert vectorized(outer()) is not None
+    assert program_of(outer()) is not None
 
 
 def test_code_is_looked_at_once() -> None:
@@ -358,6 +373,7 @@ LOUD: list[Any] = [
     lambda p: fl.TextLineDataset(LIST.pop()),
     lambda p: fl.Dataset.from_generator(lambda: [1], fl.int32),
     lambda p: HOLDER.method(p),
+    lambda p: fl.TextLineDataset(p).take(HOLDER.scale),  # type: ignore[attr-defined]
     lambda p: (print(p), fl.TextLineDataset(p))[1],
     fl.TextLineDataset,
 ]
@@ -365,7 +381,7 @@ LOUD: list[Any] = [
 
 @pytest.mark.parametrize("call", QUIET)
 def test_functions_that_make_quiet_datasets(call: Any) -> None:
-    assert makes_side_effect_free_datasets(call) and vectorized(call) is None
+    assert makes_side_effect_free_datasets(call) and program_of(call) is None
     assert side_effect_free(fl.Dataset.from_tensors("a").interleave(call)._plan)
     assert side_effect_free(fl.Dataset.from_tensors("a").flat_map(call)._plan)
 

@@ -34,7 +34,6 @@ from feedline.structure.block import Bytes, Column, pack, rows_of
 from feedline.structure.dense import strings_of
 from feedline.structure.spec import SparseTensorSpec, TensorSpec
 from feedline.structure.types import DType
-from feedline.structure.vectorized import register_vectorized
 from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
@@ -88,20 +87,8 @@ def parse_single_example(
     return parser(serialized, example_names)
 
 
-def parse_rows(strings: Array, features: object, example_names: object = None) -> dict[str, Array]:
-    """The features of many examples, each parsed by itself, as arrays with the examples as first dimension. Raises
-    ValueError if an example is bad, or a feature is not an array of one shape for all.
-    """
-    if example_names is not None or strings.ndim != 1:
-        raise ValueError("examples one by one")
-    done, columns = _parser(features, "parse_single_example").rows(np.ascontiguousarray(strings))
-    if done < len(strings) or not all(isinstance(column, np.ndarray) for column in columns.values()):
-        raise ValueError("examples that are bad, or differ")
-    return columns
-
-
-class _VectorizedExamples:
-    """`parse_example` and `parse_single_example` for columns of elements: see structure/vectorized.py."""
+class ExampleForm:
+    """The column form of `parse_example` or `parse_single_example`: see plan/vectorize/registry.py."""
 
     def __init__(self, op: str) -> None:
         self.op = op
@@ -128,10 +115,6 @@ class _VectorizedExamples:
         if spec.shape.rank == 0 or (spec.shape.rank == 1 and self.op == "parse_example"):
             return parser.spec(tuple(spec.shape), in_function=True)
         return None
-
-
-register_vectorized(parse_example, _VectorizedExamples("parse_example"))
-register_vectorized(parse_single_example, _VectorizedExamples("parse_single_example"))
 
 
 class ExampleParser:

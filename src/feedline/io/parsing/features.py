@@ -12,7 +12,6 @@ from feedline.structure import types
 from feedline.structure.dense import dense
 from feedline.structure.spec import TensorShape
 from feedline.structure.types import DType, as_dtype
-from feedline.structure.vectorized import register_plain
 
 Array = np.ndarray[Any, Any]
 
@@ -281,6 +280,3 @@ def _dense(key: str, feature: Any, op: str) -> Dense:
         raise InvalidArgumentError(
             f"{op}: the default_value of {key!r} must have {want}, got the shape {list(default.shape)}"
         ) from None
-
-
-register_plain(FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, SparseFeature, VarLenFeature, *PARTITIONS)

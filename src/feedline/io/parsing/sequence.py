@@ -48,7 +48,6 @@ from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import TensorSpec
 from feedline.structure.types import DType
-from feedline.structure.vectorized import register_vectorized
 from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
@@ -113,8 +112,8 @@ def parse_single_sequence_example(
     return parser(serialized, None if example_name is None else [example_name])[:2]
 
 
-class _VectorizedSequences:
-    """The two functions for columns of elements: see structure/vectorized.py."""
+class SequenceForm:
+    """The column form of one of the two functions: see plan/vectorize/registry.py."""
 
     def __init__(self, op: str) -> None:
         self.op = op
@@ -152,10 +151,6 @@ class _VectorizedSequences:
             return None
         parser = prepared(SequenceParser, self.op, context_features, sequence_features)
         return parser.spec(tuple(spec.shape), lengths=not single, in_function=True)
-
-
-register_vectorized(parse_sequence_example, _VectorizedSequences("parse_sequence_example"))
-register_vectorized(parse_single_sequence_example, _VectorizedSequences("parse_single_sequence_example"))
 
 
 class SequenceParser:

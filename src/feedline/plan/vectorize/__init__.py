@@ -1,36 +1,59 @@
 """Vectorized execution of users' functions: one run for many rows, with the results of one call per row.
 
+    plan/bytecode  reads bytecode, in one form for all versions of Python
     proof     analyses a function's code: that it has no side effects, and what it reads from outside
-    registry  the functions that such code may call, and their versions for many rows
-    rows      `RowValues`, which stands for one value per row while the function runs
+    registry  the functions that such code may call, and their forms for columns
+    binding   makes a program of a proven function: its code, with the registered forms of what it calls
+    program   `Program` runs it for the rows of a block, and tells the spec of the results
+    rows      `RowValues`, which stands for one value per row while a program runs
     arrays    NumPy's functions for such values
-    execute   runs the function
-    elementwise  functions that can be called with whole columns directly
-    parse_calls  functions that only call a feedline parser, which gets the whole column
 
 A function is analysed once. If its code only computes, and everything it calls is in the registry, it has no side
-effects, and calling it once with `RowValues` in place of an element gives the results for all rows. Anything a
-`RowValues` cannot stand for, such as an `if` that depends on data, ends the attempt, and the function is called row by
-row from then on. If a run fails for another reason, the block is processed row by row, so that the error is that of the
-first bad row.
+effects, and calling it once with `RowValues` in place of an element gives the results for all rows. Plain arithmetic on
+columns of scalars needs no `RowValues`: NumPy's operators are elementwise. With specs in place of columns, the same run
+gives the spec of what a parser returns.
+
+Anything a `RowValues` cannot stand for, such as an `if` that depends on data, ends the attempt, and the function is
+called row by row from then on. If a run fails for another reason, a smaller block is tried, and at last single rows, so
+that the error is that of the first bad row. A parser tells itself how many rows it could process.
 
 Results are the same to the last bit: only operations that NumPy rounds exactly are vectorized. (NumPy warns of integer
 overflow only for scalars, so there are no such warnings.)
+
+Where more plugs in:
+
+- A second maker (tracing a function with symbolic tensors) is a function beside `binding.program_of`. It gives a
+  `Program` what it has recorded, as a callable that takes `RowValues`; for specs, the registry gives specs.
+- A second runner (a team of native threads) is another way through `Program.run`. It gives `ColumnResults` for the rows
+  that its kernels could process; a function without a kernel in the registry is left to the way of today.
+
+`Function` and the operators know only `Program` and `ColumnResults`.
 """
 
 from __future__ import annotations
 
-from feedline.plan.vectorize.execute import VectorizedFunction, makes_side_effect_free_datasets, vectorized
-from feedline.plan.vectorize.registry import register, register_source, register_values, row_by_row
+from feedline.plan.vectorize.binding import makes_side_effect_free_datasets, program_of
+from feedline.plan.vectorize.program import ColumnResults, Program
+from feedline.plan.vectorize.registry import (
+    ColumnForm,
+    register,
+    register_form,
+    register_source,
+    register_values,
+    row_by_row,
+)
 from feedline.plan.vectorize.rows import RowValues
 
 __all__ = [
+    "ColumnForm",
+    "ColumnResults",
+    "Program",
     "RowValues",
-    "VectorizedFunction",
     "makes_side_effect_free_datasets",
+    "program_of",
     "register",
+    "register_form",
     "register_source",
     "register_values",
     "row_by_row",
-    "vectorized",
 ]

@@ -8,26 +8,13 @@ from typing import Any
 import numpy as np
 
 from feedline.plan.vectorize.registry import register
-from feedline.plan.vectorize.rows import NUMBERS, UFUNCS, RowValues, Unsupported, aligned
-
-Array = np.ndarray[Any, Any]
+from feedline.plan.vectorize.rows import NUMBERS, TYPES, UFUNCS, RowValues, Unsupported, aligned, has_rows, same_rows
+from feedline.structure.block import Array
 
 MAKERS = (np.arange, np.empty, np.eye, np.full, np.linspace, np.ones, np.zeros)
 """Functions that make arrays from plain numbers, which cannot be `RowValues`."""
 BUILTINS = (abs, dict, enumerate, len, list, range, reversed, sum, tuple, zip)
 """Built-in functions that work on `RowValues` through its methods."""
-TYPES = (
-    *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
-    *(np.float16, np.float32, np.float64),
-)
-
-
-def has_rows(values: object) -> bool:
-    """Whether a value, or one in a list, differs between rows."""
-    if isinstance(values, (list, tuple)):
-        return any(has_rows(v) for v in values)
-    return type(values) is RowValues
-
 
 def _parts(values: object) -> list[Array]:
     """Arrays to be stacked or concatenated, all with the rows first."""
@@ -35,7 +22,7 @@ def _parts(values: object) -> list[Array]:
         values = list(values)
     if not isinstance(values, (list, tuple)):
         raise Unsupported
-    n = next(len(v.data) for v in values if type(v) is RowValues)
+    n = same_rows(values)
     parts = []
     for value in values:
         if type(value) is not RowValues:
@@ -55,21 +42,17 @@ def _axis(axis: object, ndim: int) -> int:
 
 
 def _stack(arrays: Any, axis: int = 0) -> Any:
-    if not _any(arrays):
+    if not has_rows(arrays):
         return np.stack(arrays, axis)
     parts = _parts(arrays)
     return RowValues(np.stack(parts, _axis(axis, parts[0].ndim)))
 
 
 def _concatenate(arrays: Any, axis: int = 0) -> Any:
-    if not _any(arrays):
+    if not has_rows(arrays):
         return np.concatenate(arrays, axis)
     parts = _parts(arrays)
     return RowValues(np.concatenate(parts, _axis(axis, parts[0].ndim - 1)))
-
-
-def _any(arrays: object) -> bool:
-    return type(arrays) is RowValues or has_rows(arrays)
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:

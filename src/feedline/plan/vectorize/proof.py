@@ -54,17 +54,18 @@ class Proof(NamedTuple):
 
     values      values that are read
     calls       functions that are called, and the number of positional arguments, once for each call
-    makers      functions that are called to make dicts that are then modified
+    makers      functions that are called to make dicts that are then modified, and whether a dict is only a part of
+                their result
     changes     whether dicts among the arguments are modified
     datasets    whether methods that only datasets have are called
     arithmetic  whether the code only computes with its arguments and numbers, by operators that are exact, and builds
                 a tuple or dict of the results: then it gives the column of its results for columns of scalars
-    straight    whether the code has no branch, loop or function inside
+    straight    whether the code only looks up, calls and builds: no operator, branch, loop or function inside
     """
 
     values: frozenset[Outside]
     calls: tuple[tuple[Outside, int], ...]
-    makers: frozenset[Outside]
+    makers: frozenset[tuple[Outside, bool]]
     changes: bool
     datasets: bool
     arithmetic: bool
@@ -88,7 +89,8 @@ class _Scan:
         self.code, self.captured, self.bound = code, captured, bound
         self.ops = instructions(code)
         self.arguments = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-        self.changed: set[str] = set()
+        self.changed: list[int] = []
+        self.changes = False
         self.datasets = False
 
     def proof(self) -> Proof | None:
@@ -101,7 +103,6 @@ class _Scan:
         makers = self._makers(reads)
         if makers is None:
             return None
-        changes = bool(self.changed & self.arguments)
         inside = list(inner_codes(self.code))
         for inner in inside:
             captured = (self.captured & set(inner.co_freevars)) - set(self.code.co_cellvars)
@@ -110,10 +111,9 @@ class _Scan:
                 return None
             values, calls, makers = values | found.values, calls + found.calls, makers | found.makers
             self.datasets |= found.datasets
-        straight = not inside and not any(op.kind == "jump" for op in self.ops)
-        return Proof(
-            frozenset(values), calls, frozenset(makers), changes, self.datasets, self._is_arithmetic(), straight
-        )
+        straight = not inside and not any(op.kind in ("jump", "binary", "compare", "unary", "test") for op in self.ops)
+        facts = self.changes, self.datasets, self._is_arithmetic(), straight
+        return Proof(frozenset(values), calls, frozenset(makers), *facts)
 
     def _harmless(self, i: int) -> bool:
         op = self.ops[i]
@@ -187,24 +187,51 @@ class _Scan:
     # Changes.
 
     def _change(self, i: int) -> bool:
-        """Whether the dict that instruction i loads may be changed: it is this function's own, as `_makers` finds."""
-        op = self.ops[i] if i >= 0 else Instruction("unknown")
-        if op.kind not in ("local", "cell"):
-            return False
-        self.changed.add(op.name)
-        return True
+        """Notes that the dict which instruction i gives is changed."""
+        self.changed.append(i)
+        return i >= 0
 
-    def _makers(self, reads: dict[int, Outside]) -> set[Outside] | None:
-        """The callables that make the modified dicts; None if one of these may have existed before."""
-        makers = set()
-        stored = set()
-        for i, op in enumerate(self.ops):
-            if op.kind not in ("store_local", "store_cell") or op.name not in self.changed:
-                continue
-            stored.add(op.name)
-            before = self.ops[i - 1]
-            if before.kind == "call" and before.callee in reads:
-                makers.add(reads[before.callee])
-            elif before.kind != "build" or before.name != "dict":
-                return None
-        return makers if self.changed <= stored | self.arguments else None
+    def _makers(self, reads: dict[int, Outside]) -> set[tuple[Outside, bool]] | None:
+        """The callables that make the changed dicts; None if one of these may have existed before. Follows each dict
+        back to where it comes from, through variables and as a part of other values.
+        """
+        makers: set[tuple[Outside, bool]] = set()
+        seen: set[tuple[str, bool]] = set()
+        todo = [(i, False) for i in self.changed]
+        while todo:
+            i, part = todo.pop()
+            op = self.ops[i]
+            match op.kind:
+                case "local" | "cell":
+                    if (op.name, part) in seen:
+                        continue
+                    seen.add((op.name, part))
+                    stores = [j for j, other in enumerate(self.ops) if _stores(other) and other.name == op.name]
+                    if op.name in self.arguments - self.bound and not part:
+                        self.changes = True
+                    elif op.name in self.arguments or not stores:
+                        return None
+                    todo += [(self._stored(j), part) for j in stores]
+                case "call" if op.callee in reads:
+                    makers.add((reads[op.callee], part))
+                case "item" if self.ops[i - 1].kind == "const":
+                    todo.append((i - 2, True))
+                case "unpack":
+                    todo.append((i - 1, True))
+                case "build" if op.name == "dict" and not part:
+                    pass
+                case _:
+                    return None
+        return makers
+
+    def _stored(self, store: int) -> int:
+        """The instruction that gives what is stored."""
+        i = store - 1
+        while _stores(self.ops[i]):
+            i -= 1
+        op = self.ops[i]
+        return i if op.kind == "unpack" and store - i <= op.size else store - 1
+
+
+def _stores(op: Instruction) -> bool:
+    return op.kind in ("store_local", "store_cell")

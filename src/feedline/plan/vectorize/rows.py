@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
+from feedline.structure.block import Array, Bytes, Column
 from feedline.structure.nest import flatten
+from feedline.structure.spec import TypeSpec
 
-Array = np.ndarray[Any, Any]
+Call = Callable[..., Any]
 
 NUMBERS = "biuf"
 
@@ -26,6 +29,10 @@ EXACT = frozenset(
 )
 EXACT_FOR_INTEGERS = frozenset({np.minimum, np.maximum})
 UFUNCS = EXACT | EXACT_FOR_INTEGERS
+TYPES = (
+    *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+    *(np.float16, np.float32, np.float64),
+)
 
 
 class Unsupported(Exception):
@@ -34,6 +41,10 @@ class Unsupported(Exception):
 
 class Unsure(Exception):
     """The rows must be processed one by one, since the result may depend on it."""
+
+
+class NoRow(Exception):
+    """The first row cannot be processed with others."""
 
 
 def _refuse(self: object, *args: Any, **kwargs: Any) -> NoReturn:
@@ -45,12 +56,30 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
 
     Operators, slices and the methods below act on each row's value. Everything else raises `Unsupported`, including
     conversions to a bool or a number: there is more than one value.
+
+    column  the values as a column of any kind; or only their spec, None if that is not known either
+    own     whether a function has made the column for this purpose: nothing else refers to its memory
     """
 
-    __slots__ = ("data",)
+    __slots__ = ("column", "own")
 
-    def __init__(self, data: Array) -> None:
-        self.data = data
+    def __init__(self, column: Column | TypeSpec | None, own: bool = False) -> None:
+        self.column, self.own = column, own
+
+    @property
+    def data(self) -> Array:
+        """The values as an array. Raises `Unsure` if they are not known, or differ in shape."""
+        if isinstance(self.column, Bytes):
+            self.column = self.column.objects()
+        if not isinstance(self.column, np.ndarray) or self.column.dtype.kind not in NUMBERS + "O":
+            raise Unsure
+        return self.column
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        column: Column = self.column
+        return len(column)
 
     def __array_ufunc__(self, ufunc: object, method: str, *inputs: Any, **options: Any) -> RowValues:
         if method != "__call__" or options or ufunc not in UFUNCS:
@@ -86,9 +115,10 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
         return iter([RowValues(self.data[:, i]) for i in range(self.data.shape[1])])
 
     def _numbers(self) -> Array:
-        if self.data.dtype.kind not in NUMBERS:
+        data = self.data
+        if data.dtype.kind not in NUMBERS:
             raise Unsupported
-        return self.data
+        return data
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -173,11 +203,27 @@ def aligned(inputs: Any) -> list[Any]:
     """
     arrays = [_operand(v) for v in inputs]
     differ = [type(v) is RowValues for v in inputs]
+    same_rows(inputs)
     ndim = max(np.ndim(a) - d for a, d in zip(arrays, differ, strict=True))
     for i, a in enumerate(arrays):
         if differ[i] and a.ndim - 1 < ndim:
             arrays[i] = a.reshape(len(a), *(1,) * (ndim - a.ndim + 1), *a.shape[1:])
     return arrays
+
+
+def has_rows(value: object) -> bool:
+    """Whether a value, or one in it, differs between rows."""
+    if isinstance(value, (list, tuple)):
+        return any(map(has_rows, value))
+    return type(value) is RowValues or (isinstance(value, dict) and any(map(has_rows, value.values())))
+
+
+def same_rows(values: Any) -> int:
+    """The number of rows. Raises `Unsure` if a function could process only some of the rows."""
+    rows = {v.rows for v in values if type(v) is RowValues}
+    if len(rows) > 1:
+        raise Unsure
+    return rows.pop()
 
 
 def _operand(value: object) -> Any:

@@ -1,4 +1,4 @@
-"""plan/vectorize/elementwise.py: which functions may see whole columns, and that the result is the same."""
+"""Plain arithmetic: which functions get columns of scalars as they are, and that the result is the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.plan.vectorize.elementwise import elementwise
+from feedline.plan.vectorize import program_of
+from feedline.structure.block import Block
+from feedline.structure.nest import LEAF
 
 K = 3
 ARRAY = np.arange(2)
@@ -19,6 +21,11 @@ ARRAY = np.arange(2)
 
 def captured(value: Any) -> Callable[[Any], Any]:
     return lambda x: x + value
+
+
+def on_scalars(function: Any) -> bool:
+    program = program_of(function)
+    return program is not None and program.on_scalars
 
 
 YES: list[Callable[..., Any]] = [
@@ -50,13 +57,13 @@ NO: list[Callable[..., Any]] = [
 
 
 @pytest.mark.parametrize("function", YES)
-def test_seen_as_elementwise(function: Any) -> None:
-    assert elementwise(function) is not None
+def test_seen_as_arithmetic(function: Any) -> None:
+    assert on_scalars(function)
 
 
 @pytest.mark.parametrize("function", NO)
 def test_seen_as_opaque(function: Any) -> None:
-    assert elementwise(function) is None
+    assert not on_scalars(function)
 
 
 def test_in_place_operators_are_effects() -> None:
@@ -64,7 +71,7 @@ def test_in_place_operators_are_effects() -> None:
         x += 1
         return x
 
-    assert elementwise(f) is None
+    assert not on_scalars(f)
 
 
 @pytest.mark.parametrize("function", YES)
@@ -96,6 +103,21 @@ def test_a_name_that_becomes_an_array_later_is_noticed() -> None:
     assert [int(v) for v in ds] == [1, 2, 3]
     box = np.arange(3)
     assert [v.tolist() for v in fl.Dataset.range(3).map(f)] == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+
+
+def test_results_that_are_the_same_for_all_rows_are_repeated() -> None:
+    calls = 0
+
+    def row_by_row(x: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return x + 1, 7
+
+    ds = fl.Dataset.range(100)
+    got, program = list(ds.map(lambda x: (x + 1, 7))), program_of(lambda x: (x + 1, 7))
+    assert repr(got) == repr(list(ds.map(row_by_row))) and calls == 100
+    made = None if program is None else program.run(Block([np.arange(100)], 100, LEAF))
+    assert made is not None and made.rows == 100 and made.alone == 0
 
 
 def test_elements_with_dimensions_go_row_by_row() -> None:

@@ -15,7 +15,7 @@ from tests.harness import check
 import feedline as fl
 from feedline.engine.run import blocks
 from feedline.plan.function import Function
-from feedline.plan.vectorize import register, vectorized
+from feedline.plan.vectorize import program_of, register
 from feedline.structure.block import Block, Bytes, Objects
 from feedline.structure.nest import LEAF, flat
 
@@ -48,12 +48,10 @@ def same(a: Any, b: Any) -> bool:
 def agree(call: Any, block: Block) -> None:
     """The function is run for the whole block, and what it gives is what it gives row by row."""
     whole, rows = Function(call), Function(call)
-    assert whole._vectorized is not None
-    columns = whole._vectorized(block)
-    assert columns is not None, "it was not run for the whole block"
-    got = whole.block_of_columns(columns, block.n)
+    got, alone = whole.first_rows(block)
+    assert got is not None and got.n == block.n and not alone, "it was not run for the whole block"
     results, error = rows.on_rows(block)
-    assert error is None and got is not None
+    assert error is None
     expect = rows.block_of(results)
     assert got.tree == expect.tree
     for i, (a, b) in enumerate(zip(got.columns, expect.columns, strict=True)):
@@ -207,9 +205,9 @@ def _whole(call: Any, block: Block) -> Any:
 )
 def test_what_a_value_for_all_rows_cannot_stand_for_ends_the_attempt(call: Any) -> None:
     function = Function(call)
-    assert function.elementwise and function.takes_columns
+    assert function.program is not None and function.program.active
     assert function.on_columns(arrays(np.float32)) is None
-    assert function.elementwise and not function.takes_columns
+    assert function.program is not None and not function.program.active
 
 
 def test_strings_are_only_read_and_returned() -> None:
@@ -225,7 +223,7 @@ def test_floats_that_are_no_integers_are_left_to_numpy() -> None:
         values[3] = bad
         function = Function(lambda x: x.astype(np.int32))
         assert function.on_columns(Block([values], N, LEAF)) is None
-        assert function.takes_columns  # the next rows may be better
+        assert function.program is not None and function.program.active  # the next rows may be better
     values[3] = 2.0**31 - 1
     agree(lambda x: x.astype(np.int32), Block([values[:4].repeat(2)], 8, LEAF))
     big = np.full(N, 2.0**63)
@@ -360,7 +358,7 @@ def test_in_threads() -> None:
 def test_a_plan_with_such_a_function_pickles() -> None:
     plan = fl.Dataset.from_tensor_slices(lines().columns[0]).map(course)._plan
     again = pickle.loads(pickle.dumps(plan))
-    assert again.function.elementwise and again == plan
+    assert again.function.vectorized and again == plan
 
 
 def test_more_functions_can_be_registered() -> None:
@@ -370,7 +368,7 @@ def test_more_functions_can_be_registered() -> None:
     def opaque(x: Any) -> Any:
         return float(x)
 
-    assert vectorized(lambda x: opaque(x)) is None
+    assert program_of(lambda x: opaque(x)) is None
     register(opaque, double)
     assert _whole(lambda x: opaque(x), Block([np.ones((N, 1))], N, LEAF)).tolist() == [[2.0]] * N
 
