@@ -61,3 +61,21 @@ def test_parallel_interleave_that_runs_ahead_as_little_as_it_can() -> None:
         plain, modest = sequential([line.format(more)])
         assert plain[0] == line.format(more)
         assert modest[0] == line.format(", buffer_output_elements=1, prefetch_input_elements=0")
+
+
+def test_a_cache_that_parallel_calls_have_read_to_its_end() -> None:
+    cached = ["ds = d.Dataset.range(9)", "ds = ds.shuffle(9, seed=2)", "ds = ds.cache()"]
+    called = "ds = ds.map(lambda e: e, num_parallel_calls=-1)"
+    cut = "ds = d.Dataset.zip({'a': d.Dataset.range(3), 'b': ds})"
+    got: dict[str, Any] = {"epochs": [[1, 2, 3, "end"]] * 2}
+
+    def is_explained(lines: list[str], why: str) -> bool:
+        return bool(explanation(lines, why, got, got, lambda before: got))
+
+    later, first = (f"epoch {n}, element 1: values [4] expected, got [2]" for n in (1, 0))
+    assert is_explained([*cached, called, cut], later)
+    assert is_explained([*cached, called, cut, "ds = ds.repeat(2)"], first)
+    assert not is_explained([*cached, called, cut], first)
+    assert not is_explained([*cached, called], later)
+    assert not is_explained([*cached, cut], later)
+    assert not is_explained([cached[0], cached[2], called, cut], later)
