@@ -24,7 +24,7 @@ from tests.engine.outcomes import outcomes
 from tests.engine.watch import leftovers, processes, segments, settled
 
 import feedline as fl
-from feedline.engine import serialization
+from feedline.engine import transport, worker_process
 from feedline.engine.context import forced
 from feedline.engine.processes import ProcessPool
 from feedline.structure.block import Block
@@ -427,15 +427,15 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
 
 
 def test_files_of_living_processes_and_other_containers_are_not_touched() -> None:
-    folder = serialization.shared_folder()
+    folder = transport.shared_folder()
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    world = serialization._namespace()
+    world = transport._namespace()
     names = [f"feedline-{os.getppid()}-{world}-a", f"feedline-{dead.pid}-{world}x-a", f"feedline-{dead.pid}-{world}-a"]
     try:
         for name in names:
             Path(folder, name).touch()
-        serialization.remove_stale_files()
+        transport.remove_stale_files()
         assert [Path(folder, name).exists() for name in names] == [True, True, False]
     finally:
         for name in names:
@@ -446,12 +446,12 @@ def test_files_of_living_processes_and_other_containers_are_not_touched() -> Non
 
 
 def test_blocks_travel_small_and_large() -> None:
-    prefix = f"{serialization.shared_folder()}/feedline-{os.getpid()}-test"
+    prefix = f"{transport.shared_folder()}/feedline-{os.getpid()}-test"
     for n in (1, 100_000):
         block = Block.of_elements([(np.arange(n), b"text")])
-        head, arrays = serialization.pack((block, 5), prefix)
+        head, arrays = transport.pack((block, 5), prefix)
         assert isinstance(arrays, list) == (n == 1)
-        got, five = serialization.unpack(head, arrays)
+        got, five = transport.unpack(head, arrays)
         assert five == 5 and got.n == 1 and np.array_equal(got.rows()[0][0], np.arange(n))
         del got
     assert not glob.glob(f"{prefix}*")
@@ -462,10 +462,10 @@ def test_where_shared_memory_is_full_the_message_takes_all(monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "pwrite", full)
-    prefix = f"{serialization.shared_folder()}/feedline-{os.getpid()}-test"
-    head, arrays = serialization.pack((Block.of_elements([np.arange(100_000)]),), prefix)
+    prefix = f"{transport.shared_folder()}/feedline-{os.getpid()}-test"
+    head, arrays = transport.pack((Block.of_elements([np.arange(100_000)]),), prefix)
     assert isinstance(arrays, list) and not glob.glob(f"{prefix}*")
-    (got,) = serialization.unpack(head, arrays)
+    (got,) = transport.unpack(head, arrays)
     assert np.array_equal(got.rows()[0], np.arange(100_000))
 
 
@@ -480,7 +480,7 @@ def test_every_element_is_made_once() -> None:
             file.write(f"{int(x)}\n")
         return np.int64(x)
 
-    path = f"{serialization.shared_folder()}/feedline-{os.getpid()}-note"
+    path = f"{transport.shared_folder()}/feedline-{os.getpid()}-note"
     try:
         assert ints(in_processes(fl.Dataset.range(100), note)) == list(range(100))
         with open(path) as file:
@@ -518,5 +518,5 @@ def test_with_public_names_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_leak_check_of_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(process_executor, "_MAX_MEMORY_LEAK_SIZE")
-    serialization.turn_off_leak_check()
+    worker_process.turn_off_leak_check()
     assert not hasattr(process_executor, "_MAX_MEMORY_LEAK_SIZE")

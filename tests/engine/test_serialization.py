@@ -1,4 +1,4 @@
-"""engine/serialization.py: what travels to worker processes, and what must not."""
+"""engine/serialization.py and transport.py: what travels to worker processes, and what must not."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.engine.watch import leftovers
 
 import feedline as fl
 from feedline.engine import shared_memory
-from feedline.engine.shared_memory import Descriptor, SharedMapping, SharedMemoryPool, SharedSlot, mapped
+from feedline.engine.shared_memory import Descriptor, MappedMemory, SharedMapping, SharedMemoryPool, SharedSlot
 from feedline.structure.buffer_pool import address
 
 
@@ -106,7 +106,7 @@ def test_long_strings_on_their_way_to_processes() -> None:
 
 def test_memory_that_is_not_there_any_more() -> None:
     loan = SharedSlot(os.getpid(), (Descriptor(10_000, 1, 0, (2, 3), np.dtype(np.float32)), None), 0)
-    assert mapped.batch_slot(loan) is None
+    assert MappedMemory().batch_slot(loan) is None
 
 
 def test_workers_that_may_not_open_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Worker processes: loky starts them, cloudpickle carries functions, shared memory carries arrays.
 
-See serialization.py. Shared files that were never received, because a worker died, are removed when the iterator is
-closed.
+See transport.py and worker_process.py.
 """
 
 from __future__ import annotations
@@ -15,29 +14,17 @@ import signal
 import threading
 import time
 from concurrent.futures import wait
-from glob import glob
 from typing import Any, ClassVar
 
 from loky import ProcessPoolExecutor
 
 from feedline.engine.batch_buffer import Allocate
 from feedline.engine.context import PATIENCE, shutdown_all
-from feedline.engine.serialization import (
-    CLOCK_SLOTS,
-    NUMBER,
-    exit_with_parent,
-    own_prefix,
-    pack,
-    private,
-    remove_stale_files,
-    run_task,
-    serialize_node,
-    unpack,
-    with_lineage,
-    without_lineage,
-)
-from feedline.engine.shared_memory import SharedMemoryPool, SharedMemoryUnavailable, restore_slot_columns, share_slot
+from feedline.engine.serialization import serialize_node
+from feedline.engine.shared_memory import SharedMemoryUnavailable
 from feedline.engine.task import Task
+from feedline.engine.transport import Transport
+from feedline.engine.worker_process import NUMBER, exit_with_parent, run_task
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.row_wise import RowWise, epochs_of
@@ -45,6 +32,7 @@ from feedline.plan.row_wise import RowWise, epochs_of
 IDLE_SECONDS = 0.2
 """Seconds that worker processes wait for the next iterator before they end."""
 
+CLOCK_SLOTS = 1024
 _log = logging.getLogger("feedline")
 
 
@@ -221,15 +209,11 @@ class ProcessWorkers:
 
     def __init__(self, context: Any, made: RowWise, calls: int) -> None:
         self.node, self.calls, self.context = made, min(calls, context.settings.threads or calls), context
-        self.prefix = own_prefix()
-        self.path = f"{self.prefix}-node"
         payload = serialize_node(made)
         context.end_at_exit()
-        remove_stale_files()
-        with open(self.path, "xb", opener=private) as file:
-            file.write(payload)
-        self.start_times = StartTimes(f"{self.prefix}-clock") if context.settings.timeout is not None else None
-        self.shared_pool = SharedMemoryPool() if SharedMemoryPool.possible() else None
+        self.transport = Transport()
+        self.path = self.transport.write_file("node", payload)
+        self.start_times = StartTimes(self.transport) if context.settings.timeout is not None else None
         self.process_pool: ProcessPool | None = _idle.take(self.calls)
         self.pending: set[Any] = set()
         self.lock = threading.RLock()
@@ -238,7 +222,7 @@ class ProcessWorkers:
     @property
     def memory(self) -> Allocate | None:
         """The allocator of memory that the processes can write to, if there is one."""
-        return None if self.shared_pool is None else self.shared_pool.acquire
+        return self.transport.allocate
 
     def submit(self, task: Task) -> None:
         """Sends a task to a process."""
@@ -248,8 +232,7 @@ class ProcessWorkers:
             self.process_pool = ProcessPool(self.calls)
         process_pool = self.process_pool
         try:
-            block, task.shared = (task.block, None) if self.shared_pool is None else self.shared_pool.share(task.block)
-            message = pack((without_lineage(block),), self.prefix)
+            message, task.shared = self.transport.send(task.block, task.batch_slot)
         except Exception as e:
             error = InvalidArgumentError(f'the element cannot be sent to another process ({e}); use workers="thread"')
             task.failed = RowFailed(0, None, error)
@@ -257,13 +240,8 @@ class ProcessWorkers:
             return
         task.started = time.perf_counter()
         clock = self.start_times.slot(task) if self.start_times is not None else None
-        shared_slot = (
-            share_slot(task.batch_slot)
-            if task.batch_slot is not None and any(a is not None for a in task.batch_slot.arrays)
-            else None
-        )
         try:
-            future = process_pool.submit(self.path, self.prefix, message, task.number, task.draws, clock, shared_slot)
+            future = process_pool.submit(self.path, self.transport.prefix, message, task.number, task.draws, clock)
         except Exception as e:  # the executor has broken meanwhile
             task.failed = WorkerDied(str(e), process_pool)
             task.finish(0.0, 0.0)
@@ -282,7 +260,7 @@ class ProcessWorkers:
         try:
             spent = self._brought(future.result(), task)
         except SharedMemoryUnavailable:
-            self.shared_pool = None
+            self.transport.without_shared_memory()
             self.submit(task)
             return
         except BaseException as e:  # the consumer waits for the outcome, whatever it is
@@ -291,17 +269,16 @@ class ProcessWorkers:
         task.finish(*spent)
 
     def _brought(self, outcome: Any, task: Task) -> tuple[float, float]:
-        rows, index, failure, path, link, in_slot, drew, wall, cpu = unpack(*outcome)
-        if rows is not None:
-            rows = with_lineage(rows, task.block, self.node)
+        rows, index, failure, path, link, in_slot, drew, wall, cpu = self.transport.receive(outcome)
         epochs = epochs_of(self.node)
         if drew and epochs is not None:
             epochs.used = True
         if not in_slot:
             task.batch_slot = None
+        if rows is not None:
+            rows = self.transport.restored(rows, task.block, self.node, task.batch_slot)
         if failure is None:
-            task.used = index
-            task.rows = rows if task.batch_slot is None else restore_slot_columns(rows, task.batch_slot)
+            task.used, task.rows = index, rows
         else:
             task.failed = failed = RowFailed(index, rows, failure, path)
             failed.link = link
@@ -352,19 +329,15 @@ class ProcessWorkers:
                 process_pool.end(at_once=bool(busy))
             else:
                 _idle.leave(process_pool)
-        for path in glob(f"{self.prefix}-*"):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+        self.transport.close()
 
 
 class StartTimes:
     """The start times of tasks: a file in shared memory with one number per running task, written by the workers."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, transport: Transport) -> None:
+        self.path = transport.write_file("clock", bytes(CLOCK_SLOTS * NUMBER.size))
         self.given = 0
-        with open(path, "xb", opener=private) as file:
-            file.write(bytes(CLOCK_SLOTS * NUMBER.size))
 
     def slot(self, task: Task) -> tuple[str, int]:
         """The path and index at which the worker must write the task's start time."""

@@ -173,7 +173,7 @@ class SharedMemoryUnavailable(Exception):
     """A worker is not allowed to open the memory of its parent process."""
 
 
-class _MappedFiles:
+class MappedMemory:
     """The shared memory that is mapped in this worker."""
 
     def __init__(self) -> None:
@@ -221,9 +221,6 @@ class _MappedFiles:
                 os.close(fd)
         self._mapped.move_to_end(key)
         return np.ndarray(descriptor.shape, descriptor.dtype, found, descriptor.start)
-
-
-mapped = _MappedFiles()
 
 
 def drop_slot_columns(rows: Block, batch_slot: BatchSlot) -> Block:
