@@ -7,7 +7,6 @@ locations in the file. After that it is given to another file. Numbers are valid
 from __future__ import annotations
 
 import weakref
-from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Protocol
@@ -73,15 +72,21 @@ Held = tuple[FileNumber | FileNumbers, ...]
 """What locations hold, so that their files keep their numbers."""
 
 
+class _Use(weakref.ref[FileNumber]):
+    """A reference to a number in use that does not hold it."""
+
+    __slots__ = ("file", "number")
+    file: File
+    number: int
+
+
 class _Numbers:
-    """The numbers that are in use. The lock guards against two numbers for one file; those that become free are
-    appended at any time, also while the lock is held.
-    """
+    """The numbers in use. The lock is reentrant: a number may go out of use while the lock is held."""
 
     def __init__(self) -> None:
-        self._by_file: weakref.WeakValueDictionary[File, FileNumber] = weakref.WeakValueDictionary()
-        self._by_number: weakref.WeakValueDictionary[int, FileNumber] = weakref.WeakValueDictionary()
-        self._free: deque[int] = deque()
+        self._by_file: dict[File, _Use] = {}
+        self._by_number: dict[int, _Use] = {}
+        self._free: list[int] = []
         self._next = 0
         self._lock = Guard()
 
@@ -89,21 +94,34 @@ class _Numbers:
         if file.size >= 1 << SHIFT:
             return None
         with self._lock:
-            known = self._by_file.get(file)
+            use = self._by_file.get(file)
+            known = None if use is None else use()
             if known is not None:
                 return known
             if self._free:
-                number = self._free.popleft()
+                number = self._free.pop()
             elif self._next < MOST_FILES:
                 number, self._next = self._next, self._next + 1
             else:
                 return None
-            made = self._by_file[file] = self._by_number[number] = FileNumber(file, number << SHIFT)
-            weakref.finalize(made, self._free.append, number).atexit = False
+            made = FileNumber(file, number << SHIFT)
+            use = _Use(made, self._release)
+            use.file, use.number = file, number
+            self._by_file[file] = self._by_number[number] = use
             return made
 
+    def _release(self, use: _Use) -> None:
+        with self._lock:
+            if self._by_file.get(use.file) is use:
+                del self._by_file[use.file]
+            if self._by_number.get(use.number) is use:
+                del self._by_number[use.number]
+                self._free.append(use.number)
+
     def at(self, location: int) -> FileNumber:
-        return self._by_number[location >> SHIFT]
+        number = self._by_number[location >> SHIFT]()
+        assert number is not None, "nothing holds the number of the file"
+        return number
 
     def __len__(self) -> int:
         return len(self._by_number)
