@@ -20,10 +20,12 @@ from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError, OutOfRangeError
 from feedline.io.record_file import Sample, samples
 from feedline.ops.batch import Batch, Grouped
+from feedline.ops.ignore_errors import IgnoreErrors
 from feedline.ops.nested import Flattened
 from feedline.ops.pick import Pick
 from feedline.ops.sources.files import Files
 from feedline.ops.sources.indexed import Indexed
+from feedline.ops.unique import Unique
 from feedline.ops.view import View
 from feedline.plan.arguments import integer
 from feedline.plan.explain import functions
@@ -164,7 +166,7 @@ def _traced(plan: Node, files: FileNumbers) -> Node:
 
 
 def _needs_rows(plan: Node) -> bool:
-    return bool(functions(plan)) or plan.op in ("ignore_errors", "unique")
+    return bool(functions(plan)) or isinstance(plan, (IgnoreErrors, Unique))
 
 
 def _carried(plan: Node) -> Node:

@@ -16,6 +16,7 @@ from feedline.io.record_file import RecordFile
 from feedline.io.tfrecord import index as indexing
 from feedline.io.tfrecord.framing import AROUND, HEADER, Stop
 from feedline.io.tfrecord.index import Index, OpenFile
+from feedline.io.tfrecord.reader import TFRecordReader
 from feedline.io.tfrecord.sidecar import Array, Stamp
 from feedline.io.unchanged import sameness
 from feedline.provenance.files import FileNumbers, number_of
@@ -98,7 +99,8 @@ class RecordFiles:
                 self._starts = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
                 self._firsts = np.cumsum([0, *map(len, self._indexes)])
                 stamped = zip(self.names, self._indexes, strict=True)
-                given = [number_of(RecordFile(("tfrecord", ""), name, *index.stamp)) for name, index in stamped]
+                recipe = TFRecordReader.kind, ""
+                given = [number_of(RecordFile(recipe, name, *index.stamp)) for name, index in stamped]
                 numbers = [number for number in given if number is not None]
                 if len(numbers) == len(given):
                     self._held = FileNumbers(numbers)
