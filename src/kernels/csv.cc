@@ -102,7 +102,7 @@ std::unique_ptr<Column> column(uint8_t kind, nb::handle fallback) {
     case kInt64: return std::make_unique<Numbers<int64_t>>(fallback, "int64");
     case kString: return std::make_unique<Strings>(fallback);
   }
-  throw std::invalid_argument("a kind is 1 to 5");
+  throw std::invalid_argument("a kind must be from 1 to 5");
 }
 
 // What the two grammars share: which fields are wanted, and how a record's fields become a row.
@@ -112,7 +112,7 @@ class Table {
         Vector<const uint8_t> wanted, bool rest)
       : delimiter(static_cast<char>(delimiter)), quotes(quotes), rest_(rest) {
     if (delimiter < 0 || delimiter > 255) throw std::invalid_argument("delimiter must be a byte");
-    if (defaults.size() != kinds.shape(0)) throw std::invalid_argument("kinds and defaults must have one length");
+    if (defaults.size() != kinds.shape(0)) throw std::invalid_argument("kinds and defaults must have the same length");
     const Span na = span_of(na_value, "na_value");
     na_ = {reinterpret_cast<const char*>(na.data), na.size};
     for (size_t i = 0; i < kinds.shape(0); ++i) columns_.push_back(column(kinds.data()[i], defaults[i]));

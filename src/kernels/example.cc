@@ -20,7 +20,7 @@ nb::object parse_examples(nb::handle strings, nb::list keys, Vector<const uint8_
   const nb::list held_keys = own_list(keys), held_defaults = own_list(defaults);
   const size_t k = held_keys.size();
   if (kinds.shape(0) != k || sizes.shape(0) != k || held_defaults.size() != k)
-    throw std::invalid_argument("keys, kinds, sizes and defaults must have one length");
+    throw std::invalid_argument("keys, kinds, sizes and defaults must have the same length");
   const size_t most = length(threads, "threads");
   const Rows rows(strings);
   const Arrays arrays;

@@ -188,14 +188,14 @@ nb::object framed_examples(nb::list keys, Vector<const uint8_t> kinds, nb::list 
                            nb::list splits, int64_t rows) {
   const size_t n = length(rows, "rows"), count = keys.size();
   if (kinds.shape(0) != count || values.size() != count || sizes.shape(0) != count || splits.size() != count)
-    throw std::invalid_argument("keys, kinds, values, sizes and splits must have one length");
+    throw std::invalid_argument("keys, kinds, values, sizes and splits must have the same length");
   std::vector<Column> columns(count);
   std::vector<nb::object> held;  // what must stay alive while the interpreter is handed over
   for (size_t i = 0; i < count; ++i) {
     Column& column = columns[i];
     const Span key = span_of(keys[i], "a key");
     column.key.assign(reinterpret_cast<const char*>(key.data), key.size);
-    if (kinds(i) < kStrings || kinds(i) > kInts) throw std::invalid_argument("a kind is 1, 2 or 3");
+    if (kinds(i) < kStrings || kinds(i) > kInts) throw std::invalid_argument("a kind must be 1, 2 or 3");
     column.kind = static_cast<Kind>(kinds(i));
     size_t found;
     if (column.kind == kStrings) {
@@ -217,14 +217,14 @@ nb::object framed_examples(nb::list keys, Vector<const uint8_t> kinds, nb::list 
     if (given.is_none()) {
       column.size = length(sizes(i), "a size");
       if (column.size > 0 ? found % column.size != 0 || found / column.size != n : found != 0)
-        throw std::invalid_argument("there are not as many values as rows of that size have");
+        throw std::invalid_argument("the number of values must be rows * size");
     } else {
       const auto array = vector_of<int64_t>(given, "splits must be an int64 array");
       column.splits = array.data();
-      if (array.shape(0) != n + 1) throw std::invalid_argument("splits must be one more than rows");
+      if (array.shape(0) != n + 1) throw std::invalid_argument("splits must have one entry more than rows");
       bool good = column.splits[0] >= 0 && static_cast<uint64_t>(column.splits[n]) <= found;
       for (size_t row = 0; row < n && good; ++row) good = column.splits[row] <= column.splits[row + 1];
-      if (!good) throw std::invalid_argument("splits must not fall, nor lie outside the values");
+      if (!good) throw std::invalid_argument("splits must be non-decreasing and within the values");
       held.push_back(given);
     }
   }

@@ -58,9 +58,10 @@ struct Wanted {
         has_fallback(!given.is_none()),
         size(exact ? static_cast<size_t>(count) : 0),
         row_bytes(size * width()) {
-    if (kind != kString && kind != kFloat && kind != kInt) throw std::invalid_argument("a kind is 1, 2 or 3");
-    if (in == In::kContext && count < -1) throw std::invalid_argument("a size is a number of values, or -1 for any");
-    if (count < -2) throw std::invalid_argument("a size is a number of values, or -1 or -2 for any");
+    if (kind != kString && kind != kFloat && kind != kInt) throw std::invalid_argument("a kind must be 1, 2 or 3");
+    if (in == In::kContext && count < -1)
+      throw std::invalid_argument("a size must be a number of values, or -1 for any");
+    if (count < -2) throw std::invalid_argument("a size must be a number of values, or -1 or -2 for any");
     if (has_fallback && kind == kString) {
       held = own_list(given);
       for (nb::handle item : held) string_fallback.push_back(span_of(item, "a default"));
@@ -104,7 +105,7 @@ struct Wanted {
 
  private:
   void must_fit(size_t values) const {
-    if (!fixed || values != size) throw std::invalid_argument("a default has another size than its key");
+    if (!fixed || values != size) throw std::invalid_argument("the size of a default differs from its key's");
   }
 };
 
@@ -122,7 +123,7 @@ class Request {
     for (size_t i = 0; i < wanted.size(); ++i) {
       size_t slot = hash(wanted[i]->key);
       for (; slots_[slot] != kNowhere; slot = (slot + 1) & (slots_.size() - 1))
-        if (equal(wanted[slots_[slot]]->key, wanted[i]->key)) throw std::invalid_argument("a key is there twice");
+        if (equal(wanted[slots_[slot]]->key, wanted[i]->key)) throw std::invalid_argument("a key is repeated");
       slots_[slot] = i;
     }
   }

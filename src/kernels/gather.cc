@@ -97,7 +97,7 @@ nb::object gather_rows(nb::object source, Vector<const int64_t> index, nb::objec
   nb::list shape;
   shape.append(m);
   for (int i = 1; i < rows.ndim(); ++i) shape.append(rows.dim(i)), size *= rows.dim(i);
-  if (rows.size() != n * size) throw std::invalid_argument("source's buffer is not the size of its shape");
+  if (rows.size() != n * size) throw std::invalid_argument("the size of source's buffer does not match its shape");
 
   nb::object result = into.is_none() ? empty(nb::tuple(shape), dtype) : std::move(into);
   const Bytes out(result, true);

@@ -319,7 +319,7 @@ class Rows {
   }
 
   void in_one_buffer(const nb::tuple& parts) {
-    if (parts.size() != 3) throw std::invalid_argument("examples in one buffer are (data, offsets, gap)");
+    if (parts.size() != 3) throw std::invalid_argument("examples in one buffer must be (data, offsets, gap)");
     column_ = std::make_unique<StringColumn>(parts);
     spans.reserve(column_->count());
     for (size_t i = 0; i < column_->count(); ++i) spans.push_back(column_->span(i));

@@ -53,7 +53,7 @@ nb::object png_rows(nb::object data, int64_t rows, int64_t size, int64_t step) {
   if (pixel == 0) throw std::invalid_argument("step must be positive");
   const Bytes source(data, false);
   if (n >= SIZE_MAX / 2 || (height > 0 && source.size() / height < n + 1))
-    throw std::invalid_argument("the data are shorter than their rows");
+    throw std::invalid_argument("the data is shorter than its rows");
   nb::object result = empty(nb::make_tuple(height, n), nb::str("uint8"));
   const Bytes made(result, true);
   const uint8_t* in = reinterpret_cast<const uint8_t*>(source.data());
@@ -77,7 +77,7 @@ nb::object png_rows(nb::object data, int64_t rows, int64_t size, int64_t step) {
       out += n;
     }
   }
-  if (!good) throw std::invalid_argument("there is no filter " + std::to_string(filter));
+  if (!good) throw std::invalid_argument("unknown filter " + std::to_string(filter));
   return result;
 }
 

@@ -135,7 +135,7 @@ nb::object permute(Vector<const int64_t> index, uint32_t k0, uint32_t k1, uint32
   const uint64_t max = PyLong_AsUnsignedLongLong(max_index.ptr());
   if (PyErr_Occurred()) {
     PyErr_Clear();
-    throw std::invalid_argument("max_index must not be negative, nor 2**64 or more, got " +
+    throw std::invalid_argument("max_index must be from 0 to 2**64 - 1, got " +
                                 std::string(nb::str(max_index).c_str()));
   }
   if (rounds < 4 || rounds % 2 != 0 || rounds > 1024)

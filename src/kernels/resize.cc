@@ -213,7 +213,7 @@ nb::object weighted_sums(Lines data, Vector<const int64_t> starts, Vector<const 
     const int64_t start = starts.data()[o], count = counts.data()[o];
     if (start < 0 || count < 0 || static_cast<uint64_t>(count) > taps || static_cast<uint64_t>(start) > rows ||
         static_cast<uint64_t>(count) > rows - static_cast<uint64_t>(start))
-      throw std::invalid_argument("a span lies outside of the rows");
+      throw std::invalid_argument("a span is outside the rows");
   }
   nb::object result = empty(nb::make_tuple(many, out_rows, n), nb::str("float32"));
   const Bytes out(result, true);

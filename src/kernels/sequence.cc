@@ -185,9 +185,9 @@ nb::object parse_sequences(nb::handle strings, nb::list keys, Vector<const uint8
   const nb::list held_keys = own_list(keys), held_defaults = own_list(defaults), held_lists = own_list(list_keys);
   const size_t k = held_keys.size(), n = held_lists.size();
   if (kinds.shape(0) != k || sizes.shape(0) != k || held_defaults.size() != k)
-    throw std::invalid_argument("keys, kinds, sizes and defaults must have one length");
+    throw std::invalid_argument("keys, kinds, sizes and defaults must have the same length");
   if (list_kinds.shape(0) != n || list_sizes.shape(0) != n || needed.shape(0) != n)
-    throw std::invalid_argument("list_keys, list_kinds, list_sizes and needed must have one length");
+    throw std::invalid_argument("list_keys, list_kinds, list_sizes and needed must have the same length");
   const size_t most = length(threads, "threads");
   const Rows rows(strings);
   const Arrays arrays;

@@ -25,7 +25,7 @@ int64_t strings_to_rows(nb::handle data, Vector<const int64_t> offsets, int64_t 
                         Vector<int64_t> lengths, Vector<const int64_t> numbers) {
   const size_t n = numbers.shape(0), between = length(gap, "gap");
   if (offsets.shape(0) != n + 1)
-    throw std::invalid_argument("there must be one offset more than there are numbers, got " +
+    throw std::invalid_argument("offsets must have one entry more than numbers, got " +
                                 std::to_string(offsets.shape(0)) + " and " + std::to_string(n));
   const Slots slots = slots_of(rows, lengths);
   const Bytes buffer(data, false);
@@ -91,12 +91,12 @@ nb::object strings_round_robin(nb::list given, int64_t turn) {
   std::vector<StringColumn> columns;
   for (nb::handle item : held) {
     const auto parts = nb::cast<nb::tuple>(item);
-    if (parts.size() != 3) throw std::invalid_argument("a column is (data, offsets, gap)");
+    if (parts.size() != 3) throw std::invalid_argument("a column must be (data, offsets, gap)");
     columns.emplace_back(parts);
-    if (columns[0].count() != columns.back().count()) throw std::invalid_argument("columns must have one length");
+    if (columns[0].count() != columns.back().count()) throw std::invalid_argument("columns must have the same length");
   }
   const size_t rows = k > 0 ? columns[0].count() : 0;
-  if (each == 0 || rows % each != 0) throw std::invalid_argument("columns must hold whole turns");
+  if (each == 0 || rows % each != 0) throw std::invalid_argument("the number of rows must be a multiple of turn");
   Fresh<int64_t> offsets(k * rows + 1, "int64");
   int64_t* ends = offsets.data();
   size_t total = 0, out = 0;

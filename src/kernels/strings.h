@@ -100,7 +100,7 @@ struct Slots {
 template <typename Byte, typename Length>
 Slots slots_of(const Matrix<Byte>& rows, const Vector<Length>& lengths) {
   if (lengths.shape(0) != rows.shape(0))
-    throw std::invalid_argument("there must be as many lengths as rows, got " + std::to_string(lengths.shape(0)) +
+    throw std::invalid_argument("lengths and rows must have the same length, got " + std::to_string(lengths.shape(0)) +
                                 " and " + std::to_string(rows.shape(0)));
   return {const_cast<char*>(reinterpret_cast<const char*>(rows.data())), const_cast<int64_t*>(lengths.data()),
           rows.shape(0), rows.shape(1)};

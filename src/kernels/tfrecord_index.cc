@@ -112,7 +112,7 @@ size_t read_whole(int fd, char* out, size_t size, int64_t at, int* failure) {
 nb::object read_spans(Vector<const int64_t> files, Vector<const int64_t> starts, Vector<const int64_t> sizes) {
   const size_t n = starts.shape(0);
   if (sizes.shape(0) != n || files.shape(0) != n)
-    throw std::invalid_argument("files, starts and sizes must have one length");
+    throw std::invalid_argument("files, starts and sizes must have the same length");
   // Copies, checked: another thread may write to the arrays.
   const std::vector<int64_t> in(files.data(), files.data() + n), from(starts.data(), starts.data() + n),
       many(sizes.data(), sizes.data() + n);

@@ -321,17 +321,17 @@ def test_what_is_refused(kernel: ModuleType) -> None:
         kernel.parse_examples(["text"], keys, kinds, sizes, defaults)
     with pytest.raises(TypeError):
         kernel.parse_examples([], keys, kinds.astype(np.int32), sizes, defaults)
-    with pytest.raises(ValueError, match="must have one length"):
+    with pytest.raises(ValueError, match="must have the same length"):
         kernel.parse_examples([], keys, kinds, sizes, [])
-    with pytest.raises(ValueError, match="a kind is 1, 2 or 3"):
+    with pytest.raises(ValueError, match="a kind must be 1, 2 or 3"):
         kernel.parse_examples([], keys, np.array([4], np.uint8), sizes, defaults)
-    with pytest.raises(ValueError, match="a key is there twice"):
+    with pytest.raises(ValueError, match="a key is repeated"):
         kernel.parse_examples([], keys * 2, np.repeat(kinds, 2), np.repeat(sizes, 2), defaults * 2)
-    with pytest.raises(ValueError, match="a default has another size"):
+    with pytest.raises(ValueError, match="the size of a default differs"):
         kernel.parse_examples([], keys, kinds, sizes, [np.array([1, 2])])
-    with pytest.raises(ValueError, match="a default has another size"):
+    with pytest.raises(ValueError, match="the size of a default differs"):
         kernel.parse_examples([], keys, np.array([STRING], np.uint8), sizes, [[]])
-    with pytest.raises(ValueError, match="a default has another size"):
+    with pytest.raises(ValueError, match="the size of a default differs"):
         kernel.parse_examples([], keys, kinds, np.array([(1 << 61) + 1]), [np.array([1])])
 
 

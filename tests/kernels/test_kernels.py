@@ -62,5 +62,5 @@ with warnings.catch_warnings(record=True) as seen:
 print(k.NATIVE, len(seen), seen[0].category.__name__, seen[0].message)
 """
     assert run(code).stdout.strip() == (
-        "False 1 RuntimeWarning feedline.kernels: built without a compiler, using the slower NumPy kernels"
+        "False 1 RuntimeWarning feedline.kernels: built without the C++ kernels, using the slower NumPy ones"
     )

@@ -344,13 +344,13 @@ def test_what_is_refused(kernel: ModuleType) -> None:
         kernel.parse_sequences(["text"], *NO_CONTEXT, keys, kinds, sizes, needed)
     with pytest.raises(TypeError):
         kernel.parse_sequences([], *NO_CONTEXT, keys, kinds, sizes, needed.astype(np.int64))
-    with pytest.raises(ValueError, match="list_keys, list_kinds, list_sizes and needed must have one length"):
+    with pytest.raises(ValueError, match="list_keys, list_kinds, list_sizes and needed must have the same length"):
         kernel.parse_sequences([], *NO_CONTEXT, keys, kinds, sizes, needed[:0])
-    with pytest.raises(ValueError, match="keys, kinds, sizes and defaults must have one length"):
+    with pytest.raises(ValueError, match="keys, kinds, sizes and defaults must have the same length"):
         kernel.parse_sequences([], keys, kinds, sizes, [], *NO_LISTS)
-    with pytest.raises(ValueError, match="a kind is 1, 2 or 3"):
+    with pytest.raises(ValueError, match="a kind must be 1, 2 or 3"):
         kernel.parse_sequences([], *NO_CONTEXT, keys, np.array([4], np.uint8), sizes, needed)
-    with pytest.raises(ValueError, match="a key is there twice"):
+    with pytest.raises(ValueError, match="a key is repeated"):
         kernel.parse_sequences([], *NO_CONTEXT, keys * 2, kinds.repeat(2), sizes.repeat(2), needed.repeat(2))
     with pytest.raises(ValueError, match="a size is a number of values, or -1 for any"):
         kernel.parse_sequences([], keys, kinds, np.array([-2]), [None], *NO_LISTS)

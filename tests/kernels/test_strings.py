@@ -138,9 +138,9 @@ def test_lengths_that_lie(kernel: ModuleType, length: int) -> None:
 @ROWS
 def test_tables_that_do_not_fit_together(kernel: ModuleType) -> None:
     rows, lengths = table(3, 4)
-    with pytest.raises(ValueError, match="as many lengths as rows, got 2 and 3"):
+    with pytest.raises(ValueError, match="lengths and rows must have the same length, got 2 and 3"):
         kernel.strings_from_rows(rows, lengths[:2], np.array([0]))
-    with pytest.raises(ValueError, match="one offset more than there are numbers, got 2 and 2"):
+    with pytest.raises(ValueError, match="one entry more than numbers, got 2 and 2"):
         kernel.strings_to_rows(b"12", np.array([0, 2]), 0, rows, lengths, np.array([0, 1]))
     with pytest.raises(TypeError):
         kernel.strings_from_rows(rows[:, ::2], lengths, np.array([0]))
@@ -178,9 +178,9 @@ def test_no_strings_in_turns(kernel: ModuleType) -> None:
 def test_what_turns_refuse(kernel: ModuleType) -> None:
     good = column([b"a", b"bc"], 1)
     for columns, turn, said in (
-        ([good], 0, "whole turns"),
-        ([good, column([b"a"], 1)], 1, "one length"),
-        ([column([b"a"] * 3, 0)], 2, "whole turns"),
+        ([good], 0, "multiple of turn"),
+        ([good, column([b"a"], 1)], 1, "the same length"),
+        ([column([b"a"] * 3, 0)], 2, "multiple of turn"),
         ([(good[0], np.empty(0, np.int64), 1)], 1, "must not be empty"),
         ([good[:2]], 1, "a column is"),
         ([(good[0], good[1], -1)], 1, "gap must not be negative"),

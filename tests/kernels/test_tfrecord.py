@@ -251,7 +251,7 @@ def test_what_rows_refuse(kernel: ModuleType, tmp_path: Path) -> None:
             to_rows(kernel, tmp_path / "records", 0, 40, numbers)
     with pytest.raises(ValueError, match="start must not be negative"):
         to_rows(kernel, tmp_path / "records", -1, 40, [0])
-    with pytest.raises(ValueError, match="as many lengths as rows"):
+    with pytest.raises(ValueError, match="lengths and rows must have the same length"):
         kernel.tfrecord_to_rows(0, 0, np.zeros((3, 4), np.uint8), np.zeros(2, np.int64), np.zeros(1, np.int64))
     for far in (1000, 2**62):
         assert to_rows(kernel, tmp_path / "records", far, 40, [0]) == ([], [far])

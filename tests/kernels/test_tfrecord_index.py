@@ -150,9 +150,9 @@ def test_what_the_system_refuses(kernel: ModuleType, files: tuple[int, int], tmp
 @BOTH
 def test_spans_refused(kernel: ModuleType) -> None:
     one, bad = np.array([1]), np.array([-1])
-    with pytest.raises(ValueError, match="must have one length"):
+    with pytest.raises(ValueError, match="must have the same length"):
         kernel.read_spans(one, np.array([1, 2]), one)
-    with pytest.raises(ValueError, match="must have one length"):
+    with pytest.raises(ValueError, match="must have the same length"):
         kernel.read_spans(np.array([1, 2]), one, one)
     for arguments in ((bad, one, one), (one, bad, one), (one, one, bad), (np.array([2**31]), one, one)):
         with pytest.raises(IndexError, match="span 0 is not inside a file"):

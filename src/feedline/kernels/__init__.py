@@ -68,7 +68,7 @@ else:
 
 if not NATIVE and os.environ.get("FEEDLINE_KERNELS") != "reference":
     warnings.warn(
-        "feedline.kernels: built without a compiler, using the slower NumPy kernels", RuntimeWarning, stacklevel=2
+        "feedline.kernels: built without the C++ kernels, using the slower NumPy ones", RuntimeWarning, stacklevel=2
     )
 
 __all__ = [

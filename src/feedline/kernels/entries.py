@@ -69,7 +69,7 @@ def read_entries(data: bytes, at: int, end: int, found: list[tuple[bytes, Span]]
                 raise WireError("a feature without a name or without a value")
             size, at = read_varint(data, at + 1, stop)
             if size > stop - at:
-                raise WireError("a feature that is cut")
+                raise WireError("a truncated feature")
             if tag == _KEY:
                 key = data[at : at + size]
             else:
@@ -94,7 +94,7 @@ def skip(data: bytes, at: int, end: int) -> int:
         at += 4 if kind == FIXED32 else 8
         if at <= end:
             return at
-    raise WireError(f"a field of the kind {kind}, or one that is cut")
+    raise WireError(f"a truncated field, or one of wire type {kind}")
 
 
 def spans(data: bytes, at: int, end: int) -> list[Span]:
@@ -105,7 +105,7 @@ def spans(data: bytes, at: int, end: int) -> list[Span]:
             raise WireError("an unknown field among the steps")
         length, at = read_varint(data, at + 1, end)
         if length > end - at:
-            raise WireError("a step that is cut")
+            raise WireError("a truncated step")
         found.append((at, at + length))
         at += length
     return found
@@ -151,7 +151,7 @@ def _bytes(data: bytes, at: int, end: int) -> list[bytes]:
             raise WireError("an unknown field among strings")
         length, at = read_varint(data, at + 1, end)
         if length > end - at:
-            raise WireError("a string that is cut")
+            raise WireError("a truncated string")
         found.append(data[at : at + length])
         at += length
     return found
@@ -161,7 +161,7 @@ def _floats(data: bytes, at: int, end: int, strict: bool) -> Array:
     if at < end and data[at] == _PACKED:
         length, at = read_varint(data, at + 1, end)
         if length > end - at or (strict and length % 4):
-            raise WireError("floats that are cut")
+            raise WireError("truncated floats")
         return np.frombuffer(data, "<f4", length // 4, at).astype(np.float32)
     found = bytearray()
     while at < end:

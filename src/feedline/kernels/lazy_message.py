@@ -23,7 +23,7 @@ if TYPE_CHECKING or not NATIVE:
             self._build(*args, **values)
 
         def _build(self, **values: Any) -> None:
-            raise TypeError(f"{type(self).__name__} holds nothing")
+            raise TypeError(f"{type(self).__name__} does not define _build")
 
     class LazyBytesList(LazyMessage):
         """A list of strings."""

@@ -152,7 +152,7 @@ def permute(index: Int64, k0: int, k1: int, k2: int, max_index: int, rounds: int
     for name, key in (("k0", k0), ("k1", k1), ("k2", k2)):
         _uint(key, 32, name)
     if not 0 <= max_index < 1 << 64:
-        raise ValueError(f"max_index must not be negative, nor 2**64 or more, got {max_index}")
+        raise ValueError(f"max_index must be from 0 to 2**64 - 1, got {max_index}")
     if not (4 <= rounds <= 1024 and rounds % 2 == 0):
         raise ValueError(f"rounds must be an even number from 4 to 1024, got {rounds}")
     if len(index) and int(index.view(np.uint64).max()) > max_index:
@@ -372,16 +372,16 @@ def _checked(
     _plain(sizes, np.int64, 1, "sizes")
     _not_negative(threads, "threads")
     if not len(keys) == len(kinds) == len(sizes) == len(defaults):
-        raise ValueError("keys, kinds, sizes and defaults must have one length")
+        raise ValueError("keys, kinds, sizes and defaults must have the same length")
     if not set(kinds.tolist()) <= {1, 2, 3}:
-        raise ValueError("a kind is 1, 2 or 3")
+        raise ValueError("a kind must be 1, 2 or 3")
     if len(set(keys)) < len(keys):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key is repeated")
     if len(sizes) and sizes.min() < least:
-        raise ValueError(f"a size is a number of values, or -1{' or -2' if least == -2 else ''} for any")
+        raise ValueError(f"a size must be a number of values, or -1{' or -2' if least == -2 else ''} for any")
     for size, default in zip(sizes.tolist(), defaults, strict=True):
         if default is not None and len(default) != size:
-            raise ValueError("a default has another size than its key")
+            raise ValueError("the size of a default differs from its key's")
     if not all(isinstance(key, bytes) for key in keys):
         raise TypeError("a key must be bytes")
     return dict(zip(keys, zip(kinds.tolist(), sizes.tolist(), defaults, strict=True), strict=True))
@@ -397,7 +397,7 @@ def _column(rows: list[Any], kind: int, size: int) -> tuple[NDArray[Any], Int64 
 def _examples(strings: object) -> list[Any]:
     if isinstance(strings, tuple):
         if len(strings) != 3:
-            raise ValueError("examples in one buffer are (data, offsets, gap)")
+            raise ValueError("examples in one buffer must be (data, offsets, gap)")
         rows: list[Any] = bytes_rows(*strings).tolist()
         return rows
     if not isinstance(strings, list) and (not isinstance(strings, np.ndarray) or strings.dtype.char != "O"):
@@ -418,16 +418,16 @@ def _example(data: bytes, wanted: dict[bytes, tuple[int, int, Any]]) -> dict[byt
         number = kind_of(data, span)
         if number is not None:
             if number != kind:
-                raise WireError("another type")
+                raise WireError("a different type")
             found[key] = values(data, span)
             if size not in (-1, -2, len(found[key])):
-                raise WireError("another number of values")
+                raise WireError("a different number of values")
         elif size == -2:
             found[key] = ()
     for key, (_, size, default) in wanted.items():
         if key not in found:
             if size >= 0 and default is None:
-                raise WireError("a key that is needed is missing")
+                raise WireError("a required key is missing")
             found[key] = default if size >= 0 else ()
     return found
 

@@ -146,9 +146,9 @@ class _Table:
         if not 0 <= delimiter < 256:
             raise ValueError("delimiter must be a byte")
         if len(kinds) != len(defaults):
-            raise ValueError("kinds and defaults must have one length")
+            raise ValueError("kinds and defaults must have the same length")
         if not set(kinds.tolist()) <= set(_DTYPES):
-            raise ValueError("a kind is 1 to 5")
+            raise ValueError("a kind must be from 1 to 5")
         if not all(d is None or isinstance(d, bytes) for k, d in zip(kinds, defaults, strict=True) if k == 5):
             raise TypeError("a default must be bytes")
         self.delimiter, self.quotes = delimiter, quotes

@@ -34,13 +34,13 @@ def framed_examples(
     if rows < 0:
         raise ValueError(f"rows must not be negative, got {rows}")
     if not len(keys) == len(kinds) == len(values) == len(sizes) == len(splits):
-        raise ValueError("keys, kinds, values, sizes and splits must have one length")
+        raise ValueError("keys, kinds, values, sizes and splits must have the same length")
     entries: list[list[bytes]] = []
     for key, kind, column, size, ends in zip(keys, kinds.tolist(), values, sizes.tolist(), splits, strict=True):
         if not isinstance(key, bytes):
             raise TypeError("a key must be bytes")
         if kind not in (1, 2, 3):
-            raise ValueError("a kind is 1, 2 or 3")
+            raise ValueError("a kind must be 1, 2 or 3")
         if kind == 1 and not all(isinstance(s, bytes) for s in column):
             raise TypeError("a string must be bytes")
         if kind > 1:
@@ -48,13 +48,13 @@ def framed_examples(
         if ends is not None:
             _plain(ends, np.int64, 1, "splits")
             if len(ends) != rows + 1:
-                raise ValueError("splits must be one more than rows")
+                raise ValueError("splits must have one entry more than rows")
             if ends[0] < 0 or ends[-1] > len(column) or (np.diff(ends) < 0).any():
-                raise ValueError("splits must not fall, nor lie outside the values")
+                raise ValueError("splits must be non-decreasing and within the values")
         elif size < 0:
             raise ValueError(f"a size must not be negative, got {size}")
         elif len(column) != rows * size:
-            raise ValueError("there are not as many values as rows of that size have")
+            raise ValueError("the number of values must be rows * size")
         at = np.arange(rows + 1) * size if ends is None else ends
         entries.append([_entry(key, kind, column[at[i] : at[i + 1]]) for i in range(rows)])
     return tfrecord_framed([wire.delimited(1, b"".join(entry[i] for entry in entries)) for i in range(rows)])
@@ -106,7 +106,7 @@ def parse_sequences(
     """
     asked = _checked(keys, kinds, sizes, defaults, threads, -1)
     if not len(list_keys) == len(list_kinds) == len(list_sizes) == len(needed):
-        raise ValueError("list_keys, list_kinds, list_sizes and needed must have one length")
+        raise ValueError("list_keys, list_kinds, list_sizes and needed must have the same length")
     asked_lists = _checked(list_keys, list_kinds, list_sizes, [None] * len(list_keys), threads, -2)
     _plain(needed, np.uint8, 1, "needed")
     must = {key for key, is_needed in zip(list_keys, needed.tolist(), strict=True) if is_needed}
@@ -116,7 +116,7 @@ def parse_sequences(
             context, found = sequence_entries(data)
             contexts.append({key: _feature(data, context.get(key), *wanted) for key, wanted in asked.items()})
             if must - found.keys():
-                raise wire.WireError("a list that is needed is missing")
+                raise wire.WireError("a required list is missing")
             lists.append(
                 {key: _steps(data, found.get(key), kind, size) for key, (kind, size, _) in asked_lists.items()}
             )
@@ -131,14 +131,14 @@ def _feature(data: bytes, span: Span | None, kind: int, size: int, default: obje
     """The values of a context feature; raises `WireError` if their type or number is wrong."""
     if span is None:
         if size >= 0 and default is None:
-            raise wire.WireError("a key that is needed is missing")
+            raise wire.WireError("a required key is missing")
         return default if size >= 0 else ()
     found = _values(data, span, kind)
     if found is None and size >= 0:
         raise wire.WireError("no list")
     found = () if found is None else found
     if size not in (-1, len(found)):
-        raise wire.WireError("another number of values")
+        raise wire.WireError("a different number of values")
     return found
 
 
@@ -147,10 +147,10 @@ def _steps(data: bytes, span: Span | None, kind: int, size: int) -> list[Any]:
     for step in spans(data, *span) if span is not None else []:
         found = _values(data, step, kind)
         if found is not None and holds_more(data, step):
-            raise wire.WireError("something after a list")
+            raise wire.WireError("data after a list")
         found = () if found is None else found
         if size not in (-1, -2, len(found)):
-            raise wire.WireError("another number of values")
+            raise wire.WireError("a different number of values")
         out.append(found)
     return out
 
@@ -158,7 +158,7 @@ def _steps(data: bytes, span: Span | None, kind: int, size: int) -> list[Any]:
 def _values(data: bytes, span: Span, kind: int) -> Any:
     number = kind_of(data, span)
     if number not in (None, kind):
-        raise wire.WireError("another type")
+        raise wire.WireError("a different type")
     return None if number is None else values(data, span, strict=True)
 
 

@@ -54,7 +54,7 @@ def weighted_sums(data: Float32, starts: NDArray[np.int64], counts: NDArray[np.i
         raise ValueError("starts, counts and weights must have one entry per output row")
     inside = (starts >= 0) & (counts >= 0) & (counts <= weights.shape[1]) & (starts + counts <= data.shape[1])
     if not inside.all():
-        raise ValueError("a span lies outside of the rows")
+        raise ValueError("a span is outside the rows")
     out: Float32 = np.zeros((len(data), len(starts), data.shape[2]), np.float32)
     for tap in range(weights.shape[1]):
         (rows,) = np.nonzero(counts > tap)
@@ -105,7 +105,7 @@ def png_rows(data: Buffer, rows: int, size: int, step: int) -> NDArray[np.uint8]
     raw: Any = data
     view = memoryview(raw).cast("B")
     if len(view) < rows * (size + 1):
-        raise ValueError("the data are shorter than their rows")
+        raise ValueError("the data is shorter than its rows")
     out = np.zeros((rows + 1, size + step), np.uint8)  # with zeros above and to the left
     for y in range(rows):
         at = y * (size + 1)
@@ -119,7 +119,7 @@ def png_rows(data: Buffer, rows: int, size: int, step: int) -> NDArray[np.uint8]
         elif kind in (3, 4):
             _mix(line, above, step, kind)
         elif kind:
-            raise ValueError(f"there is no filter {kind}")
+            raise ValueError(f"unknown filter {kind}")
     return out[1:, step:].copy()
 
 

@@ -66,7 +66,7 @@ def read_spans(files: Int64, starts: Int64, sizes: Int64) -> tuple[NDArray[np.ui
     for name, array in (("files", files), ("starts", starts), ("sizes", sizes)):
         _plain(array, np.int64, 1, name)
     if not len(files) == len(starts) == len(sizes):
-        raise ValueError("files, starts and sizes must have one length")
+        raise ValueError("files, starts and sizes must have the same length")
     spans = list(zip(files.tolist(), starts.tolist(), sizes.tolist(), strict=True))
     total = 0
     for i, (file, start, size) in enumerate(spans):

@@ -24,7 +24,7 @@ def strings_to_rows(data: Buffer, offsets: Int64, gap: int, rows: UInt8, lengths
     _not_negative(gap, "gap")
     _slots(rows, lengths, numbers)
     if len(offsets) != len(numbers) + 1:
-        raise ValueError(f"there must be one offset more than there are numbers, got {len(offsets)} and {len(numbers)}")
+        raise ValueError(f"offsets must have one entry more than numbers, got {len(offsets)} and {len(numbers)}")
     raw: Any = data
     view = np.frombuffer(memoryview(raw).cast("B"), np.uint8)
     starts, stops = offsets[:-1].tolist(), [after - gap for after in offsets[1:].tolist()]
@@ -54,7 +54,7 @@ def strings_round_robin(columns: list[tuple[Buffer, Int64, int]], turn: int) -> 
     found = []
     for column in columns:
         if len(column) != 3:
-            raise ValueError("a column is (data, offsets, gap)")
+            raise ValueError("a column must be (data, offsets, gap)")
         data, offsets, gap = column
         _plain(offsets, np.int64, 1, "offsets")
         _not_negative(gap, "gap")
@@ -63,10 +63,10 @@ def strings_round_robin(columns: list[tuple[Buffer, Int64, int]], turn: int) -> 
         raw: Any = data
         found.append((np.frombuffer(memoryview(raw).cast("B"), np.uint8), offsets.tolist(), gap))
         if len(offsets) != len(columns[0][1]):
-            raise ValueError("columns must have one length")
+            raise ValueError("columns must have the same length")
     rows = len(found[0][1]) - 1 if found else 0
     if not turn or rows % turn:
-        raise ValueError("columns must hold whole turns")
+        raise ValueError("the number of rows must be a multiple of turn")
     parts: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
     for first in range(0, rows, turn):
         for view, offsets, gap in found:
@@ -100,4 +100,4 @@ def _slots(rows: UInt8, lengths: Int64, numbers: Int64) -> None:
     _plain(lengths, np.int64, 1, "lengths")
     _plain(numbers, np.int64, 1, "numbers")
     if len(lengths) != len(rows):
-        raise ValueError(f"there must be as many lengths as rows, got {len(lengths)} and {len(rows)}")
+        raise ValueError(f"lengths and rows must have the same length, got {len(lengths)} and {len(rows)}")
