@@ -89,7 +89,7 @@ def test_a_state_holds_the_place_before_a_read_that_fails(name: str, mode: str |
         files.damage()
         got: list[int] = []
         states: list[tuple[int, Any]] = []
-        with iter(make(files)) as it, pytest.raises(fl.errors.DataLossError, match="damaged"):
+        with iter(make(files)) as it, pytest.raises(fl.errors.DataLossError, match="corrupt"):
             while True:
                 states.append((len(got), it.state_dict()))
                 got.append(int(next(it)))

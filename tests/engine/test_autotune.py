@@ -72,7 +72,7 @@ def test_a_function_that_waits_climbs_as_long_as_it_pays(clock: Clock) -> None:
     assert machine.alone(tuner)
     assert tuner.go() == 16
     assert machine.shared(tuner, 1000) == [16, 32, 64]
-    assert tuner.why == "64 calls get 64.0 x as much done as one"
+    assert tuner.why == "64 calls have 64.0x the throughput of one"
     assert [line.split(":")[0] for line in tuner.history] == ["16 calls", "32 calls", "64 calls"]
 
 
@@ -90,7 +90,7 @@ def test_a_function_that_leaves_the_interpreter_gets_the_processors(clock: Clock
     assert machine.alone(tuner)
     assert tuner.go() == 2
     assert machine.shared(tuner, 1000) == [2, 4, 8]
-    assert "8 calls get 8.0 x" in tuner.why
+    assert "8 calls have 8.0x" in tuner.why
 
 
 def test_it_goes_back_where_more_calls_get_less_done(clock: Clock) -> None:
@@ -98,7 +98,7 @@ def test_it_goes_back_where_more_calls_get_less_done(clock: Clock) -> None:
     assert machine.alone(tuner)
     tuner.go()
     assert machine.shared(tuner, 1000) == [2, 4, 2]
-    assert "2 calls get 2.4 x" in tuner.why and tuner.history[-1] == "4 calls: 2.4 x one call"
+    assert "2 calls have 2.4x" in tuner.why and tuner.history[-1] == "4 calls: 2.4x one call"
 
 
 def test_threads_in_each_others_way_are_told_of_or_moved(clock: Clock) -> None:
@@ -109,7 +109,7 @@ def test_threads_in_each_others_way_are_told_of_or_moved(clock: Clock) -> None:
         tuner.go()
         assert machine.shared(tuner, 3000) == [2, 4, 8, 16, 0 if allowed else 8]
         assert (tuner.calls == 0) == tuner.holds_gil == allowed
-        assert 'workers="process" may get more done' in tuner.why
+        assert 'workers="process" may be faster' in tuner.why
     few = make(cores=2)
     machine = Machine(clock, 0.001, 0.001, lambda n: n / 1.2)
     assert machine.alone(few)
@@ -124,7 +124,7 @@ def test_a_function_that_holds_the_interpreter_is_given_up_and_told(clock: Clock
     tuner.go()
     assert machine.shared(tuner, 1000)[-1] == 0
     assert tuner.holds_gil and tuner.calls == 0
-    assert 'the function holds the interpreter (the GIL); workers="process" would help' in tuner.why
+    assert 'the function holds the GIL; workers="process" would help' in tuner.why
 
 
 def test_what_was_given_up_is_tried_again_later_and_later(clock: Clock) -> None:
@@ -144,7 +144,7 @@ def test_what_was_given_up_is_tried_again_later_and_later(clock: Clock) -> None:
 def test_cheap_rows_stay_with_the_consumer(clock: Clock) -> None:
     tuner, machine = make(), Machine(clock, 1e-9, 1e-9)
     assert not machine.alone(tuner, 5000)
-    assert tuner.calls == 0 and "handing rows over would cost more" in tuner.why
+    assert tuner.calls == 0 and "less than the overhead of a worker" in tuner.why
 
 
 def test_on_one_processor_only_waiting_pays(clock: Clock) -> None:
@@ -158,14 +158,14 @@ def test_a_number_that_was_asked_for_is_not_climbed_beyond(clock: Clock) -> None
     tuner, machine = make(calls=3), Machine(clock, 0.01, 0.0001)
     assert machine.alone(tuner)
     assert tuner.go() == 3
-    assert machine.shared(tuner, 500) == [3] and "as asked for; 3.0 x one call" in tuner.why
+    assert machine.shared(tuner, 500) == [3] and "as given; 3.0x the throughput of one call" in tuner.why
 
 
 def test_a_number_that_was_asked_for_is_given_up_where_it_harms(clock: Clock) -> None:
     tuner, machine = make(calls=3), Machine(clock, 0.005, 0.005, lambda n: float(n))
     assert machine.alone(tuner)
     tuner.go()
-    assert machine.shared(tuner, 500)[-1] == 0 and "got only 1.0 x" in tuner.why
+    assert machine.shared(tuner, 500)[-1] == 0 and "had only 1.0x" in tuner.why
 
 
 def test_without_tuning_the_first_choice_stays(clock: Clock) -> None:
@@ -185,7 +185,7 @@ def test_options_for_the_first_and_the_fewest(clock: Clock) -> None:
 def test_frozen_choices_are_not_tuned(clock: Clock) -> None:
     tuner, machine = make(chosen={"2 map": {"calls": 5, "buffer": None}}), Machine(clock, 1e-9, 1e-9, lambda n: 9.0)
     assert machine.alone(tuner, 1) and tuner.go() == 5 and tuner.frozen
-    assert machine.shared(tuner, 500) == [5] and tuner.why == "as an earlier run had found out"
+    assert machine.shared(tuner, 500) == [5] and tuner.why == "from options.autotune.frozen"
     alone = make(chosen={"2 map": {"calls": 0, "buffer": None}})
     assert not Machine(clock, 0.01, 0.0001).alone(alone, 100)
     other = make(calls=3, chosen={"2 map": {"calls": 5, "buffer": None}})

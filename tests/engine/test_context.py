@@ -75,7 +75,7 @@ def test_nothing_is_begun_while_closing() -> None:
 def test_a_lost_crew_says_what_to_do() -> None:
     context = ExecutionContext()
     context.lost = True
-    with pytest.raises(fl.errors.FailedPreconditionError, match="make a new iterator over the dataset"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match="create a new iterator"):
         context.check()
     context.close()
 

@@ -169,14 +169,14 @@ def test_what_is_refused(files: list[str]) -> None:
 
     states = [make(2, i).save() for i in range(2)]
     for given, text in (
-        ([], "no state in the list"),
-        (states[:1], r"there are those of 0 of 2"),
-        ([states[0], states[0]], "each once; there are those of 0 of 2, 0 of 2"),
-        ([*states, make(3, 2).save()], "there are those of 0 of 2, 1 of 2, 2 of 3"),
+        ([], "list of states is empty"),
+        (states[:1], r"got 0 of 2"),
+        ([states[0], states[0]], "each once; got 0 of 2, 0 of 2"),
+        ([*states, make(3, 2).save()], "got 0 of 2, 1 of 2, 2 of 3"),
     ):
         with pytest.raises(fl.errors.FailedPreconditionError, match=text):
             make(3, 0).load_state_dict(given)
-    with pytest.raises(fl.errors.FailedPreconditionError, match="needs one shard step, and this one has no shard"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match="a dataset with one shard step, and this one has none"):
         iter(fl.TFRecordDataset(files).batch(4)).load_state_dict(states)
     with pytest.raises(fl.errors.FailedPreconditionError, match="another dataset"):
         iter(fl.TFRecordDataset(files).shard(2, 0).take(4)).load_state_dict(states)
@@ -187,7 +187,7 @@ def test_what_is_refused(files: list[str]) -> None:
         return it
 
     states = [unseeded(2, i).save() for i in range(2)]
-    with pytest.raises(fl.errors.FailedPreconditionError, match="a shuffle there has no seed"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match="a shuffle below the shard has no seed"):
         unseeded(3, 0).load_state_dict(states)
 
     def counted(n: int, i: int) -> Any:

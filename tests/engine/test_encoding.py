@@ -303,7 +303,7 @@ def test_a_file_that_has_changed_is_refused(tmp_path: Path) -> None:
     state = it.save()
     path.write_text("".join(f"LINE {i}\n" for i in range(1001)))
     other = iter(make())
-    with pytest.raises(fl.errors.FailedPreconditionError, match=r"lines\.txt as it was, and .* changed: it had"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match=r"lines\.txt has changed since .* saved: it had"):
         other.restore(state)
     assert next(other)[0] == b"LINE 0", "the iterator stays where it is"
     other.load_state_dict(state, strict=False)

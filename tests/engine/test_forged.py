@@ -121,7 +121,7 @@ def test_places_that_ask_for_too_much(tmp_path: Path, case: str) -> None:
     if case == "backwards":
         places(state)[2] = 8
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    refused(ds, sealed(state), "damaged", DataLossError)
+    refused(ds, sealed(state), "corrupt", DataLossError)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
     assert width < 8
 
@@ -228,7 +228,7 @@ def test_the_buffer_of_a_shuffle(field: str, value: Any) -> None:
     state = state_of(ds)
     saved = found(state, lambda v: isinstance(v, list) and len(v) == 2 and v[0] == field)
     saved[0][1] = value
-    refused(ds, sealed(state), "damaged", DataLossError)
+    refused(ds, sealed(state), "corrupt", DataLossError)
 
 
 @pytest.mark.parametrize("slices", [None, "x", 1, [1], [[0, 1 << 40, True]], [[3, 5, True]], [[0, 3, True], [4, 5, 1]]])
@@ -236,7 +236,7 @@ def test_where_the_rows_of_a_shuffle_are(slices: Any) -> None:
     ds = fl.Dataset.range(30).map(np.sqrt).shuffle(5, seed=1)
     state = state_of(ds)
     found(state, lambda v: isinstance(v, list) and len(v) == 2 and v[0] == "slices")[0][1] = slices
-    refused(ds, sealed(state), "damaged", DataLossError)
+    refused(ds, sealed(state), "corrupt", DataLossError)
 
 
 def put(state: dict[str, Any], op: str, name: str, value: Any) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def test_fields_that_are_no_states_of_their_step(tmp_path: Path, op: str, name: 
         "snapshot": lambda ds: ds.snapshot(str(tmp_path / "snapshot")),
     }[op]
     ds = made(fl.Dataset.range(30))
-    refused(ds, put(state_of(ds), op, name, value), "damaged", DataLossError)
+    refused(ds, put(state_of(ds), op, name, value), "corrupt", DataLossError)
 
 
 def test_rows_of_another_kind_are_told_as_damage_when_they_are_met() -> None:
@@ -284,7 +284,7 @@ def test_rows_of_another_kind_are_told_as_damage_when_they_are_met() -> None:
     rows = {"dict": [[1, block]]}
     with iter(ds) as it:
         it.load_state_dict(put(state, "group_by_window", "rows", rows))
-        with pytest.raises(DataLossError, match=r"damaged: step \d, group_by_window, cannot go on from it: "):
+        with pytest.raises(DataLossError, match=r"corrupt: step \d, group_by_window: cannot continue from it: "):
             list(it)
 
 
@@ -314,7 +314,7 @@ def test_a_turn_that_was_longer_is_over() -> None:
 def test_what_a_wrong_value_leads_to_is_damage() -> None:
     """NumPy parses the names of dtypes, and the system refuses a position that no file has."""
     for error in (SyntaxError("leading zeros"), OSError(errno.EINVAL, "Invalid argument")):
-        with pytest.raises(fl.errors.DataLossError, match="the iterator state is damaged"), damage_on_error():
+        with pytest.raises(fl.errors.DataLossError, match="the iterator state is corrupt"), damage_on_error():
             raise error
     with pytest.raises(OSError, match="Input/output"), damage_on_error():
         raise OSError(errno.EIO, "Input/output error")

@@ -163,7 +163,7 @@ def test_an_element_that_cannot_be_made_again_is_an_error() -> None:
         next(it)
         state = it.save()
         fails.append(True)
-        with pytest.raises(fl.errors.FailedPreconditionError, match=r"flat_map.*cannot be made again.*no"):
+        with pytest.raises(fl.errors.FailedPreconditionError, match=r"flat_map.*cannot be recomputed.*no"):
             other.restore(state)
 
 

@@ -118,7 +118,7 @@ def test_a_forked_child_makes_iterators_of_its_own(tmp_path: Path, leave: str) -
     assert (code, err) == (0, "")
     told = (
         "this iterator belongs to the parent process: its threads do not exist after a fork; "
-        "make a new iterator over the dataset in this process"
+        "create a new iterator in this process"
     )
     assert out.splitlines()[:7] == ["True ['MainThread']", "0", told, "0", "dropped", "0", "True"]
 

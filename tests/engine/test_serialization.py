@@ -114,4 +114,4 @@ def test_a_child_that_a_function_has_forked_gives_nothing(raises: bool, capfd: A
 
     ds = fl.Dataset.range(6).map(forks, num_parallel_calls=2, workers="process")
     assert [int(x) for x in ds] == list(range(6))
-    assert "map at step 2: the function has called os.fork()" in capfd.readouterr().err
+    assert "map at step 2: the function called os.fork()" in capfd.readouterr().err

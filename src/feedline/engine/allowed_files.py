@@ -67,7 +67,7 @@ class AllowedFiles:
         if rows is not None and key is not None and key not in rows:
             raise FailedPreconditionError(
                 f"the state belongs to another dataset: {node.op} (step {node.position}) was called with "
-                f"{_short(element)}, which is no element of its input"
+                f"{_short(element)}, which is not an element of its input"
             )
 
     def check_file(self, recipe: object, name: bytes) -> None:
@@ -82,7 +82,9 @@ class AllowedFiles:
             return  # it reads no folder
         givers = [n for plan in self.plans for n in plan.walk() if isinstance(n, OpensFolders)]
         if givers and not any(n.gives(values) for n in givers):
-            raise FailedPreconditionError("the state belongs to another dataset: it names a folder that is not read")
+            raise FailedPreconditionError(
+                "the state belongs to another dataset: it names a folder that this dataset does not read"
+            )
 
     def _opened(self, plan: Node, name: bytes, depth: int) -> Iterator[Any]:
         """The ways in which a plan reads a file, with None for an unknown one."""
@@ -195,7 +197,8 @@ def _within(key: object, name: bytes) -> bool:
 
 def _refused(name: bytes) -> FailedPreconditionError:
     return FailedPreconditionError(
-        f"the state belongs to another dataset: it names {shown(name)}, which this one does not read, or not so"
+        f"the state belongs to another dataset: it names {shown(name)}, which this dataset does not read, "
+        "or reads differently"
     )
 
 

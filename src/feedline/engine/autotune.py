@@ -32,7 +32,7 @@ TRIAL_CALLS = 16
 GAIN = 1.15
 CROWDED = 0.5
 """Threads whose speedup is below this share of the number of processors are contending with each other."""
-CROWD = ': they wait for the interpreter (the GIL), most likely; workers="process" may get more done'
+CROWD = ': threads probably wait for the GIL; workers="process" may be faster'
 BAD_TRIALS = 4
 """Consecutive trials without a gain before giving up a number of calls that was asked for or has paid: a single trial
 may be disturbed by other programs.
@@ -134,7 +134,7 @@ class Tuner:
         """Moves the calls to processes, since threads did not help."""
         self.in_processes(calls)
         self._moved = True
-        self.why = "moved to processes: threads wait for the interpreter (options.autotune.allow_processes)"
+        self.why = "moved to processes: threads wait for the GIL (options.autotune.allow_processes)"
 
     def in_processes(self, calls: int) -> None:
         """Has worker processes make `calls` calls at once, without tuning."""
@@ -182,7 +182,7 @@ class Tuner:
         if self.costs.alone.count < 2 or (self.costs.alone.count < 4 and self.costs.alone.value * rows < 1e-3):
             return False
         if self.costs.alone.value * min(CHUNK_ROWS, self.chunk()) < TOO_CHEAP:
-            self.why = f"a row takes {seconds_of(self.costs.alone.value)}: handing rows over would cost more"
+            self.why = f"a row takes {seconds_of(self.costs.alone.value)}, less than the overhead of a worker"
             self._rest.pause(0.25)
             return False
         return self.limit > 1 or self.asked == 1
@@ -197,9 +197,9 @@ class Tuner:
         if self.fixed is not None:
             self.calls = self.fixed
             if not self._moved:
-                self.why = "as an earlier run had found out" if self.frozen else "as asked for"
+                self.why = "from options.autotune.frozen" if self.frozen else "as given"
         elif self.asked != AUTOTUNE:
-            self.calls, self.why = self.asked, "as asked for"
+            self.calls, self.why = self.asked, "as given"
         else:
             first = max(self._settings.initial_calls or 2, self._settings.fewest_calls or 2)
             self.calls = min(max(first, WAITING_FIRST) if self.costs.waits else first, self.limit)
@@ -241,29 +241,29 @@ class Tuner:
         elif self._bad:
             self._restart()
         elif self.asked != AUTOTUNE:
-            self.why = f"as asked for; {gain:.1f} x one call"
+            self.why = f"as given; {gain:.1f}x the throughput of one call"
             self._restart()
         elif not self._settled:
             self._climb(gain, calls)
         else:
-            self.why = f"{calls} calls get {gain:.1f} x as much done as one" + CROWD * self._crowded
+            self.why = f"{calls} calls have {gain:.1f}x the throughput of one" + CROWD * self._crowded
             self._restart()
         return self.calls
 
     def _climb(self, gain: float, calls: int) -> None:
         best, before = self._best
-        self.history.append(f"{calls} calls: {gain:.1f} x one call")
+        self.history.append(f"{calls} calls: {gain:.1f}x one call")
         if gain > best * GAIN:
             self._best = (gain, calls)
             if 2 * calls <= self.limit:
                 self.calls = 2 * calls
             else:
                 self._settled = True
-                self.why = f"{calls} calls get {gain:.1f} x as much done as one; more may not run at once"
+                self.why = f"{calls} calls have {gain:.1f}x the throughput of one; the limit is {self.limit}"
         else:
             self._settled = True
             self.calls = before or calls
-            self.why = f"{self.calls} calls get {best:.1f} x as much done as one, {calls} only {gain:.1f} x"
+            self.why = f"{self.calls} calls have {best:.1f}x the throughput of one, {calls} only {gain:.1f}x"
         if self._settled and self._crowded:
             self.why += CROWD
             if self._settings.processes:
@@ -278,10 +278,10 @@ class Tuner:
     def _give_up(self, gain: float) -> None:
         """Goes back to the consumer alone, since workers do not help. They are tried again after ever longer rests."""
         self.holds_gil = not self.costs.share.count or self.costs.share.value > 0.7
-        self.history.append(f"{self.calls} calls: {gain:.1f} x one call")
-        self.why = f"{self.calls} calls at once got only {gain:.1f} x as much done as one"
+        self.history.append(f"{self.calls} calls: {gain:.1f}x one call")
+        self.why = f"{self.calls} calls had only {gain:.1f}x the throughput of one"
         if self.holds_gil:
-            self.why += ': the function holds the interpreter (the GIL); workers="process" would help'
+            self.why += ': the function holds the GIL; workers="process" would help'
         self.calls = self._bad = 0
         self._rest.begin()
         self._restart()

@@ -112,22 +112,22 @@ def checked(state: object) -> dict[str, Any]:
         try:
             plain = json.loads(bytes(state) if isinstance(state, memoryview) else state)
         except (ValueError, RecursionError) as e:
-            raise DataLossError(f"this is no iterator state, or it is damaged: {e}") from None
+            raise DataLossError(f"not an iterator state, or a corrupt one: {e}") from None
     elif not isinstance(state, dict):
         raise InvalidTypeError(
-            f"an iterator state is what save() or state_dict() gave, bytes or a dict; got a {type(state).__name__}"
+            f"an iterator state must be the bytes of save() or the dict of state_dict(), got a {type(state).__name__}"
         )
     version = plain.get("version") if isinstance(plain, dict) else None
     if type(version) is not int:
-        raise DataLossError("this is no iterator state, or it is damaged: it has no version")
+        raise DataLossError("not an iterator state, or a corrupt one: it has no version")
     if version != VERSION:
         what = "a newer feedline; update feedline" if version > VERSION else "an older feedline; use that one"
         raise FailedPreconditionError(
-            f"the state has version {version}, made by {what} to read it. This one reads version {VERSION}"
+            f"the state has version {version}, written by {what} to read it. This feedline reads version {VERSION}"
         )
     with damage_on_error():
         if set(plain) != _KEYS or plain["checksum"] != checksum(plain):
-            raise damaged("its checksum does not fit what it holds")
+            raise damaged("its checksum is wrong")
     well_formed(plain)
     return dict(plain)
 
@@ -158,7 +158,7 @@ def _filled(plain: dict[str, Any], run: Run, decoder: StateDecoder) -> Block | N
     decoder.fill(run, plain["steps"])
     rest: Block | None = decoder.value(plain["rest"], run.plan, run)
     if rest is not None and not isinstance(rest, Block):
-        raise damaged("rest is no block of elements")
+        raise damaged("rest is not a block of elements")
     count(run.plan, plain["counts"])
     return rest
 
@@ -200,8 +200,9 @@ def nothing_ready(plain: dict[str, Any], changes: dict[int, dict[str, int]]) -> 
     if plain["rest"] is not None or _has_rows(above):
         names = ", ".join(f"{name}={was}" for name, was in changes[first].items())
         raise FailedPreconditionError(
-            f"the state holds elements that {plain['steps'][first]['op']} has made with {names} and nobody has taken "
-            f"yet; go on with {names}, or save where none are held (without a shuffle or cache above)"
+            f"the state holds elements that {plain['steps'][first]['op']} made with {names} and that have not "
+            f"been consumed; restore it with {names}, or save a state without such elements (no shuffle or "
+            "cache above)"
         )
 
 
@@ -240,20 +241,20 @@ def compared(plain: dict[str, Any], plan: Node, strict: bool) -> dict[int, dict[
             if isinstance(node, ResumableArgs) and name in node.resumable_args and before is not None:
                 changes.setdefault(number, {})[name] = int(before[0])
                 continue
-            was_, is_ = before[0] if before else "not there", after.text if after else "not there"
+            was_, is_ = before[0] if before else "missing", after.text if after else "missing"
             if was_ == is_:
-                was_, is_ = f"{was_} with other contents", is_
+                was_, is_ = f"{was_} with different contents", is_
             wrong.append(f"step {node.position}, {node.op}: {name} was {was_}, is {is_}")
         for name in sorted({*functions, *step["functions"]}):
             before, after = step["functions"].get(name), functions.get(name)
             if same_python and (before is None or after is None or before[1] != after.digest):
                 where = f" (at {after.text})" if after and after.text else ""
-                wrong.append(f"step {node.position}, {node.op}: the code of {name}{where} is not what it was")
+                wrong.append(f"step {node.position}, {node.op}: the code of {name}{where} has changed")
     if wrong and strict:
         raise FailedPreconditionError(
-            "the state belongs to a dataset that gives other elements:\n  "
+            "the state belongs to a dataset with different elements:\n  "
             + "\n  ".join(wrong)
-            + "\nLoad it into the dataset it was saved from, or take what is there now from the same place on with "
-            "load_state_dict(state, strict=False)."
+            + "\nRestore it into the dataset it was saved from, or continue at the same position in this one "
+            "with load_state_dict(state, strict=False)."
         )
     return changes

@@ -103,8 +103,8 @@ def may_start_processes() -> bool:
 @functools.cache
 def _tell_of_threads(pid: int) -> None:
     _log.warning(
-        'workers="process" has no effect here: this is a daemonic process (a worker of a DataLoader, for instance), '
-        "which must not start others; threads make the calls instead"
+        'workers="process" has no effect here: a daemonic process (for instance a DataLoader worker) '
+        "cannot start processes; threads are used instead"
     )
 
 
@@ -377,8 +377,8 @@ class ExecutionContext:
         """Raises in a forked child, which has none of the threads."""
         if self.lost:
             raise FailedPreconditionError(
-                "this iterator belongs to the parent process: its threads do not exist after a fork; "
-                "make a new iterator over the dataset in this process"
+                "this iterator belongs to the parent process: its threads do not exist after a fork; create a "
+                "new iterator in this process"
             )
 
     def cancel(self) -> None:

@@ -29,7 +29,7 @@ def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
     """A cursor over a run like `run`, which must not have been started, at its share of what these states have left."""
     plains = [checkpoint.checked(state) for state in states]
     if not plains:
-        raise FailedPreconditionError("there is no state in the list; give the states of all shards")
+        raise FailedPreconditionError("the list of states is empty; give the states of all shards")
     with ExitStack() as opened:
         return _shared_out(plains, run, strict, opened)
 
@@ -87,18 +87,18 @@ def _shard(plan: Node) -> tuple[int, Shards]:
     """The plan's one shard step, and its number."""
     found = [(i, n) for i, n in enumerate(steps_of(plan)) if is_shard(n)]
     if len(found) != 1:
-        what = "has no shard" if not found else f"has {len(found)} of them"
+        what = "has none" if not found else f"has {len(found)}"
         raise FailedPreconditionError(
-            "several states at once are what shards have left, to be shared out anew; for that the dataset needs one "
-            f"shard step, and this one {what}. With one worker, too, write shard(1, 0)"
+            "the states of several shards can only be restored into a dataset with one shard step, and this "
+            f"one {what}; with a single worker use shard(1, 0)"
         )
     shard = found[0][1]
     for n in plan.walk():
         if isinstance(n, PicksRows) and any(below is shard for below in n.source.walk()):
             raise FailedPreconditionError(
-                f"step {shard.position}: rows in memory that are shuffled after the shard cannot be shared out anew, "
-                "since their numbers are shuffled in their place; shuffle before the shard, with a seed, or set "
-                "options.experimental_optimization.apply_default_optimizations to False for saving and restoring"
+                f"step {shard.position}: in-memory rows that are shuffled after the shard cannot be resharded, "
+                "because their row numbers are shuffled instead; shuffle before the shard, with a seed, or set "
+                "options.experimental_optimization.apply_default_optimizations to False when saving and restoring"
             )
     return found[0]
 
@@ -113,8 +113,8 @@ def _arguments(plain: dict[str, Any], number: int, shard: Shards) -> list[int]:
     step = steps[number]["arguments"] if number < len(steps) else {}
     if not shard.shard_args <= step.keys():
         raise FailedPreconditionError(
-            f"the state belongs to another dataset: where this one has {shard.op} it has "
-            f"{steps[number]['op'] if number < len(steps) else 'nothing'}"
+            "the state belongs to another dataset: it has "
+            f"{steps[number]['op'] if number < len(steps) else 'nothing'} where this one has {shard.op}"
         )
     return [int(step[name][0]) for name in sorted(shard.shard_args)]
 
@@ -126,7 +126,7 @@ def _part(shard: Shards, saved: list[list[int]]) -> tuple[int, int]:
     parts = [shard.shard_of(arguments) for arguments in saved]
     if any(k != n for k, _ in parts) or sorted(i for _, i in parts) != list(range(n)):
         told = ", ".join(f"{i} of {k}" for k, i in parts)
-        raise FailedPreconditionError(f"the states of all shards are needed, each once; there are those of {told}")
+        raise FailedPreconditionError(f"the states of all shards are needed, each once; got {told}")
     return index, by
 
 
@@ -140,9 +140,9 @@ def _check_order(shard: Node, run: Run) -> None:
     for n in shard.inputs[0].walk() if shard.inputs else ():
         if isinstance(n, ParallelArgs) and n.num_parallel_calls is not None and not run.ordered(n.deterministic):
             raise FailedPreconditionError(
-                f"{n.op} (step {n.position}) gives its elements in any order (deterministic=False), and the shard at "
-                f"step {shard.position} is above it: what others have had cannot be told; leave deterministic out, or "
-                "put the shard before it"
+                f"{n.op} (step {n.position}) has no fixed order (deterministic=False) and is below the shard at "
+                f"step {shard.position}, so it is unknown which elements the other iterators consumed; remove "
+                "deterministic=False, or shard before it"
             )
 
 
@@ -152,8 +152,8 @@ def _check_seeds(shard: Node, plains: list[dict[str, Any]]) -> None:
     for counts in zip(*(plain["counts"][:seeds] for plain in plains), strict=True):
         if len({tuple(c[1:]) for c in counts}) > 1:
             raise FailedPreconditionError(
-                "the elements below the shard are in another order for each iterator, since a shuffle there has no "
-                "seed: what others have had cannot be told; give it a seed, or shuffle after the shard"
+                "a shuffle below the shard has no seed, so its order differs between iterators and it is unknown "
+                "which elements the others consumed; give it a seed, or shuffle after the shard"
             )
 
 

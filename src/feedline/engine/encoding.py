@@ -196,8 +196,8 @@ def _encode_dataset(plan: Node) -> Any:
     if recipe is not None:
         return {"recipe": [plan.op, encode(recipe)]}
     raise FailedPreconditionError(
-        f"a dataset made by a function ({plan.op}) is waiting in a buffer and cannot be saved; "
-        "save before it gets there, or flatten it with flat_map first"
+        f"a buffer holds a dataset made by a function ({plan.op}), which cannot be saved; save before it "
+        "is buffered, or flatten it with flat_map first"
     )
 
 
@@ -278,7 +278,7 @@ class StateDecoder:
                 rows = recompute(found, rows)
             except RowFailed as failed:
                 raise FailedPreconditionError(
-                    f"{found.op} (step {found.position}) cannot make the rows again that it had made when the state "
+                    f"{found.op} (step {found.position}) cannot recompute the rows that it had made when the state "
                     f"was saved: {failed.error}"
                 ) from failed.error
         return rows
@@ -295,7 +295,9 @@ class StateDecoder:
         named = [n for n in self.lineage_nodes if isinstance(n, RowWise) and written_op(n) == name]
         same = [n for n in named if own_digest(n) == digest] or [n for n in named if n.position == position]
         if not same:
-            raise FailedPreconditionError(f"the state holds rows that {name} (step {position}) made, and it is gone")
+            raise FailedPreconditionError(
+                f"the state holds rows made by {name} (step {position}), which this dataset does not have"
+            )
         return same[0]
 
     def fill(self, run: Run, steps: list[dict[str, Any]]) -> None:
@@ -321,7 +323,7 @@ class StateDecoder:
         plan = node.inputs[0] if len(node.inputs) == 1 else node
         forms = isinstance(steps, list) and all(isinstance(s, dict) and s.keys() == _AGAIN for s in steps)
         if not forms or [s["op"] for s in steps] != [name_of(n) for n in steps_of(plan)]:
-            raise damaged(f"step {node.position}, {node.op}: an element is made by other steps than those of its input")
+            raise damaged(f"step {node.position}, {node.op}: an element was not made by the steps of its input")
         below = with_buffers(Run(plan, run.prepare), [{"steps": steps}])
         self.fill(below, steps)
         try:
@@ -342,8 +344,8 @@ class StateDecoder:
             fields = {k: self.value(v, node, run) for k, v in value["state"].items()}
             if not fields.keys() <= set(node.State._fields):
                 raise FailedPreconditionError(
-                    f"step {node.position}, {node.op}: the state was saved in the middle of something that the step "
-                    "does not do as it runs here; restore it with the options it was saved with"
+                    f"step {node.position}, {node.op}: the state has fields that the step does not have as it runs "
+                    "here; restore it with the options it was saved with"
                 )
             state = node.State(**fields)
             check_fields(state, f"step {node.position}, {node.op}")
@@ -355,7 +357,7 @@ class StateDecoder:
             state = node.State.load(saved)
             return node.loaded(state) if isinstance(node, Reloads) else state
         if value is not None:
-            raise damaged(f"step {node.position}, {node.op}: its state is none of that step")
+            raise damaged(f"step {node.position}, {node.op}: its state is not a state of that step")
         return None
 
     def value(self, value: Any, node: Node, run: Run) -> Any:
@@ -417,20 +419,20 @@ class StateDecoder:
             return dataset(in_memory(self.value(got, node, run)))
         if kind == "run":
             return self._run(got, node, run)
-        raise DataLossError(f"the iterator state holds {kind!r}, which this version does not know")
+        raise DataLossError(f"the iterator state holds {kind!r}, which this feedline does not support")
 
     def _run(self, got: Any, node: Node, run: Run) -> Run:
         key = self.value(got[0], node, run)
         if key is not None:
             self.allowed_files.check_row(node, key)
         if not isinstance(node, OpensChildren):
-            raise damaged(f"step {node.position}, {node.op}: its state holds a nested dataset, and it opens none")
+            raise damaged(f"step {node.position}, {node.op}: its state holds a nested dataset, which the step does not open")
         child = run.nested(node.child(key), key, node)
         saved = run.prepare.restored(child.plan, ops_above(child.plan, got[1]))
         child = child if saved is child.plan else child.duplicate(saved)
         if outline(child.plan) != got[1]:
             raise FailedPreconditionError(
-                f"the function of {node.op} makes another dataset than when the state was saved: "
+                f"the function of {node.op} returned a different dataset than when the state was saved: "
                 f"{' → '.join(outline(child.plan))} instead of {' → '.join(got[1])}"
             )
         self.enter(child)
@@ -465,7 +467,7 @@ _AGAIN = {"op", "state", "waiting"}
 
 
 def _cannot(node: Node) -> str:
-    return f"the element that {node.op} (step {node.position}) was called with cannot be made again"
+    return f"the element that {node.op} (step {node.position}) was called with cannot be recomputed"
 
 
 _STRUCTURES = ("builtins", "collections", "__main__")
@@ -483,6 +485,6 @@ def _class_of(name: str) -> type:
     own = isinstance(found, type) and takes_itself_apart(found)
     if not ours or not isinstance(found, type) or not (fields or own or issubclass(found, (tuple, Mapping))):
         raise FailedPreconditionError(
-            f"the iterator state needs the class {name}, which is not imported here, or no structure"
+            f"the iterator state needs the class {name}, which is not imported here, or not a structure"
         )
     return found

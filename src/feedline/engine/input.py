@@ -194,8 +194,8 @@ class Input:
         """The error for a step that ran out of memory, with the step's name."""
         if isinstance(e, ResourceExhaustedError):
             return e
-        text = f"{self.node.op} at step {self.node.position}: there is not enough memory: {e}"
-        return ResourceExhaustedError(f"{text}; make its elements smaller or fewer")
+        text = f"{self.node.op} at step {self.node.position}: out of memory: {e}"
+        return ResourceExhaustedError(f"{text}; reduce the size or number of its elements")
 
     def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
         """Implements `Pull.read_into`, if the node is a `RecordSource`."""

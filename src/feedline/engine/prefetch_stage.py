@@ -322,7 +322,7 @@ class PrefetchStage(Input):
         """The stage's line in a report."""
         counts = self.counts
         held = sum(item.size for item in self.buffer.items.copy())
-        why = f"{counts.starved} of {counts.consumed + counts.starved} times nothing was ready"
+        why = f"empty {counts.starved} of {counts.consumed + counts.starved} times"
         why = why if counts.threaded else why_alone(counts.worked, counts.blocks)
         how = "thread" if counts.threaded else "alone"
         return Stage(self.key, how, None, self.sizing.depth, counts.worked, counts.waited, held, why)

@@ -205,7 +205,7 @@ def _exit_code(why: str) -> str:
 class ProcessWorkers:
     """The worker processes of one parallel map stage."""
 
-    after_timeout = "its process was ended"
+    after_timeout = "its process was killed"
 
     def __init__(self, context: Any, made: RowWise, calls: int) -> None:
         self.node, self.calls, self.context = made, min(calls, context.settings.threads or calls), context
@@ -291,7 +291,7 @@ class ProcessWorkers:
 
     def _stop_workers(self, why: str) -> None:
         place = f"{self.node.op} at step {self.node.position}"
-        _log.warning("a worker process of %s has died: %s", place, _exit_code(why))
+        _log.warning("a worker process of %s died: %s", place, _exit_code(why))
         process_pool, self.process_pool = self.process_pool, None
         if process_pool is not None:
             process_pool.end(at_once=True)
@@ -299,8 +299,8 @@ class ProcessWorkers:
     def death(self, died: WorkerDied) -> AbortedError:
         """The error for a call in which the worker died."""
         return AbortedError(
-            "the worker process died in this call; the others go on in new processes. It may have been killed for "
-            f"using too much memory, or crashed in native code: {_exit_code(str(died))}"
+            "the worker process died in this call; the other calls continue in new processes. It may have "
+            f"run out of memory, or crashed in native code: {_exit_code(str(died))}"
         )
 
     def age(self, task: Task) -> float:

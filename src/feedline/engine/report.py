@@ -68,7 +68,7 @@ class Report:
         write(on_disk(path, "freeze"), text, "freeze")
 
     def __repr__(self) -> str:
-        head = ["step", "runs", "calls", "buffer", "works", "is waited for", "holds", "why"]
+        head = ["step", "runs", "calls", "buffer", "worked", "waited for", "held", "why"]
         rows = [
             [
                 s.key,
@@ -83,12 +83,12 @@ class Report:
             for s in self.stages
         ]
         if not rows:
-            return "nothing of this plan runs in the background\n" + self.advice
+            return "no step runs in the background\n" + self.advice
         widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(v.ljust(w) for v, w in zip(r, widths, strict=True)).rstrip() for r in [head, *rows]]
         lines.append(
-            f"{_bytes(self.held)} are waiting in buffers, {_bytes(self.most)} at most so far; "
-            f"{_bytes(self.limit)} may (options.autotune.ram_budget)"
+            f"{_bytes(self.held)} buffered, at most {_bytes(self.most)} so far; the limit is "
+            f"{_bytes(self.limit)} (options.autotune.ram_budget)"
         )
         return "\n".join([*lines, self.advice])
 
@@ -118,17 +118,17 @@ class StepTime(NamedTuple):
 
 def _advice(stages: list[Stage], seconds: float, waited: float, work: dict[str, Any]) -> str:
     share = min(1.0, waited / seconds) if seconds > 0 else 0.0
-    told = f"the consumer has waited {share:.0%} of {_time(seconds)}"
+    told = f"the consumer waited {share:.0%} of {_time(seconds)}"
     if share < 0.05:
-        return f"{told}: the pipeline keeps up with it"
+        return f"{told}: the pipeline keeps up"
     found = [StepTime(_own(stages[i:], work), _named(s.key, s.name), _remedy(s, seconds)) for i, s in enumerate(stages)]
     found += [StepTime(w.seconds, _named(key, w.name), IN_ORDER) for key, w in work.copy().items()]
     busy = max(found, default=None)
     if busy is not None and busy.seconds >= 0.3 * waited:
-        return f"{told}; step {busy.step} works the most: {busy.remedy}"
+        return f"{told}; step {busy.step} is the busiest: {busy.remedy}"
     if share < ONLY_WAITS and not any(s.buffer is not None and "/" not in s.key for s in stages):
-        return f"{told}; most of it for steps without threads of their own: prefetch(fl.AUTOTUNE) at the end helps"
-    return f"{told}; most of it for the source, or for steps that call no function"
+        return f"{told}; mostly for steps without threads: add prefetch(fl.AUTOTUNE) at the end"
+    return f"{told}; mostly for the source, or for steps that call no function"
 
 
 def _named(key: str, name: str) -> str:
@@ -169,19 +169,19 @@ IN_ORDER = "give it num_parallel_calls=fl.AUTOTUNE"
 
 def _remedy(busy: Stage, seconds: float) -> str:
     if busy.how == HOLDS:
-        return "it keeps elements back"
+        return "it buffers elements"
     if busy.buffer is not None:
         if busy.how == "alone":
-            return "its blocks are made too quickly for a thread to pay"
+            return "its blocks take less time than the overhead of a thread"
         if busy.worked < BUSY * seconds:
-            return "it keeps up on the whole, but not at the start or in bursts, where a longer buffer may help"
-        return "what comes before it is slower than the consumer; make that parallel"
+            return "it keeps up on average, but not at the start or in bursts, where a larger buffer may help"
+        return "the steps before it are slower than the consumer; make them parallel"
     if busy.how == "alone":
-        return f"workers have not taken it over ({busy.why})"
+        return f"it runs without workers ({busy.why})"
     if busy.how == "processes":
-        return "its processes are all at work" if busy.tuned else "more calls at once may help (num_parallel_calls)"
-    other = 'other processes may help (workers="process") where the function holds the interpreter'
-    return other if busy.tuned else f"more calls at once may help (num_parallel_calls=fl.AUTOTUNE), or {other}"
+        return "all its processes are busy" if busy.tuned else "more parallel calls may help (num_parallel_calls)"
+    other = 'processes may help (workers="process") if the function holds the GIL'
+    return other if busy.tuned else f"more parallel calls may help (num_parallel_calls=fl.AUTOTUNE), or {other}"
 
 
 def read_choices(path: str) -> dict[str, Any]:
@@ -216,5 +216,5 @@ def why_alone(seconds: float, blocks: int) -> str:
     from feedline.engine.autotune import seconds_of
 
     if not blocks:
-        return "not asked for anything yet"
-    return f"a block takes {seconds_of(seconds / blocks)}: handing it over would cost more"
+        return "not used yet"
+    return f"a block takes {seconds_of(seconds / blocks)}, less than the overhead of a thread"

@@ -93,7 +93,7 @@ def serialize_node(made: RowWise) -> bytes:
         names = ", ".join(repr(f) for f in functions_of(made))
         raise InvalidArgumentError(
             f"{made.op} at step {made.position}: {names} cannot be sent to another process: {culprit or e}; "
-            'make it inside the function, or use workers="thread"'
+            'create it inside the function, or use workers="thread"'
         ) from e
 
 

@@ -38,7 +38,7 @@ _PLAIN = (int, bool, float, str, bytes, tuple, list, dict, Block, np.ndarray, ty
 
 def damaged(what: str) -> DataLossError:
     """The error for a state that feedline cannot have made."""
-    return DataLossError(f"the iterator state is damaged: {what}")
+    return DataLossError(f"the iterator state is corrupt: {what}")
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def after_restore(node: Node, error: Exception) -> DataLossError | None:
     """
     if isinstance(error, OpError) or not (isinstance(error, _BROKEN) or _is_invalid(error)):
         return None
-    return damaged(f"step {node.position}, {node.op}, cannot go on from it: {type(error).__name__}: {error}")
+    return damaged(f"step {node.position}, {node.op}: cannot continue from it: {type(error).__name__}: {error}")
 
 
 def _is_invalid(error: Exception) -> bool:
@@ -76,9 +76,9 @@ def is_int(value: object, low: int = 0, high: int = INT) -> bool:
 def well_formed(plain: dict[str, Any]) -> None:
     """Raises unless the outer form of a state is right."""
     if not is_int(plain["skip"], 0, MOST_SKIPPED + 1):
-        raise damaged(f"skip is {plain['skip']!r}, and no block has so many elements")
+        raise damaged(f"skip is {plain['skip']!r}, more elements than a block has")
     if not isinstance(plain["ended"], bool) or not isinstance(plain["python"], str):
-        raise damaged("ended is no bool, or python no version")
+        raise damaged("ended is not a bool, or python is not a version")
     if not isinstance(plain["steps"], list) or not all(map(_is_step, plain["steps"])):
         raise damaged("its steps are not lists of operators with their arguments, functions and states")
     check_counts(plain["counts"])
@@ -103,7 +103,7 @@ def check_counts(counts: object) -> None:
     for entry in entries:
         fits = isinstance(entry, list) and len(entry) in (1, 3) and all(is_int(n, 0, 1 << 64) for n in entry)
         if not fits or entry[0] >= INT:
-            raise damaged(f"{entry!r} is no count of iterations")
+            raise damaged(f"{entry!r} is not a number of iterations")
 
 
 def check_fields(state: Any, where: str) -> None:
@@ -127,7 +127,7 @@ def check_saved(saved: object, form: object, where: str) -> None:
         return
     hints = _hints(form)
     if not isinstance(saved, dict) or saved.keys() != hints.keys():
-        raise damaged(f"{where}: its state is none of that step")
+        raise damaged(f"{where}: its state is not a state of that step")
     for name, value in saved.items():
         if not _fits(value, hints[name]) or (hints[name] is int and not is_int(value)):
             raise damaged(f"{where}: {name} is {_short(value)}")
@@ -175,9 +175,9 @@ def _fits(value: Any, hint: Any) -> bool:
 def check_block(block: Any) -> None:
     """Raises unless every column of a block has `block.n` rows."""
     if not is_int(block.n) or any(len(column) != block.n for column in block.columns):
-        raise damaged(f"rows that do not fit each other: {_short(block.n)} of them")
+        raise damaged(f"its columns do not have {_short(block.n)} rows each")
     if block.n > MOST_EMPTY and not block.nbytes:
-        raise damaged(f"{block.n} rows with nothing in them")
+        raise damaged(f"{block.n} rows without data")
 
 
 def _short(value: object) -> str:

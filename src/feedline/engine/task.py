@@ -128,7 +128,7 @@ class Task:
 class ThreadWorkers:
     """The worker threads of one parallel map stage."""
 
-    after_timeout = "its thread goes on in the background until it returns"
+    after_timeout = "its thread keeps running in the background until the call returns"
 
     def __init__(self, pool: ThreadPool, node: RowWise) -> None:
         self.pool, self.node = pool, node

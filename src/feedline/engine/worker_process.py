@@ -68,8 +68,8 @@ def run_task(
 def _end_of_a_fork(made: RowWise) -> None:
     """Ends a child that the function forked and that returned from it: the parent gives the results."""
     step = f"{made.op} at step {made.position}"
-    told = f"feedline: {step}: the function has called os.fork(), and the child has returned from it, or raised; it "
-    os.write(2, f"{told}ends here. A child that is forked in a worker process must end with os._exit()\n".encode())
+    told = f"feedline: {step}: the function called os.fork(), and the child returned from the function, or raised; it "
+    os.write(2, f"{told}is ended here. A child forked in a worker process must end with os._exit()\n".encode())
     os._exit(1)
 
 

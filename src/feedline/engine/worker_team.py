@@ -93,7 +93,7 @@ class WorkerTeam:
         if limit is None or self.workers.age(task) <= limit:
             return None
         message = (
-            f"the call took longer than {limit:g} seconds (options.threading.call_timeout) and was given up; "
+            f"the call took longer than {limit:g} seconds (options.threading.call_timeout) and was abandoned; "
             f"{self.workers.after_timeout}"
         )
         self.workers.abandoned()
