@@ -136,15 +136,15 @@ def bad_input() -> None:
     late = ds.map(lambda x, y: (x, str(len(x)))).to_keras()
     assert "the leaf $[1] holds strings" in raised(lambda: trained.fit(late, verbose=0), InvalidTypeError)
     rows = D.from_tensor_slices((X, Y[:, 0]))
-    assert "put a batch(n) at the end" in raised(rows.to_keras, InvalidArgumentError)
+    assert "add batch(n) at the end" in raised(rows.to_keras, InvalidArgumentError)
     later = rows.map(lambda x, y: (x, float(y))).to_keras()  # its spec is known only once it runs
-    assert "put a batch(n) at the end" in raised(lambda: model().fit(later, verbose=0), InvalidArgumentError)
+    assert "add batch(n) at the end" in raised(lambda: model().fit(later, verbose=0), InvalidArgumentError)
     text = raised(lambda: trained.fit(ds.to_keras(), class_weight={0: 1.0}, verbose=0), InvalidArgumentError)
     assert "class_weight is not applied to a dataset" in text
     for beside in ({"y": Y}, {"sample_weight": Y[:, 0]}):
         for call in (trained.fit, trained.evaluate):
             text = raised(partial(call, ds.to_keras(), **beside, verbose=0), InvalidArgumentError)
-            assert f"to_keras: {next(iter(beside))} is not used beside a dataset" in text
+            assert f"to_keras: {next(iter(beside))} is not used with a dataset" in text
     for nothing in (ds.take(0), ds.filter(lambda x, y: bool(np.all(x > 2)))):
         for call in (model().fit, model().evaluate, model().predict):
             text = raised(partial(call, nothing.to_keras(), verbose=0), InvalidArgumentError)

@@ -207,7 +207,7 @@ def test_a_device_and_a_structure_of_shardings() -> None:
     one = jax.sharding.SingleDeviceSharding(device)
     (got,) = ds.to_jax({"x": one, "y": device})
     assert got["x"].sharding == one
-    with pytest.raises(InvalidArgumentError, match=r"sharding must be a jax\.sharding\.Sharding, a device, or such"):
+    with pytest.raises(InvalidArgumentError, match=r"sharding must be a jax\.sharding\.Sharding, a device, or these"):
         next(iter(ds.to_jax({"x": one})))
 
 

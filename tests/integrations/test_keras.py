@@ -55,7 +55,7 @@ def test_a_keras_without_data_adapters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_tensorflow_backend_is_told_apart() -> None:
     batches = KerasBatches(fl.Dataset.range(3).batch(2))
-    with pytest.raises(fl.errors.UnimplementedError, match=r"TensorFlow backend is not served.*KERAS_BACKEND=jax"):
+    with pytest.raises(fl.errors.UnimplementedError, match=r"TensorFlow backend is not supported.*KERAS_BACKEND=jax"):
         batches.get_tf_dataset()
 
 

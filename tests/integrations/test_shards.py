@@ -144,13 +144,13 @@ def test_policies() -> None:
     hint = fl.experimental.SHARD_HINT
     hinted = D.range(10).shard(hint, hint).map(lambda x: x * 2)
     assert read(part_of(with_policy(hinted, Policy.HINT), reader)) == [2, 6, 10, 14, 18]
-    with pytest.raises(InvalidArgumentError, match="FILE: the dataset cannot be divided among 2 readers by its files"):
+    with pytest.raises(InvalidArgumentError, match="FILE: the dataset cannot be sharded among 2 readers by file"):
         part_of(with_policy(D.range(4), Policy.FILE), reader)
 
 
 def test_an_order_that_differs_between_processes_is_not_divided() -> None:
     ds = D.range(10).shuffle(10).enumerate()
-    with pytest.raises(InvalidArgumentError, match="shuffle at step 2 has no seed, so each of the 2 processes"):
+    with pytest.raises(InvalidArgumentError, match="shuffle at step 2 has no seed, so the 2 processes"):
         part_of(ds, ReaderIndex(2, 0), alone=True)
     seeded = D.range(10).shuffle(10, seed=1).enumerate()
     assert len(list(part_of(seeded, ReaderIndex(2, 0), alone=True))) == 5

@@ -58,7 +58,7 @@ def test_limit_asks_for_no_more() -> None:
     assert D.range(5).repeat().to_arrow(limit=7)["value"].to_pylist() == [0, 1, 2, 3, 4, 0, 1]
     assert len(D.range(5).to_pandas(limit=10)) == 5
     for method in (D.to_pandas, D.to_arrow):
-        with pytest.raises(InvalidArgumentError, match="the dataset has no end; give a limit"):
+        with pytest.raises(InvalidArgumentError, match="the dataset is infinite; give a limit"):
             method(D.range(5).repeat())
         with pytest.raises(InvalidArgumentError, match="limit must be zero or more, got -1"):
             method(D.range(5), limit=-1)

@@ -116,7 +116,7 @@ def test_dtypes_are_cast() -> None:
 
 def test_leaves_without_a_tensor_are_named() -> None:
     strings = D.from_tensor_slices({"x": [1, 2], "name": ["a", "b"]})
-    with pytest.raises(InvalidTypeError, match=r"to_torch: the leaf \$\.name holds strings.*leave it out, or turn it"):
+    with pytest.raises(InvalidTypeError, match=r"to_torch: the leaf \$\.name holds strings.*drop it, or convert it"):
         strings.batch(2).to_torch()
     late = D.range(2).map(lambda x: (x, str(int(x)))).to_torch()  # its spec is known only once it runs
     with pytest.raises(InvalidTypeError, match=r"the leaf \$\[1\] holds strings"):
@@ -140,7 +140,7 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_devices_that_are_not_there() -> None:
     if not torch.cuda.is_available():
-        with pytest.raises(InvalidArgumentError, match="finds no GPU here; leave device out"):
+        with pytest.raises(InvalidArgumentError, match="finds no GPU here; omit device"):
             D.range(3).to_torch(device="cuda")
         with pytest.raises(InvalidArgumentError, match="pin_memory needs a GPU"):
             D.range(3).to_torch(pin_memory=True)
@@ -339,7 +339,7 @@ def test_errors_come_out_of_workers_with_their_class() -> None:
     assert re.search(r"map at step 2 .* failed on element 2: KeyError: 'label'", str(error))
     error = failure(D.range(4).batch(2).to_torch(device="meta"))
     assert isinstance(error, FailedPreconditionError)
-    assert "do not go with workers of a DataLoader" in str(error)
+    assert "cannot be used with DataLoader workers" in str(error)
 
 
 def test_state_in_the_middle_of_an_epoch() -> None:

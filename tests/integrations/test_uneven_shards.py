@@ -87,7 +87,7 @@ def test_any_other_shard_is_refused(n: int, i: int) -> None:
     with rank_of(2, 0), pytest.raises(fl.errors.InvalidArgumentError) as e:
         iter(ds.to_torch())
     told = str(e.value)
-    assert told.startswith(f"to_torch: the dataset would be divided twice: shard({n}, {i}) at step 3 ")
+    assert told.startswith(f"to_torch: the dataset would be sharded twice: shard({n}, {i}) at step 3 ")
     assert "Remove the shard" in told and "write shard(2, 0)" in told and "AutoShardPolicy.OFF" in told
     assert [b.tolist() for b in ds.to_torch()] == [b.tolist() for b in ds]  # one process: nothing is divided twice
 
@@ -101,7 +101,7 @@ def test_jax_and_keras_refuse_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "process_count", lambda: 2)
     monkeypatch.setattr(jax, "process_index", lambda: 1)
     ds = source().shard(4, 1).batch(2)
-    with pytest.raises(fl.errors.InvalidArgumentError, match="to_jax: the dataset would be divided twice"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="to_jax: the dataset would be sharded twice"):
         iter(ds.to_jax())
     mine = [b.tolist() for b in source().shard(2, 1).batch(2, drop_remainder=True).to_jax()]
     assert mine == [[1, 3], [5, 7], [9, 11], [13, 15], [17, 19]]
@@ -163,7 +163,7 @@ def test_a_number_that_is_not_known_is_an_error() -> None:
     ds = source().filter(lambda x: x > 3)
     with rank_of(2, 0):
         for how in ("pad", "drop", "error"):
-            with pytest.raises(fl.errors.InvalidArgumentError, match="it is not known; tell it with"):
+            with pytest.raises(fl.errors.InvalidArgumentError, match="which is not known; declare it with"):
                 iter(ds.to_torch(on_uneven=how))
         assert len(list(ds.to_torch(on_uneven="allow"))) == 10
         endless = source().repeat().to_torch(on_uneven="drop")

@@ -51,7 +51,7 @@ class Batches:
 
     def iterator(self, part: object) -> Any:
         """An iterator over a shard of the dataset, with the framework's elements."""
-        raise TypeError(f"{type(self).__name__} makes no iterators")
+        raise TypeError(f"{type(self).__name__} does not define iterator")
 
     def process(self) -> ReaderIndex:
         """The index of this process, and the number of processes; a process may have several readers."""
@@ -129,7 +129,7 @@ class Batches:
         if saved != reader:
             raise FailedPreconditionError(
                 f"{self.op}: the state is that of reader {saved.number} of {saved.readers}, and this is reader "
-                f"{reader.number} of {reader.readers}; go on with as many workers and processes as there were"
+                f"{reader.number} of {reader.readers}; use as many workers and processes as when it was saved"
             )
 
     def __repr__(self) -> str:

@@ -23,9 +23,9 @@ _NO_TENSOR: tuple[tuple[tuple[type, ...], str, str], ...] = (
     ((RaggedTensor, RaggedTensorSpec), "is ragged", "pad it with padded_batch, or with .to_tensor() in a map"),
     ((SparseTensor, SparseTensorSpec), "is sparse", "call .to_dense() on it in a map"),
     ((DatasetBase, Datasets, DatasetSpec), "holds datasets", "flatten them with flat_map"),
-    ((Optional, OptionalSpec), "holds optionals", "take their values out with .get_value() in a map"),
+    ((Optional, OptionalSpec), "holds optionals", "get their values with .get_value() in a map"),
 )
-_STRINGS = "holds strings", "leave it out, or turn it into numbers, in a map"
+_STRINGS = "holds strings", "drop it, or convert it to numbers, in a map"
 
 
 def needed(module: str, extra: str, op: str) -> Any:
@@ -42,11 +42,11 @@ def refused(op: str, path: str, leaf: object) -> InvalidTypeError:
     """The error for a leaf, or its spec, that cannot become a numeric array."""
     for kinds, what, remedy in _NO_TENSOR:
         if isinstance(leaf, kinds):
-            return InvalidTypeError(f"{op}: the leaf {path} {what}, and there is no such tensor; {remedy}")
+            return InvalidTypeError(f"{op}: the leaf {path} {what}, which no tensor can represent; {remedy}")
     if is_string(leaf):
-        return InvalidTypeError(f"{op}: the leaf {path} {_STRINGS[0]}, which have no tensor; {_STRINGS[1]}")
+        return InvalidTypeError(f"{op}: the leaf {path} {_STRINGS[0]}, which no tensor can represent; {_STRINGS[1]}")
     shown = getattr(leaf, "dtype", type(leaf).__name__)
-    return InvalidTypeError(f"{op}: the leaf {path} is of type {shown}, for which there is no tensor; cast it in a map")
+    return InvalidTypeError(f"{op}: the leaf {path} has type {shown}, which no tensor can represent; cast it in a map")
 
 
 def is_string(leaf: object) -> bool:

@@ -271,7 +271,7 @@ class DevicePut:
                 laid.append(None if leaf is None else put(leaf, sharding))
             except (ValueError, AssertionError, TypeError) as e:
                 raise InvalidArgumentError(
-                    f"{OP}: the leaf {path} of shape {leaf.shape} cannot be laid out over {sharding}: {e}; "
+                    f"{OP}: the leaf {path} of shape {leaf.shape} cannot be sharded as {sharding}: {e}; "
                     f"{remedy(leaf, sharding)}"
                 ) from e
         return tree.unflatten(laid)
@@ -286,7 +286,8 @@ class DevicePut:
                 found = [self.sharding] * tree.size if one else tree.flatten_up_to(self.sharding)
             except TypeError as e:
                 raise InvalidArgumentError(
-                    f"{OP}: sharding must be a jax.sharding.Sharding, a device, or such in the elements' structure: {e}"
+                    f"{OP}: sharding must be a jax.sharding.Sharding, a device, or these in the structure of the "
+                    f"elements: {e}"
                 ) from None
             self._known = tree, found
         return self._known[1]
@@ -302,8 +303,8 @@ def remedy(leaf: Any, sharding: Any) -> str:
             "(NamedSharding(mesh, P('data', 'model')), NamedSharding(mesh, P('data')))"
         )
     return (
-        "the number of rows must be a multiple of the parts, and the last batch is shorter than the others unless it "
-        "is left out with batch(n, drop_remainder=True)"
+        "the number of rows must be a multiple of the number of shards; batch(n, drop_remainder=True) "
+        "drops a shorter last batch"
     )
 
 
@@ -335,7 +336,7 @@ def fitting(path: str, value: Any) -> Any:
     if not held(value, narrow.dtype) and not np.array_equal(narrow, value):
         raise InvalidArgumentError(
             f"{OP}: the leaf {path} is {dtype} and holds {_first_that_differs(value, narrow)}, which "
-            f"{narrow.dtype} cannot hold and JAX without x64 has nothing wider; call "
+            f"{narrow.dtype} cannot hold, and JAX without x64 has no wider type; call "
             'jax.config.update("jax_enable_x64", True), or make the numbers smaller in a map'
         )
     return narrow
@@ -353,8 +354,8 @@ def _first_that_differs(value: Any, narrow: Any) -> Any:
 def rounded(path: str, name: str) -> InvalidTypeError:
     """The error for a dtype that JAX without x64 would round."""
     return InvalidTypeError(
-        f"{OP}: the leaf {path} is {name}, which JAX without x64 would round to {ROUNDED[name]} without a word; give "
-        f"dtypes={{fl.{name}: fl.{ROUNDED[name]}}}, cast it in a map, or call "
+        f"{OP}: the leaf {path} is {name}, which JAX without x64 would round to {ROUNDED[name]} silently; "
+        f"give dtypes={{fl.{name}: fl.{ROUNDED[name]}}}, cast it in a map, or call "
         'jax.config.update("jax_enable_x64", True)'
     )
 

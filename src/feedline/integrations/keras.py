@@ -90,8 +90,8 @@ class KerasBatches(Batches):
     def get_tf_dataset(self) -> Any:
         """Raises: this backend is not supported."""
         raise UnimplementedError(
-            f"{OP}: Keras' TensorFlow backend is not served; choose another one with KERAS_BACKEND=torch or "
-            "KERAS_BACKEND=jax, or give the elements to tf.data.Dataset.from_generator"
+            f"{OP}: Keras' TensorFlow backend is not supported; set KERAS_BACKEND=torch or KERAS_BACKEND=jax, "
+            "or pass the elements to tf.data.Dataset.from_generator"
         )
 
     def on_epoch_begin(self) -> None:
@@ -103,8 +103,8 @@ class KerasBatches(Batches):
     def gave_nothing(self) -> None:
         """Raises a clear error for an iteration without batches, for which Keras would report something else."""
         raise InvalidArgumentError(
-            f"{OP}: the dataset has no batches; a filter may have left nothing, or drop_remainder=True may have left "
-            "out the only one"
+            f"{OP}: the dataset has no batches; a filter may have removed all elements, or "
+            "drop_remainder=True the only batch"
         )
 
     def _batches(self) -> RestartableIterator:
@@ -126,8 +126,8 @@ class KerasBatches(Batches):
             endless = self.dataset.cardinality() == INFINITE and getattr(caller, "data_adapter", None) is self
             if endless and getattr(caller, "steps_per_epoch", 0) is None:
                 raise InvalidArgumentError(
-                    f"{OP}: the dataset has no end, and neither would the epoch; give fit steps_per_epoch=, evaluate "
-                    "and predict steps=, validation data validation_steps=, or end the dataset with take(n)"
+                    f"{OP}: the dataset is infinite; pass steps_per_epoch= to fit, steps= to evaluate and predict, "
+                    "validation_steps= for validation data, or end the dataset with take(n)"
                 )
             if frame.f_code.co_name in ("fit", "evaluate") and seen.get("x") is self:
                 self._check_arguments(seen)
@@ -136,13 +136,13 @@ class KerasBatches(Batches):
     def _check_arguments(self, given: Mapping[str, Any]) -> None:
         if given.get("class_weight") is not None:
             raise InvalidArgumentError(
-                f"{OP}: class_weight is not applied to a dataset; give the weights as third component of its "
+                f"{OP}: class_weight is not applied to a dataset; give the weights as the third component of its "
                 "elements, for instance with map(lambda x, y: (x, y, weights[y]))"
             )
         for name, place in (("y", "second"), ("sample_weight", "third")):
             if given.get(name) is not None:
                 raise InvalidArgumentError(
-                    f"{OP}: {name} is not used beside a dataset; make it the {place} component of its elements, for "
+                    f"{OP}: {name} is not used with a dataset; make it the {place} component of its elements, for "
                     "instance with zip"
                 )
 
@@ -209,7 +209,7 @@ def _batched(path: str, spec: TensorSpec) -> None:
 def scalar(path: str) -> InvalidArgumentError:
     """The error for elements that are not batches."""
     return InvalidArgumentError(
-        f"{OP}: the leaf {path} is a scalar, and Keras takes batches; put a batch(n) at the end of the dataset"
+        f"{OP}: the leaf {path} is a scalar, but Keras takes batches; add batch(n) at the end of the dataset"
     )
 
 

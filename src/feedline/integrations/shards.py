@@ -171,8 +171,8 @@ def divided(whole: Any, reader: ReaderIndex, alone: bool, process: ReaderIndex, 
     plan = cut.here(plan, 1) if policy == AutoShardPolicy.DATA else cut.below(plan, 1)
     if policy == AutoShardPolicy.FILE and not cut.by_files:
         raise InvalidArgumentError(
-            f"auto_shard_policy FILE: the dataset cannot be divided among {reader.readers} readers by its files; it "
-            "has fewer files than that or a step above them that needs all; use AutoShardPolicy.AUTO"
+            f"auto_shard_policy FILE: the dataset cannot be sharded among {reader.readers} readers by file: "
+            "it has fewer files, or a step above them needs all files; use AutoShardPolicy.AUTO"
         )
     return dataset(plan)
 
@@ -187,12 +187,13 @@ def _by_hand(plan: Node, process: ReaderIndex, policy: AutoShardPolicy, op: str)
     if found and policy == AutoShardPolicy.AUTO:
         n, given = found[-1], _division(found[-1])
         raise InvalidArgumentError(
-            f"{op}: the dataset would be divided twice: shard({given.readers}, {given.number}) at step {n.position} "
-            f"keeps one of {given.readers} elements, and {op} divides what is left among the {process.readers} "
-            f"processes, of which this is number {process.number}. Remove the shard, and {op} divides the dataset; or, "
-            f"if the shard is meant to divide it among processes, write shard({process.readers}, {process.number}), or "
-            "switch the other division off: options.experimental_distribute.auto_shard_policy = AutoShardPolicy.OFF. "
-            "If the shard picks elements which the processes are to share, set AutoShardPolicy.DATA"
+            f"{op}: the dataset would be sharded twice: shard({given.readers}, {given.number}) at step "
+            f"{n.position} keeps one of {given.readers} elements, and {op} shards the rest among the "
+            f"{process.readers} processes, of which this is number {process.number}. Remove the shard, and "
+            f"{op} shards the dataset; if the shard is meant for the processes, write "
+            f"shard({process.readers}, {process.number}), or set "
+            "options.experimental_distribute.auto_shard_policy = AutoShardPolicy.OFF. If the processes "
+            "should share the elements of the shard, set AutoShardPolicy.DATA"
         )
     return False
 
@@ -247,8 +248,8 @@ class PlanDivider:
         if self.alone and any(g.seed > M for g in generators(plan) if hasattr(g, "seed")):
             steps = ", ".join(f"{n.op} at step {n.position}" for n in plan.walk() if _seedless(n))
             raise InvalidArgumentError(
-                f"{steps} has no seed, so each of the {self.reader.readers} processes would divide another order and "
-                "some elements would be read twice, others never; give it a seed, or call fl.random.set_seed"
+                f"{steps} has no seed, so the {self.reader.readers} processes would shard different orders: some "
+                "elements would be read twice, others never; give it a seed, or call fl.random.set_seed"
             )
         kind: Callable[..., Node] = ShardRows if isinstance(plan, Indexed) else ShardGroups
         # A plain shard can be resharded to any number of readers.

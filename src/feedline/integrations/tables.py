@@ -65,7 +65,7 @@ def _columns(ds: Any, limit: int | None, op: str) -> tuple[list[str], list[Any],
     if most is not None and most < 0:
         raise InvalidArgumentError(f"{op}: limit must be zero or more, got {most}")
     if most is None and ds.cardinality() == INFINITE:
-        raise InvalidArgumentError(f"{op}: the dataset has no end; give a limit, or end it with take(n)")
+        raise InvalidArgumentError(f"{op}: the dataset is infinite; give a limit, or end it with take(n)")
     blocks = list(_blocks(ds, most))
     if blocks:
         whole = concat(blocks)
@@ -138,7 +138,7 @@ def _nested(arrow: Any, name: str, array: Array) -> Any:
         return arrow.array(array, arrow.binary())
     if array.dtype.kind not in "biuf":
         raise InvalidArgumentError(
-            f"to_arrow: the column {name} is {array.dtype}, which Arrow has no type for; cast it in a map"
+            f"to_arrow: the column {name} is {array.dtype}, for which Arrow has no type; cast it in a map"
         )
     return arrow.array(array)
 

@@ -112,8 +112,8 @@ class TorchBatches(Batches):
             return TorchIterator(part, convert)
         if worker:
             raise FailedPreconditionError(
-                f"{OP}: device={str(self.device)!r} and pin_memory do not go with workers of a DataLoader, which have "
-                "no access to the device; leave both out, give DataLoader pin_memory=True, and move its batches"
+                f"{OP}: device={str(self.device)!r} and pin_memory cannot be used with DataLoader workers, which "
+                "cannot access the device; omit both, pass pin_memory=True to DataLoader, and move its batches"
             )
         return TorchDevicePrefetcher(iter(part), self._convert, self.torch, self.device, self.pin_memory)
 
@@ -211,7 +211,7 @@ class TensorConverter:
 
 
 def _never(element: object) -> Any:
-    raise TypeError("no structure is known yet")
+    raise TypeError("the structure is not known yet")
 
 
 class TorchIterator(Iterator[Any]):
@@ -344,8 +344,8 @@ def to_torch(
     place = None if device is None else torch.device(device)
     gpu = place is not None and place.type == "cuda"
     if gpu and not torch.cuda.is_available():
-        raise InvalidArgumentError(f"{OP}: device={str(device)!r}, but PyTorch finds no GPU here; leave device out")
+        raise InvalidArgumentError(f"{OP}: device={str(device)!r}, but PyTorch finds no GPU here; omit device")
     pin = gpu if pin_memory is None else bool(pin_memory)
     if pin and not torch.cuda.is_available():
-        raise InvalidArgumentError(f"{OP}: pin_memory needs a GPU, and PyTorch finds none here; leave it out")
+        raise InvalidArgumentError(f"{OP}: pin_memory needs a GPU, and PyTorch finds none here; omit it")
     return iterable_dataset()(self, None if place is None or place.type == "cpu" else place, pin, dtypes, on_uneven)

@@ -86,9 +86,9 @@ def evened(
         if how is None:
             return None
         raise InvalidArgumentError(
-            f"{op}: on_uneven={how!r} needs the number of elements that each process has, and it is not known; tell it "
-            "with fl.experimental.assert_cardinality at the end of the dataset, or give on_uneven='allow' and let the "
-            "training end when the first process has no more"
+            f"{op}: on_uneven={how!r} needs the number of elements of each process, which is not known; "
+            "declare it with fl.experimental.assert_cardinality at the end of the dataset, or give "
+            "on_uneven='allow' and end the training when the first process runs out"
         )
     totals = [sum(n for n in each if n is not None) for each in found]
     if any(n < 0 for n in totals) or len(set(totals)) == 1:
@@ -96,14 +96,14 @@ def evened(
     if how == "error":
         told = ", ".join(map(str, totals[:8])) + (", …" if len(totals) > 8 else "")
         raise InvalidArgumentError(
-            f"{op}: the processes have different numbers of elements ({told}), so that some would wait for others at "
-            "the end of an epoch; give on_uneven='drop' or 'pad', or a dataset whose number of batches is a multiple "
-            f"of {processes}"
+            f"{op}: the processes have different numbers of elements ({told}), so some would wait for others "
+            "at the end of an epoch; give on_uneven='drop' or 'pad', or a dataset whose number of batches is "
+            f"a multiple of {processes}"
         )
     if how == "pad" and not totals[number]:
         raise InvalidArgumentError(
-            f"{op}: process {number} of {processes} has no elements, so there is nothing to pad with; make batches "
-            "smaller, or give on_uneven='drop'"
+            f"{op}: process {number} of {processes} has no elements, so there is nothing to pad with; use "
+            "smaller batches, or give on_uneven='drop'"
         )
     return max(totals) if how == "pad" else min(totals)
 

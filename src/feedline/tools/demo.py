@@ -148,8 +148,8 @@ class Demo:
         size = self.checkpoint.stat().st_size
         screen.say()
         screen.wrapped(
-            f"Saved after step {saved:,} ({_size(size)}), stopped after step {crashed:,}. Now a new model, a new "
-            "pipeline and a new iterator, and what the two files say:"
+            f"Saved after step {saved:,} ({_size(size)}), stopped after step {crashed:,}. Now a new model, "
+            "pipeline and iterator, restored from the two files:"
         )
         screen.say()
         model = Softmax()
@@ -172,7 +172,7 @@ class Demo:
         self.screen.heading("5. The plan: print(dataset.explain())")
         _ = data.element_spec  # inferred from a few elements on first use; the plan shows it from then on
         self.screen.table(str(data.explain()))
-        self.screen.heading("6. Who waited for whom in part 3: print(iterator.report())")
+        self.screen.heading("6. Where the time of part 3 went: print(iterator.report())")
         self.screen.wrapped(str(report))
 
     def _learn(self, model: Softmax, it: Any, steps: range, save_after: int = 0) -> float:
@@ -231,12 +231,12 @@ def register(commands: Any) -> None:
         "demo",
         help="write digits to TFRecords, train on them, crash, and resume; no framework needed",
         description="Writes pictures of digits to TFRecord files, reads them back through a pipeline, trains a "
-        "classifier in NumPy, stops in the middle of an epoch, goes on from a checkpoint, and shows the plan and where "
-        "the time went. Its files are in a temporary folder, which is removed at the end.",
+        "classifier in NumPy, stops in the middle of an epoch, resumes from a checkpoint, and shows the "
+        "plan and where the time went. Its files are in a temporary folder, which is removed at the end.",
     )
     command.add_argument("--digits", choices=SOURCES, default=SOURCES[0], help="auto: scikit-learn's if installed")
-    command.add_argument("--images", type=_at_least(FEWEST_IMAGES), help="how many (default: 60,000, or all there are)")
-    command.add_argument("--epochs", type=_at_least(1), default=EPOCHS, help=f"how many (default: {EPOCHS})")
+    command.add_argument("--images", type=_at_least(FEWEST_IMAGES), help="number of images (default: 60,000, or all)")
+    command.add_argument("--epochs", type=_at_least(1), default=EPOCHS, help=f"number of epochs (default: {EPOCHS})")
     command.set_defaults(run=run)
 
 
@@ -244,7 +244,7 @@ def _at_least(least: int) -> Callable[[str], int]:
     def number(text: str) -> int:
         value = int(text)
         if value < least:
-            raise argparse.ArgumentTypeError(f"{least} is the least, got {value}")
+            raise argparse.ArgumentTypeError(f"must be at least {least}, got {value}")
         return value
 
     return number
