@@ -130,7 +130,7 @@ def test_a_cut_is_noticed_at_every_byte(kind: str, pack: Pack) -> None:
         got, problem = read(kind, Memory(packed[:end]), 100)
         assert DATA.startswith(got)
         assert (problem == "") == (end in ends), end
-        assert problem in ("", "it is cut")
+        assert problem in ("", "it is truncated")
 
 
 @pytest.mark.usefixtures("library")
@@ -160,20 +160,20 @@ def test_what_is_before_the_damage_comes_out(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "data", "problem"),
     [
-        ("GZIP", b"plain text", "does not begin like gzip"),
+        ("GZIP", b"plain text", "does not begin with a gzip"),
         ("GZIP", b"\x1f\x8b\x07" + bytes(20), "nobody knows"),
         ("GZIP", b"\x1f\x8b\x08\xe0" + bytes(20), "nobody knows"),
-        ("GZIP", gzip.compress(DATA) + b"more", "something after its end"),
-        ("GZIP", gzip.compress(DATA) + bytes(20), "something after its end"),
+        ("GZIP", gzip.compress(DATA) + b"more", "data after its end"),
+        ("GZIP", gzip.compress(DATA) + bytes(20), "data after its end"),
         ("GZIP", named(DATA).replace(b"a name", b"b name"), "checksum of its header is wrong"),
         ("GZIP", gzip.compress(DATA)[:-5] + b"\0" + gzip.compress(DATA)[-4:], "checksum is wrong"),
         ("GZIP", gzip.compress(DATA)[:-1] + b"\1", "length is wrong"),
-        ("ZLIB", b"plain text", "does not begin like zlib"),
-        ("ZLIB", zlib.compress(DATA) + zlib.compress(DATA), "something after its end"),
+        ("ZLIB", b"plain text", "does not begin with a zlib"),
+        ("ZLIB", zlib.compress(DATA) + zlib.compress(DATA), "data after its end"),
         ("ZLIB", zlib.compress(DATA)[:-1] + b"\0", "checksum is wrong"),
-        ("ZSTD", b"plain text", "does not begin like zstd"),
-        ("ZSTD", zstandard.compress(DATA) + b"more", "something after its end"),
-        ("ZSTD", zstandard.compress(b"")[:5] + b"\0" + b"\xff\xff\xff", "a block that is not as it should be"),
+        ("ZSTD", b"plain text", "does not begin with a zstd"),
+        ("ZSTD", zstandard.compress(DATA) + b"more", "data after its end"),
+        ("ZSTD", zstandard.compress(b"")[:5] + b"\0" + b"\xff\xff\xff", "an invalid block"),
     ],
 )
 def test_problems_are_named(kind: str, data: bytes, problem: str) -> None:
@@ -253,5 +253,5 @@ def test_a_large_file_that_was_flushed_and_not_closed(tmp_path: Path, kind: str)
     writer.write(b"more")
     writer.close()
     (tmp_path / "cut").write_bytes(whole[:-1])
-    with pytest.raises(fl.errors.DataLossError, match="it is cut"):
+    with pytest.raises(fl.errors.DataLossError, match="it is truncated"):
         list(fl.TFRecordDataset(str(tmp_path / "cut"), kind))

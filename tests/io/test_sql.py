@@ -61,7 +61,7 @@ def test_integers_in_text() -> None:
 def test_queries_that_fail(path: str) -> None:
     with pytest.raises(fl.errors.UnknownError, match="the query failed: no such table: nope"):
         SqlReader(path, "select * from nope", (fl.int64,))
-    with pytest.raises(fl.errors.InvalidArgumentError, match="the query has 2 columns and output_types 1"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="the query has 2 columns, but output_types has 1"):
         SqlReader(path, "select i, f from t", (fl.int64,))
     with pytest.raises(fl.errors.UnknownError, match="integer overflow"):
         SqlReader(path, "select abs(-9223372036854775808)", (fl.int64,))

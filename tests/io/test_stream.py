@@ -104,7 +104,7 @@ def test_what_is_before_a_cut_comes_out_first(path: bytes, compression: str, pac
     got = read_all(stream, 100)
     assert got == DATA[: len(got)] and (len(got) > len(DATA) - 2 * cut - 50 or compression == "ZSTD")
     assert isinstance(stream.failure, DataLossError)
-    assert "cannot be decompressed" in str(stream.failure) and "it is cut" in str(stream.failure)
+    assert "cannot be decompressed" in str(stream.failure) and "it is truncated" in str(stream.failure)
     stream.close()
 
 

@@ -86,5 +86,5 @@ def test_no_room_for_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = tmp_path / "lines"
     path.write_bytes(b"a\n")
     monkeypatch.setattr(Stream, "_extend", full)
-    with pytest.raises(fl.errors.ResourceExhaustedError, match=r"lines: .* memory has no room"):
+    with pytest.raises(fl.errors.ResourceExhaustedError, match=r"lines: .* do not fit in memory"):
         list(fl.TextLineDataset(str(path)))

@@ -171,7 +171,7 @@ def test_a_local_file_that_is_another_when_it_is_restored(
     path.write_bytes(make("new", 200))
     if same_time:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    with iter(ds) as it, pytest.raises(FailedPreconditionError, match=r"file as it was, and the file has changed"):
+    with iter(ds) as it, pytest.raises(FailedPreconditionError, match=r"file has changed since the state was saved"):
         it.restore(state)
 
 

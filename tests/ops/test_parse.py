@@ -111,10 +111,10 @@ def test_errors_name_the_element() -> None:
     strings = [example(0), example(1, 2), example(2), b"?", example(4)]
     ds = fl.Dataset.from_tensor_slices(strings)
     two = Raises(InvalidArgumentError, r"^parse at step 2 failed on element 1: .*has 2 values in the feature 'a'")
-    bad = Raises(InvalidArgumentError, r"^parse at step 2 failed on element 3: .*is no serialized Example")
+    bad = Raises(InvalidArgumentError, r"^parse at step 2 failed on element 3: .*is not a serialized Example")
     check_errors(ds.parse(FEATURES), [{"a": np.int64(0)}, two, {"a": np.int64(2)}, bad, {"a": np.int64(4)}])
     lost = Raises(InvalidArgumentError, "parse at step 3 failed on element 0: example 1 has 2 values")
-    also = Raises(InvalidArgumentError, "parse at step 3 failed on element 1: example 1 is no serialized Example")
+    also = Raises(InvalidArgumentError, "parse at step 3 failed on element 1: example 1 is not a serialized Example")
     check_errors(ds.parse(FEATURES, batch_size=2), [lost, also, {"a": np.array([4])}])
 
 

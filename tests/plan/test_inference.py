@@ -114,7 +114,7 @@ def test_specs_where_the_first_elements_fail(tmp_path: Path) -> None:
     assert damaged.map(lambda s: {"x": s}).take(0).element_spec == {"x": text}
     assert damaged.flat_map(fl.Dataset.from_tensors).take(0).element_spec == text
     assert damaged.scan(0, lambda n, s: (n, s)).element_spec == text
-    with pytest.raises(fl.errors.InvalidArgumentError, match="no multiple"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="not a multiple"):
         _ = damaged.map(lambda s: s.missing).element_spec  # the function takes nothing else either
 
 

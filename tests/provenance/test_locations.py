@@ -142,16 +142,17 @@ def test_a_file_that_was_copied_is_the_same_and_one_that_was_changed_is_not(tmp_
     assert rows_at(unpacked(plain)).rows() == block.rows()
     data = path.read_bytes()
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    with pytest.raises(fl.errors.FailedPreconditionError, match=r"a as it was.*is different.*strict=False"):
+    changed = r"a has changed since the state was saved.*different contents.*strict=False"
+    with pytest.raises(fl.errors.FailedPreconditionError, match=changed):
         unpacked(plain)
     path.write_bytes(data[:100] + b"!" + data[101:])
-    with pytest.raises(fl.errors.FailedPreconditionError, match="is different"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match="different contents"):
         unpacked(plain)
     path.write_bytes(data[:-1])
     with pytest.raises(fl.errors.FailedPreconditionError, match=rf"it had {len(data)} bytes and has {len(data) - 1}"):
         unpacked(plain)
     path.unlink()
-    with pytest.raises(fl.errors.FailedPreconditionError, match="cannot be opened any more"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match="cannot be opened now"):
         unpacked(plain)
 
 
@@ -311,7 +312,7 @@ def parsed_backwards(batch: Any) -> Any:
 def test_an_error_in_a_batch_of_records_names_the_file_and_the_byte(tmp_path: Path, use: Any, size: int) -> None:
     ds, begins = numbers_in(tmp_path / "data", 22, {13: b"\xff"})
     place = rf"{tmp_path / 'data'}, record 13, byte {begins(13)}"
-    wanted = rf"failed on element \d \({place}\): .*example \d is no serialized Example"
+    wanted = rf"failed on element \d \({place}\): .*example \d is not a serialized Example"
     with blocks(size), pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
         list(use(ds))
 
@@ -347,7 +348,7 @@ def test_an_error_in_a_batch_of_sequences_names_the_file_and_the_byte(tmp_path: 
     steps = {"x": fl.io.FixedLenSequenceFeature([], fl.int64)}
     two = fl.train.SequenceExample()
     two.feature_lists.feature_list["x"].feature.add().int64_list.value.extend([1, 2])
-    wrong = {b"\xff": "is no serialized", b"": "has no feature list", two.SerializeToString(): "2 values"}
+    wrong = {b"\xff": "is not a serialized", b"": "has no feature list", two.SerializeToString(): "2 values"}
     for bad, why in wrong.items():
         with fl.io.TFRecordWriter(str(tmp_path / "data")) as writer:
             writer.write_many([bad if i == 6 else message(i, i) for i in range(10)])
@@ -373,7 +374,7 @@ def test_examples_that_do_not_fit_together_are_found_and_features_that_do_not_ar
     ds = fl.TFRecordDataset(str(tmp_path / "data")).batch(4)
     sparse = {"s": fl.io.SparseFeature("at", "x", fl.int64, 5)}
     at = 2 * (16 + len(good))
-    wanted = rf"element 0 \(.*record 2, byte {at}\): .*not as many places"
+    wanted = rf"element 0 \(.*record 2, byte {at}\): .*different numbers of indices"
     with pytest.raises(fl.errors.InvalidArgumentError, match=wanted):
         list(ds.map(lambda batch: fl.io.parse_example(batch, sparse)))
     none = {"x": fl.io.FixedLenFeature([0], fl.int64)}

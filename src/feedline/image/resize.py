@@ -70,7 +70,7 @@ def resize(
     if not (tall and wide and channels):
         raise InvalidArgumentError(f"resize: images without pixels cannot be scaled, got shape {list(given.shape)}")
     if method not in METHODS:
-        raise InvalidArgumentError(f"resize: there is no method {method!r}; there are {', '.join(sorted(METHODS))}")
+        raise InvalidArgumentError(f"resize: method must be one of {', '.join(sorted(METHODS))}, got {method!r}")
     height, width = _size(size, tall, wide, preserve_aspect_ratio)
     _check_memory(many, height, width, channels)
     if method == ResizeMethod.NEAREST_NEIGHBOR:

@@ -25,8 +25,8 @@ class ArrayRecordReader(CountedReader):
         here = system_path(name)
         if here is None:
             raise UnimplementedError(
-                f"{shown(name)} is not on this machine, and ArrayRecord files are read by number, in small parts; copy "
-                "it here first, with fl.io.gfile.copy"
+                f"{shown(name)} is a remote file, and ArrayRecord files are read by record number; copy it to "
+                "this machine first, with fl.io.gfile.copy"
             )
         with op_errors(name):
             self._raw = LocalFile(here)  # reports errors more precisely than the library
@@ -39,7 +39,7 @@ class ArrayRecordReader(CountedReader):
             except RuntimeError as e:
                 said = str(e)
             self.close()
-            raise DataLossError(f"{shown(name)}: it is no ArrayRecord file, or cut, or damaged: {said}")
+            raise DataLossError(f"{shown(name)}: not an ArrayRecord file, or truncated or corrupt: {said}")
         self._count = int(self._file.num_records())
 
     @property
@@ -81,7 +81,7 @@ class ArrayRecordReader(CountedReader):
 
     def _damaged(self, number: int, e: Exception) -> DataLossError:
         said = str(e).partition("\n")[0]
-        return DataLossError(f"{shown(self.name)}, record {number} cannot be read, the file is damaged: {said}")
+        return DataLossError(f"{shown(self.name)}, record {number} cannot be read, the file is corrupt: {said}")
 
 
 def needed() -> Any:

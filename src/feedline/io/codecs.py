@@ -77,7 +77,7 @@ def _each(strings: object, op: str, change: Callable[[Any], Any]) -> Any:
             raise type(e)(f"{op}: {where}{e}") from None
         except MemoryError:
             raise ResourceExhaustedError(
-                f"{op}: string {i}: memory has no room for what its {len(string)} bytes stand for"
+                f"{op}: string {i}: its {len(string)} bytes decompress to more than memory holds"
             ) from None
     return out.reshape(array.shape)[()]
 
@@ -90,12 +90,12 @@ def _inflate(kind: str) -> Callable[[Any], Any]:
             try:
                 parts.append(unpacker.decompress(rest, room))
             except _NO_ZLIB as e:
-                raise DataLossError(f"{len(string)} bytes that are no {kind} data, or damaged: {e}") from None
+                raise DataLossError(f"{len(string)} bytes are not {kind} data, or corrupt: {e}") from None
             room -= len(parts[-1])
             if room <= 0:
                 raise _too_large(string, kind)
             if not unpacker.eof:
-                raise DataLossError(f"{kind} data that are cut off, after {len(string)} bytes")
+                raise DataLossError(f"the {kind} data is truncated after {len(string)} bytes")
             rest = unpacker.unused_data if kind == "GZIP" else b""  # a file may have several members
         return b"".join(parts)
 
@@ -119,20 +119,20 @@ def _unzstd(string: Any) -> Any:
                 if unpacker.eof:
                     break
         except zstandard.ZstdError as e:
-            raise DataLossError(f"{len(string)} bytes that are no ZSTD data, or damaged: {e}") from None
+            raise DataLossError(f"{len(string)} bytes are not ZSTD data, or corrupt: {e}") from None
         if not unpacker.eof:
-            raise DataLossError(f"ZSTD data that are cut off, after {len(string)} bytes")
+            raise DataLossError(f"the ZSTD data is truncated after {len(string)} bytes")
         rest = unpacker.unused_data + rest[start + _ZSTD_INPUT :]
     return b"".join(parts)
 
 
 def _too_large(string: Any, kind: str) -> ResourceExhaustedError:
-    return ResourceExhaustedError(f"{len(string)} bytes of {kind} data that stand for more than {MOST_INFLATED} bytes")
+    return ResourceExhaustedError(f"{len(string)} bytes of {kind} data decompress to more than {MOST_INFLATED} bytes")
 
 
 def _unbase64(string: Any) -> Any:
     if len(string) % 4 == 1:
-        raise InvalidArgumentError(f"{len(string)} letters are no base64: their number must not be 1 more than 4 n")
+        raise InvalidArgumentError(f"{len(string)} characters are not valid base64: the length modulo 4 must not be 1")
     if not _LETTERS.match(string) or (string.endswith(b"=") and (len(string) % 4 or string.startswith(b"="))):
-        raise InvalidArgumentError(f"a letter or a = that has no place in base64 for URLs: {string[:40]!r}")
+        raise InvalidArgumentError(f"not valid URL-safe base64: {string[:40]!r}")
     return base64.urlsafe_b64decode(string + b"=" * (-len(string) % 4))

@@ -77,7 +77,7 @@ class Decoder:
             raise
 
     def _piece(self, size: int) -> bytes:
-        raise TypeError(f"{type(self).__name__} reads nothing")
+        raise TypeError(f"{type(self).__name__} does not define _piece")
 
     def _input(self) -> bytes:
         """More input. The result does not depend on how much a file returns at once; a pipe is not waited for."""
@@ -101,7 +101,7 @@ class Decoder:
     def _needed(self, size: int) -> bytes:
         taken = self._exactly(size)
         if len(taken) < size:
-            raise Damaged("it is cut")
+            raise Damaged("it is truncated")
         return taken
 
 
@@ -158,7 +158,7 @@ class Deflated(Decoder):
                 if not more:
                     if self._ends_here():
                         return b""
-                    raise Damaged("it is cut")
+                    raise Damaged("it is truncated")
             piece: bytes = inflate.decompress(more, OUTPUT)
             self._full = len(piece) == OUTPUT
             if piece:
@@ -179,7 +179,7 @@ class Deflated(Decoder):
             except zlib.error as e:  # isal has accepted data that zlib rejects
                 raise Damaged(str(e)) from None
             if not piece and not self._inflate.unconsumed_tail and not self._pending:
-                raise Damaged("it is cut")
+                raise Damaged("it is truncated")
             self._sum = self._summed(piece, self._sum)
             self._pending, left = self._inflate.unconsumed_tail, left - len(piece)
 
@@ -191,7 +191,7 @@ class Deflated(Decoder):
             some = bytes(self._pending[:CAREFUL_INPUT])
             try:
                 if not some:
-                    raise Damaged("it is cut")
+                    raise Damaged("it is truncated")
                 out += inflate.decompress(some, 1)
             except (Damaged, zlib.error):
                 if out:
@@ -232,11 +232,11 @@ class Deflated(Decoder):
 
     def _start(self) -> None:
         """Reads the header."""
-        raise TypeError(f"{type(self).__name__} has no header")
+        raise TypeError(f"{type(self).__name__} does not define _start")
 
     def _summed(self, piece: bytes | bytearray, before: int | None = None) -> int:
         """The checksum of the data, including this piece."""
-        raise TypeError(f"{type(self).__name__} has no checksum")
+        raise TypeError(f"{type(self).__name__} does not define _summed")
 
     def _finish(self) -> None:
         """Verifies the trailer."""
@@ -262,12 +262,12 @@ class Gzip(Deflated):
     def _start(self) -> None:
         head = self._exactly(10)
         if head[:2] != GZIP_MAGIC[: len(head)]:
-            raise Damaged("there is something after its end" if self._streams else "it does not begin like gzip data")
+            raise Damaged("there is data after its end" if self._streams else "it does not begin with a gzip header")
         if len(head) < 10:
-            raise Damaged("it is cut")
+            raise Damaged("it is truncated")
         method, flags = head[2:4]
         if method != 8 or flags & 0xE0:
-            raise Damaged("its gzip header has a compression method or a flag that nobody knows")
+            raise Damaged("its gzip header has an unknown compression method or flag")
         check = zlib.crc32(head)
         if flags & 4:  # extra field
             size = self._needed(2)
@@ -298,11 +298,11 @@ class Zlib(Deflated):
     def _start(self) -> None:
         head = self._exactly(2)
         if self._streams:
-            raise Damaged("there is something after its end")
+            raise Damaged("there is data after its end")
         if len(head) == 1 and head[0] & 0x0F == 8:
-            raise Damaged("it is cut")
+            raise Damaged("it is truncated")
         if not zlib_header(head):
-            raise Damaged("it does not begin like zlib data")
+            raise Damaged("it does not begin with a zlib header")
 
     def _summed(self, piece: bytes | bytearray, before: int | None = None) -> int:
         return zlib.adler32(piece, 1 if before is None else before)
@@ -362,14 +362,14 @@ class Zstd(Decoder):
             word = int.from_bytes(head, "little")
             last, kind, length = word & 1, word >> 1 & 3, word >> 3
             if kind == 3 or length > _ZSTD_BLOCK:
-                raise Damaged("it has a block that is not as it should be")
+                raise Damaged("it has an invalid block")
             block = head + self._needed(1 if kind == 1 else length)
             if last and self._checked:
                 block += self._needed(4)
             self._rest = self._decoded(block)
             if last:
                 if not self._frame.eof:
-                    raise Damaged("a frame does not end where it should")
+                    raise Damaged("a frame has the wrong length")
                 self._frame = None
         piece, self._rest = self._rest[:size], self._rest[size:]
         return piece
@@ -391,8 +391,8 @@ class Zstd(Decoder):
                 continue
             if magic != ZSTD_MAGIC:
                 if ZSTD_MAGIC.startswith(magic) or (magic[0] >> 4 == 5 and b"\x2a\x4d\x18".startswith(magic[1:])):
-                    raise Damaged("it is cut")
-                raise Damaged("there is something after its end" if self._any else "it does not begin like zstd data")
+                    raise Damaged("it is truncated")
+                raise Damaged("there is data after its end" if self._any else "it does not begin with a zstd header")
             flags = self._needed(1)
             single, dictionary = flags[0] >> 5 & 1, (0, 1, 2, 4)[flags[0] & 3]
             content = (single, 2, 4, 8)[flags[0] >> 6]

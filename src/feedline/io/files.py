@@ -61,7 +61,7 @@ def as_path(name: Any) -> bytes:
         return os.fsencode(name)
     except TypeError:
         raise InvalidTypeError(
-            f"a file name is a str, bytes or path, got {name!r} of type {type(name).__name__}"
+            f"a file name must be a str, bytes or path, got {name!r} of type {type(name).__name__}"
         ) from None
 
 

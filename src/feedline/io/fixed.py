@@ -79,15 +79,15 @@ class FixedLengthReader(RecordReader):
         if have >= needed:
             return None
         return self._stream.failure or InternalError(
-            f"{shown(self._stream.name)}: it has {have} bytes, and a header of {self._header} and a footer of "
-            f"{self._footer} bytes are asked for; is it cut?"
+            f"{shown(self._stream.name)} has {have} bytes, fewer than a header of {self._header} and a footer "
+            f"of {self._footer} bytes; is it truncated?"
         )
 
     def _uneven(self, size: int) -> str:
         body = size - self._header - self._footer
         return (
-            f"{shown(self._stream.name)}: without a header of {self._header} and a footer of {self._footer} bytes it "
-            f"has {body} bytes, which is no multiple of record_bytes, {self._record}"
+            f"{shown(self._stream.name)} has {body} bytes without its header of {self._header} and footer of "
+            f"{self._footer} bytes, which is not a multiple of record_bytes, {self._record}"
         )
 
 
@@ -125,12 +125,12 @@ def decode_raw(
     for i, s in enumerate(strings):
         if len(s) != length:
             raise InvalidArgumentError(
-                f"decode_raw: all strings must have one length; string {i} has {len(s)} bytes and the first {length}; "
-                "give fixed_length to cut and fill them"
+                f"decode_raw: all strings must have the same length; string {i} has {len(s)} bytes and the first "
+                f"{length}; give fixed_length to truncate and pad them"
             )
     if length % dtype.itemsize:
         raise InvalidArgumentError(
-            f"decode_raw: a string of {length} bytes cannot be a row of {dtype}, which take {dtype.itemsize} bytes each"
+            f"decode_raw: a string of {length} bytes is not a whole number of {dtype} values of {dtype.itemsize} bytes"
         )
     raw = np.frombuffer(b"".join(strings), np.uint8)
     if dtype.kind == "b":

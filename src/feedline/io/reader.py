@@ -92,7 +92,7 @@ class RecordReader:
 
     def read(self, place: FilePosition, want: int) -> Read:
         """At most `want` rows from `place` on; at least one, unless the file ends there or the record is bad."""
-        raise TypeError(f"{type(self).__name__} reads nothing")
+        raise TypeError(f"{type(self).__name__} does not define read")
 
     def must_be_whole(self) -> None:
         """Raises if the file has been truncated or replaced since it was opened. Called at its end."""
@@ -118,8 +118,8 @@ class CountedReader(RecordReader):
     @property
     def count(self) -> int | None:
         """The number of rows; None if the file does not store it."""
-        raise TypeError(f"{type(self).__name__} counts nothing")
+        raise TypeError(f"{type(self).__name__} does not define count")
 
     def take(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory."""
-        raise TypeError(f"{type(self).__name__} has no rows")
+        raise TypeError(f"{type(self).__name__} does not define take")

@@ -89,8 +89,8 @@ class RecordFile(NamedTuple):
     def no_record(self, offset: int) -> FailedPreconditionError:
         """The error for a missing record."""
         return FailedPreconditionError(
-            f"{shown(self.name)} has no record at byte {offset}, where there was one when it was read first: the file "
-            "has changed; put the file back, or start the epoch anew"
+            f"{shown(self.name)} has no record at byte {offset}, where it had one before: the file has "
+            "changed; restore the file, or start a new epoch"
         )
 
 

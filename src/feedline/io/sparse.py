@@ -42,12 +42,14 @@ def serialize_many_sparse(sp_input: object, out_type: object = types.string, nam
     sparse = _checked(sp_input, out_type, op)
     indices, shape = sparse.indices, sparse.dense_shape
     if len(shape) < 2:
-        raise InvalidArgumentError(f"{op}: a tensor with rows has a rank of 2 or more, got shape {shape.tolist()}")
+        raise InvalidArgumentError(
+            f"{op}: a batch of sparse tensors must have rank 2 or more, got shape {shape.tolist()}"
+        )
     order = np.lexsort(indices.T[::-1])
     if (order[1:] < order[:-1]).any():
         raise InvalidArgumentError(f"{op}: the indices must be in order, got {indices.tolist()}; see reorder")
     if len(indices) and not (indices[0, 0] >= 0 and indices[-1, 0] < shape[0]):
-        raise InvalidArgumentError(f"{op}: rows {indices[0, 0]} to {indices[-1, 0]} are not all inside of {shape[0]}")
+        raise InvalidArgumentError(f"{op}: rows {indices[0, 0]} to {indices[-1, 0]} are not all less than {shape[0]}")
     ends = np.searchsorted(indices[:, 0], np.arange(int(shape[0]) + 1))
     rows = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
     return _strings([_parts(indices[a:b, 1:], sparse.values[a:b], shape[1:]) for a, b in rows])
@@ -69,16 +71,16 @@ def deserialize_many_sparse(
     strings = dense(serialized_sparse)
     if strings.dtype.kind != "O" or not strings.ndim or strings.shape[-1] != 3 or not strings.size:
         raise InvalidArgumentError(
-            f"{op}: takes one or more strings [..., 3], got {strings.dtype} of shape {list(strings.shape)}"
+            f"{op} takes one or more strings [..., 3], got {strings.dtype} of shape {list(strings.shape)}"
         )
     outer = strings.shape[:-1]
     found = [_tensor(strings[at], dtype, f"{op}: tensor {list(at)}") for at in np.ndindex(outer)]
     ranks = {len(one.dense_shape) for one in found}
     if len(ranks) > 1:
-        raise InvalidArgumentError(f"{op}: the tensors must have one rank, got {sorted(ranks)}")
+        raise InvalidArgumentError(f"{op}: the tensors must have the same rank, got {sorted(ranks)}")
     whole = ranks.pop() + len(outer)
     if rank is not None and rank != whole:
-        raise InvalidArgumentError(f"{op}: the tensor has the rank {whole}, and rank is {rank}")
+        raise InvalidArgumentError(f"{op}: the tensor has rank {whole}, but rank is {rank}")
     indices = [
         np.concatenate([np.tile(np.array(at, np.int64), (len(one.values), 1)), one.indices], axis=1)
         for at, one in zip(np.ndindex(outer), found, strict=True)
@@ -89,7 +91,7 @@ def deserialize_many_sparse(
 
 def _checked(tensor: object, out_type: object, op: str) -> SparseTensor:
     if not isinstance(tensor, SparseTensor):
-        raise InvalidTypeError(f"{op}: takes a SparseTensor, got {tensor!r} of type {type(tensor).__name__}")
+        raise InvalidTypeError(f"{op} takes a SparseTensor, got {tensor!r} of type {type(tensor).__name__}")
     if as_dtype(out_type) != types.string:
         raise InvalidArgumentError(f"{op}: out_type must be string, got {out_type!r}")
     return tensor

@@ -71,7 +71,7 @@ class SqlReader:
             width = len(self._cursor.description or ())
             if width != len(dtypes):
                 raise InvalidArgumentError(
-                    f"SqlDataset: the query has {width} columns and output_types {len(dtypes)}: {query}"
+                    f"SqlDataset: the query has {width} columns, but output_types has {len(dtypes)}: {query}"
                 )
         except (sqlite3.Error, sqlite3.Warning) as e:
             self.close()

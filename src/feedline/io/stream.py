@@ -107,7 +107,7 @@ class Stream:
             except MemoryError:
                 self._base, self._data, self.ended = at, b"", True
                 self.failure = ResourceExhaustedError(
-                    f"{shown(self.name)}: {need} bytes from byte {at} on belong together, and memory has no room"
+                    f"{shown(self.name)}: the {need} bytes from byte {at} on do not fit in memory"
                 )
         return self._data, at - self._base
 
@@ -210,7 +210,7 @@ class Stream:
         try:
             piece: bytes = self._file.read(min(size, LARGEST_READ))
         except Damaged as e:
-            hint = '; compression_type="AUTO" finds out what it is' if "does not begin" in str(e) else ""
+            hint = '; compression_type="AUTO" detects the compression' if "does not begin" in str(e) else ""
             self.failure = DataLossError(
                 f"{shown(self.name)}: the {self.compression} data cannot be decompressed after byte {self._position}: "
                 f"{e}{hint}"
@@ -316,9 +316,9 @@ class LocalFile:
         whole = now.size >= size and (read is None or read >= size)
         if now == self.identity or (whole and self._beginning() == self._head):
             return  # unchanged, or appended to
-        what = f"it had {size} bytes when it was opened and has {now.size}"
+        what = f"it had {size} bytes when it was opened and now has {now.size}"
         if now.size == size:
-            what = "it was written anew"
+            what = "it was rewritten"
         raise DataLossError(f"{shown(self.name)} was changed while it was read: {what}")
 
     def _beginning(self) -> int:

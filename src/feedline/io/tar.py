@@ -121,10 +121,10 @@ class TarReader(RecordReader):
         extensions, others, missing = self._form
         strange = [] if others else [e for e in sample.files if e not in extensions]
         if strange:
-            return f"it has a file {strange[0]!r}, which the first sample has not; name the extensions to read"
+            return f"it has a file {strange[0]!r}, which the first sample does not have; list the extensions to read"
         lacking = [e for e in extensions if e not in sample.files]
         if lacking and missing is None:
-            return f"it has no file {lacking[0]!r} but {list(sample.files)}; missing=b'' stands in for one"
+            return f"it has no file {lacking[0]!r}, only {list(sample.files)}; missing=b'' fills in for it"
         view = memoryview(data)
         files = (sample.files.get(e) for e in extensions)
         return [sample.key, *(missing or b"" if f is None else view[f.start : f.stop] for f in files)]
@@ -141,18 +141,18 @@ class TarReader(RecordReader):
                 return found and found._replace(after=found.after - start + at), data
             except More as e:
                 if self._stream.ended:
-                    return self._stream.failure or self._damaged(at, "the file ends in it"), data
+                    return self._stream.failure or self._damaged(at, "the file is truncated"), data
                 if not more:
                     return None, data
                 need = max(e.need - start, 2 * need)
                 if e.need - start > self._stream.at_most(at):
-                    return self._damaged(at, "it says it is longer than the file"), data
+                    return self._damaged(at, "its size exceeds the file"), data
             except Damage as e:
                 return self._damaged(at, str(e)), data
 
     def _damaged(self, at: int, why: str) -> DataLossError:
         where = f"{shown(self._stream.name)}, byte {at}"
-        return DataLossError(f"{where}: what begins there is no part of a tar file, or cut, or damaged: {why}")
+        return DataLossError(f"{where}: not a tar member, or truncated or corrupt: {why}")
 
 
 def _scan(data: bytes, at: int) -> TarSample | None:
@@ -173,7 +173,7 @@ def _scan(data: bytes, at: int) -> TarSample | None:
         key = parts[1]
         extension = parts[2].decode(errors="replace").lower()
         if extension in files:
-            problem = f"the file {extension!r} is there twice"
+            problem = f"the file {extension!r} is repeated"
         files[extension] = member
 
 
@@ -197,10 +197,10 @@ def _member(data: bytes, at: int) -> tuple[Member | None, int]:
         at += BLOCK
         length = header.size if size is None or header.type in _ABOUT_NEXT else size
         if length < 0:
-            raise Damage("a file of less than no bytes")
+            raise Damage("a negative file size")
         after = at + -(-length // BLOCK) * BLOCK
         if header.type == _SPARSE:
-            raise Damage("files with holes are not supported; write it with another tar")
+            raise Damage("sparse files are not supported; write it with another tar")
         if header.type not in _FILES:
             if header.type in _ABOUT_NEXT:
                 if length > MOST_NAME:
@@ -230,10 +230,10 @@ def _extended(text: bytes) -> dict[bytes, bytes]:
     while at < len(text) and text[at : at + 1] != b"\0":
         digits, _, _ = text[at : at + 20].partition(b" ")
         if not digits.isdigit() or int(digits) <= len(digits) + 1 or at + int(digits) > len(text):
-            raise Damage("an extended header that cannot be read")
+            raise Damage("an invalid extended header")
         name, found, value = text[at + len(digits) + 1 : at + int(digits) - 1].partition(b"=")
         if not found or (name == b"size" and not value.isdigit()):
-            raise Damage("an extended header that cannot be read")
+            raise Damage("an invalid extended header")
         said[name] = value
         at += int(digits)
     return said
@@ -258,8 +258,8 @@ def extensions_of(name: bytes, compression: str | None) -> tuple[str, ...]:
 def checked_extensions(extensions: Sequence[str], op: str) -> tuple[str, ...]:
     """Extensions in lower case without the leading dot."""
     if isinstance(extensions, str) or not all(isinstance(e, str) for e in extensions) or not len(extensions):
-        raise InvalidArgumentError(f"{op}: extensions must be a list of names, at least one, got {extensions!r}")
+        raise InvalidArgumentError(f"{op}: extensions must be a non-empty list of str, got {extensions!r}")
     names = tuple(e.removeprefix(".").lower() for e in extensions)
     if len(set(names)) != len(names) or not all(names):
-        raise InvalidArgumentError(f"{op}: extensions must differ, and not be empty, got {list(extensions)}")
+        raise InvalidArgumentError(f"{op}: extensions must be distinct and non-empty, got {list(extensions)}")
     return names

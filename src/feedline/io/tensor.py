@@ -68,7 +68,7 @@ def raw_tensor(array: Array, op: str) -> bytes:
 def _head(array: Array, op: str) -> bytes:
     kind = as_dtype(array.dtype)
     if kind.name not in _NUMBERS:
-        raise InvalidArgumentError(f"{op}: {kind.name} has no form in TensorFlow's format")
+        raise InvalidArgumentError(f"{op}: {kind.name} is not part of TensorFlow's format")
     sizes = b"".join(wire.delimited(2, wire.tag(1, VARINT) + wire.varint(n) if n else b"") for n in array.shape)
     return wire.tag(_DTYPE, VARINT) + wire.varint(_NUMBERS[kind.name][0]) + wire.delimited(_SHAPE, sizes)
 
@@ -83,14 +83,14 @@ def parse_tensor(serialized: object, out_type: object, name: str | None = None) 
     """
     strings = dense(serialized)
     if strings.ndim or strings.dtype.kind != "O":
-        raise InvalidArgumentError(f"parse_tensor: takes one string, got {serialized!r}")
+        raise InvalidArgumentError(f"parse_tensor takes one string, got {serialized!r}")
     data: bytes = strings.item()
     try:
         return _Message(data).array(as_dtype(out_type))[()]
     except InvalidArgumentError:
         raise
     except (WireError, ValueError) as e:  # NumPy's: too many or too large dimensions
-        raise InvalidArgumentError(f"parse_tensor: this is no serialized tensor: {e}") from None
+        raise InvalidArgumentError(f"parse_tensor: not a serialized tensor: {e}") from None
 
 
 class _Message:
@@ -125,7 +125,7 @@ class _Message:
         known = {number: name for name, (number, _) in _NUMBERS.items()}
         if known.get(self.dtype) != want.name:
             raise InvalidArgumentError(
-                f"parse_tensor: the tensor is of type {known.get(self.dtype, self.dtype)}, and {want.name} is asked for"
+                f"parse_tensor: the tensor has type {known.get(self.dtype, self.dtype)}, expected {want.name}"
             )
         size = 1
         for n in self.shape:
@@ -139,13 +139,13 @@ class _Message:
             if len(self.content) != size * want.size:
                 raise WireError(f"{len(self.content)} bytes for {size} values of {want.size} bytes")
             if want == types.bool and max(self.content) > 1:
-                raise WireError("a truth value that is neither 0 nor 1")
+                raise WireError("a bool that is neither 0 nor 1")
             return np.frombuffer(self.content, want.dtype.newbyteorder("<")).astype(want.dtype).reshape(self.shape)
         else:
             flat, filler = self._numbers(want), 0
         if (size - len(flat)) * want.dtype.itemsize > MOST_FILLED:
             raise WireError(
-                f"a shape of {size} values, of which {len(flat)} are there; at most {MOST_FILLED} bytes are filled in"
+                f"a shape of {size} values with only {len(flat)} given; at most {MOST_FILLED} bytes are filled in"
             )
         out = np.empty(size, want.dtype)
         out[: len(flat)] = flat[:size]
@@ -188,5 +188,5 @@ class _Message:
     def _raw(self, want: DType, start: int, end: int) -> Array:
         part = np.dtype("<f8" if want.name in ("float64", "complex128") else "<f4")
         if (end - start) % part.itemsize:
-            raise WireError("numbers that are cut")
+            raise WireError("truncated numbers")
         return np.frombuffer(self.data, part, (end - start) // part.itemsize, start).astype(part.newbyteorder("="))

@@ -63,8 +63,8 @@ class TextLineReader(RecordReader):
 
     def _too_long(self, place: FilePosition) -> ResourceExhaustedError:
         return ResourceExhaustedError(
-            f"{shown(self._stream.name)}, line {place.number} (byte {place.offset}): it has more than {MOST_LINE} "
-            "bytes; is this a file of lines?"
+            f"{shown(self._stream.name)}, line {place.number} (byte {place.offset}) has more than {MOST_LINE} "
+            "bytes; is this a text file?"
         )
 
     def _tail(self, place: FilePosition, data: bytes) -> Read:

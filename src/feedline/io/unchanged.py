@@ -88,7 +88,7 @@ def changed(name: bytes, mark: Sequence[Any]) -> str:
     except OpError as e:
         if system_path(name) is None and not isinstance(e, NotFoundError):
             raise
-        return f"it cannot be opened any more ({str(e).removeprefix(f'{shown(name)}: ')})"
+        return f"it cannot be opened now ({str(e).removeprefix(f'{shown(name)}: ')})"
     return difference(mark, now, lambda: pieces(name, now))
 
 
@@ -97,6 +97,6 @@ def must_be_same(name: bytes, mark: Sequence[Any]) -> None:
     what = changed(name, mark)
     if what:
         raise FailedPreconditionError(
-            f"the state belongs to {shown(name)} as it was, and the file has changed: {what}; put the file back, start "
-            "the epoch anew, or go on with the file as it is with load_state_dict(state, strict=False)"
+            f"{shown(name)} has changed since the state was saved: {what}; restore the file, start a new "
+            "epoch, or continue with the changed file with load_state_dict(state, strict=False)"
         )

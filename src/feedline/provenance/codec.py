@@ -56,7 +56,7 @@ def unpacked(plain: Any, open_file: Callable[[tuple[Any, ...], bytes, list[Any]]
     n, files, width, data, ranks = plain
     steps, places = _steps(n, width, base64.b64decode(data)), _order(n, base64.b64decode(ranks))
     if sum(count for *_, count, _ in files) != n or any(count < 1 or first < 0 for *_, count, first in files):
-        raise ValueError("places of rows that do not fit their files")
+        raise ValueError("locations of rows that do not match their files")
     ordered = np.empty(n, np.int64)
     held: list[FileNumber] = []
     at = 0
@@ -65,7 +65,7 @@ def unpacked(plain: Any, open_file: Callable[[tuple[Any, ...], bytes, list[Any]]
         number = number_of(open_file(_tuples(recipe), name, mark))
         offsets = first + np.cumsum(steps[at : at + count])
         if number is None or steps[at] or int(offsets[-1]) >= 1 << SHIFT:
-            raise ValueError(f"places beyond the end of {os.fsdecode(name)}")
+            raise ValueError(f"locations beyond the end of {os.fsdecode(name)}")
         held.append(number)
         ordered[at : at + count] = number.base + offsets
         at += count
@@ -75,16 +75,16 @@ def unpacked(plain: Any, open_file: Callable[[tuple[Any, ...], bytes, list[Any]]
 def _steps(n: int, width: int, packed: bytes) -> Array:
     """The steps between offsets. No more is decompressed than `n` steps take, and exactly that."""
     if not 0 <= n <= MOST_PLACES or not 1 <= width <= 8 or n * width > len(packed) * RATIO:
-        raise ValueError(f"{n} places in {len(packed)} bytes")
+        raise ValueError(f"{n} locations in {len(packed)} bytes")
     unpacker = zlib.decompressobj()
     raw = unpacker.decompress(packed, n * width + 1)
     if len(raw) != n * width or not unpacker.eof:
-        raise ValueError(f"{n} places of {width} bytes in other than {n * width} bytes")
+        raise ValueError(f"{n} locations of {width} bytes do not take {n * width} bytes")
     wide = np.zeros((n, 8), np.uint8)
     wide[:, :width] = np.frombuffer(raw, np.uint8).reshape(width, n).T
     steps = wide.ravel().view("<i8").astype(np.int64)
     if n and (int(steps.min()) < 0 or float(steps.sum(dtype=np.float64)) >= 1 << 62):
-        raise ValueError("places that go backwards")
+        raise ValueError("locations that are not ascending")
     return steps
 
 
@@ -94,12 +94,12 @@ def _order(n: int, ranks: bytes) -> Array:
         return np.arange(n)
     places, bits = np.zeros(n, np.int64), _bits(n)
     if len(ranks) != -(-n * bits // 8):
-        raise ValueError(f"the order of {n} places in {len(ranks)} bytes")
+        raise ValueError(f"the order of {n} locations in {len(ranks)} bytes")
     ones = np.unpackbits(np.frombuffer(ranks, np.uint8))[: n * bits].reshape(n, bits)
     for b in range(bits):
         places |= ones[:, b].astype(np.int64) << b
     if int(places.max(initial=0)) >= n or int(np.bincount(places, minlength=n).max(initial=0)) > 1:
-        raise ValueError("an order in which a place comes twice")
+        raise ValueError("an order with a repeated location")
     return places
 
 

@@ -46,7 +46,7 @@ def difference(mark: Sequence[Any], now: Identity, pieces_now: Callable[[], int]
         return what
     sum_now = pieces_now() if sum_ != UNKNOWN else UNKNOWN
     if UNKNOWN not in (sum_, sum_now):
-        return "" if sum_ == sum_now else "it was written since, and what it holds is different"
+        return "" if sum_ == sum_now else "it was written since, with different contents"
     return "it was written since" if 0 not in (was.time, now.time) and was.time != now.time else ""
 
 

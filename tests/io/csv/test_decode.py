@@ -35,16 +35,16 @@ def test_fields(record: str, expect: bytes) -> None:
 @pytest.mark.parametrize(
     ("record", "match"),
     [
-        ('a"b,1', "a field that is not in quotes has a quote or a line end in it"),
-        (' "ab",1', "a field that is not in quotes has a quote"),
-        ("a\n,1", "a field that is not in quotes has a quote or a line end"),
-        ('"ab"c,1', "a quote inside a field in quotes must be doubled"),
-        ('"ab,1', "a field in quotes must end with a quote before a delimiter or the end"),
-        ('"', "a field in quotes must end"),
-        ("a", "2 fields are expected and it has 1"),
-        ("a,1,2", "2 fields are expected and it has 3"),
-        ("", "2 fields are expected and it has 0"),
-        ("a,x", "field 1 is no valid int32: 'x'"),
+        ('a"b,1', "an unquoted field contains a quote or a line end"),
+        (' "ab",1', "an unquoted field contains a quote"),
+        ("a\n,1", "an unquoted field contains a quote or a line end"),
+        ('"ab"c,1', "a quote inside a quoted field must be doubled"),
+        ('"ab,1', "a quoted field must end with a quote before a delimiter or the end"),
+        ('"', "a quoted field must end"),
+        ("a", "expected 2 fields, got 1"),
+        ("a,1,2", "expected 2 fields, got 3"),
+        ("", "expected 2 fields, got 0"),
+        ("a,x", "field 1 is not a valid int32: 'x'"),
     ],
 )
 def test_records_that_cannot_be_read(record: str, match: str) -> None:
@@ -57,7 +57,7 @@ def test_options() -> None:
     assert fl.io.decode_csv("NA,NA", [[7], ["x"]], na_value="NA") == [7, b"x"]
     assert fl.io.decode_csv("bad,2,bad,4,bad", [[0], [0]], select_cols=[1, 3]) == [2, 4]
     assert fl.io.decode_csv("1,", [[0], [9]], select_cols=[0, 1]) == [1, 9]
-    with pytest.raises(fl.errors.InvalidArgumentError, match="2 fields are expected and it has 1"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="expected 2 fields, got 1"):
         fl.io.decode_csv("1,2", [[0], [0]], select_cols=[1, 9])
 
 
@@ -67,7 +67,7 @@ def test_options() -> None:
         ({"field_delim": ",,"}, "field_delim must be a single ASCII character"),
         ({"select_cols": [3, 1]}, "select_cols must be increasing"),
         ({"select_cols": [-1, 1]}, "select_cols must be increasing and not negative"),
-        ({"select_cols": [1]}, "must be of one length, got 1 and 2"),
+        ({"select_cols": [1]}, "must have the same length, got 1 and 2"),
     ],
 )
 def test_arguments(arguments: dict[str, object], match: str) -> None:

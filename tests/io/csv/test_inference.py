@@ -78,7 +78,7 @@ def test_the_least_type_that_takes_all(tmp_path: Path, values: list[str], kind: 
 
 def test_a_row_of_another_length(tmp_path: Path) -> None:
     file = write(tmp_path / "a", "a,b\n1,2\n3\n")
-    with pytest.raises(ValueError, match="a, line 3 has 1 fields and 2 are expected; give column_defaults"):
+    with pytest.raises(ValueError, match="a, line 3 has 1 fields, expected 2; give column_defaults"):
         column_types([file], Dialect(), 2, True, "", 100, [0, 1], "op")
 
 

@@ -70,9 +70,9 @@ def test_after_a_bad_record_the_next_is_read(tmp_path: Path) -> None:
         form(fl.int32, [""]),
         [
             (1, b"a"),
-            "FILE, record 1 (byte 4): field 0 is no valid int32: 'x'",
-            "FILE, record 2 (byte 8): 2 fields are expected and it has 1",
-            "FILE, record 3 (byte 10): 2 fields are expected and it has 3",
+            "FILE, record 1 (byte 4): field 0 is not a valid int32: 'x'",
+            "FILE, record 2 (byte 8): expected 2 fields, got 1",
+            "FILE, record 3 (byte 10): expected 2 fields, got 3",
             (4, b"e"),
             "FILE, record 5 (byte 20): field 0 is missing, and it has no default",
             (5, b"g"),
@@ -86,9 +86,9 @@ def test_quotes_that_are_wrong(tmp_path: Path) -> None:
         b'a"b,1\n"c"d,2\n"e",3\n"f,4\n',
         form([""], [0]),
         [
-            "FILE, record 0 (byte 0): a field that is not in quotes has a quote in it",
-            "FILE, record 1 (byte 6): a quote inside a field in quotes must be doubled",
-            "FILE, record 2 (byte 19): the file ends inside a field in quotes",
+            "FILE, record 0 (byte 0): an unquoted field contains a quote",
+            "FILE, record 1 (byte 6): a quote inside a quoted field must be doubled",
+            "FILE, record 2 (byte 19): the file ends inside a quoted field",
         ],
     )
 
@@ -101,16 +101,16 @@ def test_header(tmp_path: Path) -> None:
     path.write_bytes(b'h"\n1\n')
     reader = CsvReader(os.fsencode(path), form([0], header=True))
     bad = reader.read(FilePosition(), 10)
-    assert "in the header, a field that is not in quotes has a quote in it" in str(bad.error)
+    assert "in the header, an unquoted field contains a quote" in str(bad.error)
     assert bad.place == FilePosition(3, 0) and reader.read(bad.place, 10).rows.rows() == [(1,)]  # type: ignore[union-attr]
     reader.close()
 
 
 def test_select_and_exclude(tmp_path: Path) -> None:
     data = b"1,x,3\n4\n5,y,6,7\n"
-    few = "FILE, record 1 (byte 6): 2 fields are expected and it has 1"
+    few = "FILE, record 1 (byte 6): expected 2 fields, got 1"
     check(tmp_path / "a", data, form([0], [0], select=(0, 2)), [(1, 3), few, (5, 6)])
-    many = "FILE, record 2 (byte 8): 2 fields are expected and it has 3"
+    many = "FILE, record 2 (byte 8): expected 2 fields, got 3"
     check(tmp_path / "a", data, form([0], [0], exclude=(1,)), [(1, 3), few, many])
 
 
@@ -130,6 +130,6 @@ def test_a_quote_that_is_never_closed(tmp_path: Path, monkeypatch: pytest.Monkey
     path.write_bytes(b'1,a\n2,"open\n' + b"3,c\n" * (1 << 20))
     with iter(fl.experimental.CsvDataset(str(path), [0, ""])) as it:
         assert next(it)[1] == b"a"
-        with pytest.raises(fl.errors.InvalidArgumentError, match=r"csv, record 1 \(byte 4\): .* may not be closed"):
+        with pytest.raises(fl.errors.InvalidArgumentError, match=r"csv, record 1 \(byte 4\): .* may be unclosed"):
             next(it)
         assert list(it) == []

@@ -68,14 +68,14 @@ def test_a_window_has_the_pixels_of_the_whole(name: str) -> None:
 def test_webp_frames() -> None:
     assert fl.io.decode_image(FILES["x.webp"]).shape == (1, 37, 53, 3)
     assert fl.io.decode_jpeg(FILES["x.webp"]).shape == (37, 53, 3)
-    with pytest.raises(fl.errors.InvalidArgumentError, match="no valid WebP"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="not a valid WebP"):
         fl.io.decode_image(FILES["x.webp"][:100])
 
 
 def test_a_cut_jpeg_is_recovered_on_demand() -> None:
     whole = fl.io.decode_jpeg(FILES["rgb_ss2.jpg"])
     cut = FILES["rgb_ss2.jpg"][:1500]
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"1500 bytes is cut off .*try_recover_truncated"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"1500 bytes is truncated .*try_recover_truncated"):
         fl.io.decode_jpeg(cut)
     got = fl.io.decode_jpeg(cut, try_recover_truncated=True)
     assert got.shape == whole.shape
@@ -134,11 +134,11 @@ def test_arguments_are_checked_for_every_format(name: str) -> None:
         (lambda d: fl.io.decode_jpeg(3), "takes one string"),
         (lambda d: fl.io.decode_png(d, dtype=fl.float32), "uint8 or uint16, got float32"),
         (lambda d: fl.io.decode_image(d, channels=2), "channels must be 0, 1, 3 or 4, got 2"),
-        (lambda d: fl.io.decode_and_crop_jpeg(d, [30, 0, 10, 10]), "10 x 10 pixels from row 30 .* 37 x 53"),
+        (lambda d: fl.io.decode_and_crop_jpeg(d, [30, 0, 10, 10]), "10 x 10 pixels at row 30 .* 37 x 53"),
         (lambda d: fl.io.decode_and_crop_jpeg(d, [0, 0, 10]), "4 integers"),
-        (lambda d: fl.io.decode_bmp(d), "BMP files only, this is JPEG"),
+        (lambda d: fl.io.decode_bmp(d), "only BMP files, got JPEG"),
         (lambda d: fl.io.extract_jpeg_shape(d, fl.float32), "int32 or int64, got float32"),
-        (lambda d: fl.io.decode_image(b"?" * 9), r"no JPEG, PNG, GIF, BMP or WebP file; its 9 bytes begin with b'\?"),
+        (lambda d: fl.io.decode_image(b"?" * 9), r"not a JPEG, PNG, GIF, BMP or WebP file; its 9 bytes begin with b"),
     ],
 )
 def test_errors_say_what_is_wrong(call: Any, said: str) -> None:
@@ -201,7 +201,7 @@ def test_a_gif_file_takes_no_memory_for_pixels_that_cannot_be_there() -> None:
         frame = struct.pack("<cHHHHB", b",", 0, 0, width, height, 0) + body
         tracemalloc.start()
         try:
-            with pytest.raises(fl.errors.InvalidArgumentError, match="holds no complete picture"):
+            with pytest.raises(fl.errors.InvalidArgumentError, match="has no complete frame"):
                 fl.io.decode_gif(head + colours + frame)
             assert tracemalloc.get_traced_memory()[1] < 1 << 22
         finally:
@@ -268,7 +268,7 @@ def test_four_colours_of_which_some_are_kept_for_fewer_pixels(subsampling: int) 
     for bad in (uneven[: len(uneven) // 2], uneven[:200]):
         with pytest.raises(fl.errors.InvalidArgumentError, match="JPEG file"):
             fl.io.decode_jpeg(bad)
-    with pytest.raises(fl.errors.InvalidArgumentError, match="four colours cannot become gray"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="CMYK JPEG file cannot be decoded to grayscale"):
         fl.io.decode_jpeg(uneven, channels=1)
 
 
@@ -291,5 +291,5 @@ def test_a_changed_header_never_raises_anything_else() -> None:
 def test_the_error_of_a_jpeg_of_four_colours_is_the_same_each_time() -> None:
     parts = b"".join(bytes([i + 1, 0x22 if i == 0 else 0x11, 0]) for i in range(4))
     data = b"\xff\xd8\xff\xe0\x00\x02\xff\xc0\x00\x14\x08\x00\x10\x00\x10\x04" + parts + b"\xff\xc4\x00"
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"^this is no valid JPEG file: its header is damaged$"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"^not a valid JPEG file: its header is corrupt$"):
         fl.io.decode_jpeg(data)

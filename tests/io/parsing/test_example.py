@@ -71,10 +71,10 @@ def test_defaults() -> None:
 @pytest.mark.parametrize(
     ("data", "match"),
     [
-        (example(b=[1]), "example 1 has no feature 'a', which is needed; give it a default_value, or add it"),
-        (example(a=[1, 2]), "example 1 has 2 values in the feature 'a', and 1 are asked for"),
-        (example(a=[1.5]), "example 1, feature 'a' has values of type float32, and int64 is asked for"),
-        (b"\xff\xff", "example 1 is no serialized Example"),
+        (example(b=[1]), "example 1 has no feature 'a', which is required; add it, or give a default_value"),
+        (example(a=[1, 2]), "example 1 has 2 values in the feature 'a', expected 1"),
+        (example(a=[1.5]), "example 1, feature 'a' has values of type float32, expected int64"),
+        (b"\xff\xff", "example 1 is not a serialized Example"),
     ],
 )
 def test_errors_name_the_example_and_the_key(data: bytes, match: str) -> None:
@@ -120,7 +120,7 @@ def test_names_are_as_many_as_examples() -> None:
 def test_an_empty_list_is_no_missing_feature() -> None:
     default = {"a": io.FixedLenFeature([], fl.int64, 4)}
     assert io.parse_single_example(raw(a=b""), default) == {"a": 4}
-    with pytest.raises(fl.errors.InvalidArgumentError, match="has 0 values in the feature 'a', and 1 are asked for"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="has 0 values in the feature 'a', expected 1"):
         io.parse_single_example(raw(a=b"\x1a\x00"), default)
 
 
@@ -149,7 +149,7 @@ def test_sequence_features_are_filled_up() -> None:
     pairs = {"a": io.FixedLenSequenceFeature([2], fl.int64, allow_missing=True)}
     assert io.parse_single_example(example(a=[1, 2, 3, 4]), pairs)["a"].tolist() == [[1, 2], [3, 4]]
     assert io.parse_single_example(b"", pairs)["a"].shape == (0, 2)
-    with pytest.raises(fl.errors.InvalidArgumentError, match="3 values in the feature 'a', which is no multiple of 2"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"3 values in .* 'a', which is not a multiple of 2"):
         io.parse_single_example(example(a=[1, 2, 3]), pairs)
 
 
@@ -172,7 +172,7 @@ def test_sparse_features() -> None:
     plane = {"s": io.SparseFeature(["i", "j"], "v", fl.int64, [4, 5])}
     got = io.parse_single_example(example(i=[3, 0], j=[1, 2], v=[5, 6]), plane)["s"]
     compare(got, sparse([[0, 2], [3, 1]], np.array([6, 5]), [4, 5]))
-    with pytest.raises(fl.errors.InvalidArgumentError, match="not as many places in 'ix' as values in 'v'"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="different numbers of indices in 'ix' and values in 'v'"):
         io.parse_single_example(example(ix=[1, 2], v=[0.5]), features)
 
 
@@ -374,9 +374,9 @@ def test_the_first_bad_example_is_named() -> None:
     good = example(a=[1], b=[1.5])
     for bad, text in (
         (example(b=[1.5]), "example 2 has no feature 'a', which is needed"),
-        (example(a=[1], b=[2]), "example 2, feature 'b' has values of type int64, and float32 is asked for"),
+        (example(a=[1], b=[2]), "example 2, feature 'b' has values of type int64, expected float32"),
         (good[:-3], "example 2"),
-        (raw(**{"a": b"\x1a\x03\x0a\x01"}) + b"\x80", "example 2 is no serialized Example: a number that does not end"),
+        (raw(**{"a": b"\x1a\x03\x0a\x01"}) + b"\x80", "example 2 is not a serialized Example: a number that"),
     ):
         with pytest.raises(fl.errors.InvalidArgumentError, match=text):
             io.parse_example([good, good, bad, b"?", good], features)

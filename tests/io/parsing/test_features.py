@@ -61,7 +61,7 @@ def test_ragged_features_that_cannot_be(arguments: dict[str, Any], error: type[E
 
 
 def test_one_key_has_one_type() -> None:
-    with pytest.raises(ValueError, match="the key 'v' is asked for with two types"):
+    with pytest.raises(ValueError, match="the key 'v' is requested with two types"):
         io.parse_example(
             [b""], {"v": io.VarLenFeature(fl.string), "s": io.SparseFeature("i", "v", fl.int64, 3)}
         )

@@ -72,7 +72,7 @@ def test_partitions_that_do_not_fit(cut: list[int]) -> None:
     features = {"r": RF(fl.int64, value_key="v", partitions=[RF.RowLengths("p")])}
     data = example(v=[1, 2, 3, 4], p=cut)
     for parse, given in ((io.parse_single_example, data), (io.parse_example, [data])):
-        with pytest.raises(fl.errors.InvalidArgumentError, match=r"'r' cannot be cut by RowLengths\(key='p'\)"):
+        with pytest.raises(fl.errors.InvalidArgumentError, match=r"'r' cannot be partitioned by RowLengths\(key='p'\)"):
             parse(given, features)
 
 
@@ -107,9 +107,9 @@ def test_examples_and_batches_without_the_feature() -> None:
 def test_more_rows_than_fit_in_memory(row: int) -> None:
     features = {"r": RF(fl.int64, value_key="v", partitions=[RF.ValueRowIds("p")], row_splits_dtype=fl.int64)}
     bad = example(v=[1], p=[row])
-    with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'r' cannot be cut"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'r' cannot be partitioned"):
         io.parse_single_example(bad, features)
-    with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'r' cannot be cut"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'r' cannot be partitioned"):
         io.parse_example([bad], features)
 
 
@@ -117,7 +117,7 @@ def test_values_that_are_no_whole_number_of_rows() -> None:
     values = fl.train.Feature(int64_list=fl.train.Int64List(value=[1, 2, 3]))
     data = fl.train.Example(features=fl.train.Features(feature={"a": values})).SerializeToString()
     features = {"r": fl.io.RaggedFeature(fl.int64, "a", [fl.io.RaggedFeature.UniformRowLength(2)])}
-    with pytest.raises(fl.errors.InvalidArgumentError, match="3 values are no whole number of rows of 2"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="3 values are not a whole number of rows of 2"):
         fl.io.parse_single_example(data, features)
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"example 1: .*3 values are no whole number of rows of 2"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"example 1: .*3 values are not a whole number of rows"):
         fl.io.parse_example([b"", data], features)

@@ -89,11 +89,11 @@ def test_missing_lists() -> None:
 @pytest.mark.parametrize(
     ("data", "match"),
     [
-        (example({}, {"f": [[0.5, 1.5], [2.5]]}), "1 values in step 1 of the feature list 'f', and 2 are asked for"),
+        (example({}, {"f": [[0.5, 1.5], [2.5]]}), "1 values in step 1 of the feature list 'f', expected 2"),
         (example({}, {"f": [[0.5, 1.5], []]}), "has 0 values in step 1"),
-        (example({}, {"f": [[1]]}), "feature list 'f', step 0 has values of type int64, and float32 is asked for"),
-        (b"\xff\xff", "example 0 is no serialized SequenceExample"),
-        (wire.delimited(2, b"\x0a\x05abc"), "is no serialized SequenceExample"),
+        (example({}, {"f": [[1]]}), "feature list 'f', step 0 has values of type int64, expected float32"),
+        (b"\xff\xff", "example 0 is not a serialized SequenceExample"),
+        (wire.delimited(2, b"\x0a\x05abc"), "is not a serialized SequenceExample"),
     ],
 )
 def test_errors_name_the_place(data: bytes, match: str) -> None:
@@ -164,7 +164,7 @@ def test_partitions_of_other_steps_are_refused() -> None:
     for parse, given in ((io.parse_sequence_example, [data]), (io.parse_single_sequence_example, data)):
         with pytest.raises(fl.errors.InvalidArgumentError, match="the ragged feature 'x'"):
             parse(given, None, {"x": RAGGED(fl.int64, "v", [RAGGED.RowSplits("n")])})
-    with pytest.raises(fl.errors.InvalidArgumentError, match="'x' has other steps than what cuts it"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="'x' has a different number of steps than its partition"):
         io.parse_sequence_example([data], None, {"x": RAGGED(fl.int64, "v", [RAGGED.RowLengths("n")])})
 
 
@@ -180,7 +180,7 @@ def test_what_is_damaged_comes_before_what_is_missing() -> None:
         found = outcome(lambda: io.parse_sequence_example(list(given), context, features))
         return str(found.text.removeprefix("parse_sequence_example: "))
 
-    assert said(good, no_list, short, none, b"?").startswith("example 4 is no serialized SequenceExample")
+    assert said(good, no_list, short, none, b"?").startswith("example 4 is not a serialized SequenceExample")
     assert said(good, no_list, short, none, kind, b"?").startswith("example 4, feature list 'f', step 0 has values of")
     assert said(good, no_list, short, none).startswith("example 3 has no feature 'c', which is needed")
     assert said(good, no_list, short).startswith("example 2 has 1 values in step 0 of the feature list 'f'")
@@ -254,5 +254,5 @@ def test_names_of_examples_are_in_every_error(bad: bytes, context: Any, sequence
 
 def test_row_splits_of_other_steps_than_the_values() -> None:
     data = example({}, {"a": [[1, 2]], "b": [[0, 2], [0, 2]]})
-    with pytest.raises(fl.errors.InvalidArgumentError, match="other steps than what cuts it: 1, and 2 in 'b'"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="it has 1 steps, and 2 in 'b'"):
         fl.io.parse_single_sequence_example(data, None, {"a": SPLIT})

@@ -148,7 +148,7 @@ def test_a_file_that_has_changed_is_counted_anew(tmp_path: Path, change: str) ->
 @pytest.mark.parametrize("cut", [1, 7, 8, 11, 12, 13, 16, 17])
 def test_a_cut_file(tmp_path: Path, cut: int) -> None:
     (tmp_path / "a").write_bytes(frame(b"one") + frame(b"abc")[:cut])
-    with pytest.raises(DataLossError, match=r"a, record 1 \(byte 19\) is cut"):
+    with pytest.raises(DataLossError, match=r"a, record 1 \(byte 19\) is truncated"):
         fl.io.tfrecord_index(tmp_path / "a")
     assert os.listdir(tmp_path) == ["a"]
 
@@ -158,7 +158,7 @@ def test_a_length_that_lies(tmp_path: Path, length: int) -> None:
     head = length.to_bytes(8, "little")
     sum_ = masked_crc(head).to_bytes(4, "little")
     (tmp_path / "a").write_bytes(frame(b"x" * 100_000) + head + sum_ + b"x" * 100)
-    with pytest.raises(DataLossError, match=rf"record 1 \(byte 100016\) is cut: it says it has {length} bytes"):
+    with pytest.raises(DataLossError, match=rf"record 1 \(byte 100016\) is truncated: its length is {length} bytes"):
         fl.io.tfrecord_index(tmp_path / "a")
 
 
@@ -168,16 +168,16 @@ def test_damage_names_the_first_bad_record_of_the_first_bad_file(tmp_path: Path)
     for name in "bcd":
         (tmp_path / name).write_bytes(bad)
     write(tmp_path / "a")
-    with pytest.raises(DataLossError, match=r"b, record 2 \(byte 33\) is damaged: the checksum of its length"):
+    with pytest.raises(DataLossError, match=r"b, record 2 \(byte 33\) is corrupt: the checksum of its length"):
         fl.io.tfrecord_index([tmp_path / name for name in "abcd"])
 
 
 def test_files_that_cannot_have_one(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="none"):
         fl.io.tfrecord_index(tmp_path / "none")
-    with pytest.raises(FailedPreconditionError, match="no regular file"):
+    with pytest.raises(FailedPreconditionError, match="not a regular file"):
         fl.io.tfrecord_index(tmp_path)
-    with pytest.raises(FailedPreconditionError, match="local files only"):
+    with pytest.raises(FailedPreconditionError, match="only in local files"):
         fl.io.tfrecord_index("s3://bucket/file")
     for kind, data in (
         ("GZIP", gzip.compress(frame(b"one"))),
@@ -188,7 +188,7 @@ def test_files_that_cannot_have_one(tmp_path: Path) -> None:
         with pytest.raises(FailedPreconditionError, match=f"packed looks {kind}-compressed"):
             fl.io.tfrecord_index(tmp_path / "packed")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FailedPreconditionError, match="no regular file"):
+    with pytest.raises(FailedPreconditionError, match="not a regular file"):
         fl.io.tfrecord_index(tmp_path / "pipe")
 
 

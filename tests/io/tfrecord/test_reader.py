@@ -59,22 +59,22 @@ def damaged(tmp_path: Path, data: bytes) -> Exception:
 @pytest.mark.parametrize("cut", range(1, 19))
 def test_every_cut_is_an_error(tmp_path: Path, cut: int) -> None:
     text = str(damaged(tmp_path, frame(b"abc")[:cut]))
-    assert "records, record 1 (byte 20) is cut: " in text
+    assert "records, record 1 (byte 20) is truncated: " in text
 
 
 def test_damage_is_named(tmp_path: Path) -> None:
     good = frame(b"abc")
     bad_length = good[:8] + b"\0\0\0\0" + good[12:]
-    assert "record 1 (byte 20) is damaged: the checksum of its length is wrong" in str(damaged(tmp_path, bad_length))
+    assert "record 1 (byte 20) is corrupt: the checksum of its length is wrong" in str(damaged(tmp_path, bad_length))
     bad_data = good[:13] + b"X" + good[14:]
-    assert "record 1 (byte 20) is damaged: the checksum of its data is wrong" in str(damaged(tmp_path, bad_data))
+    assert "record 1 (byte 20) is corrupt: the checksum of its data is wrong" in str(damaged(tmp_path, bad_data))
 
 
 @pytest.mark.parametrize("length", [1 << 50, (1 << 64) - 1, (1 << 63) - 8, 100])
 def test_a_length_that_lies_costs_nothing(tmp_path: Path, length: int) -> None:
     head = struct.pack("<Q", length)
     text = str(damaged(tmp_path, head + struct.pack("<I", masked_crc(head)) + b"some data"))
-    assert f"it says it has {length} bytes, more than the file holds" in text
+    assert f"its length is {length} bytes, more than the file holds" in text
 
 
 def header(length: int) -> bytes:
@@ -244,7 +244,7 @@ def test_a_record_that_fits_no_memory(tmp_path: Path) -> None:
     assert reader.read(FilePosition(), 10).rows is not None
     got = reader.read(FilePosition(21, 1), 10)
     assert isinstance(got.error, ResourceExhaustedError)
-    assert "a, record 1 (byte 21) does not fit into memory" in str(got.error)
+    assert "a, record 1 (byte 21) does not fit in memory" in str(got.error)
     reader.close()
 
 

@@ -135,7 +135,7 @@ def test_a_record_whose_data_are_damaged(tmp_path: Path) -> None:
     names, _ = write(tmp_path, [5])
     files = RecordFiles([*names, os.fsencode(tmp_path / "a")])
     for index in ([6], [0, 6, 7], [5, 6, 7], [7, 5, 0, 6]):
-        with pytest.raises(DataLossError, match=r"a, record 1 \(byte 19\) is damaged: the checksum of its data"):
+        with pytest.raises(DataLossError, match=r"a, record 1 \(byte 19\) is corrupt: the checksum of its data"):
             rows(files, index)
     assert rows(files, [7, 5]) == [b"three", b"one"] and not files.changed()
 
@@ -150,7 +150,7 @@ def test_a_file_written_to_unnoticed(tmp_path: Path, index: list[int]) -> None:
     files = RecordFiles([name]).whole()
     path.write_bytes(frame(edge) + frame(b"seven77") + frame(b"four") + frame(edge))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    with pytest.raises(FailedPreconditionError, match="is not where the index of the file has it"):
+    with pytest.raises(FailedPreconditionError, match="is not where the index says"):
         rows(files, index)
     assert files.changed()
     assert rows(RecordFiles([name]), [1, 2]) == [b"seven77", b"four"]
@@ -163,7 +163,7 @@ def test_cut_between_the_look_at_its_size_and_the_reading(tmp_path: Path, monkey
     rows(files, [0])
     os.truncate(names[0], 40)
     for index in ([8], range(9), [0, 8, 1]):
-        with pytest.raises(FailedPreconditionError, match="is not where the index of the file has it"):
+        with pytest.raises(FailedPreconditionError, match="is not where the index says"):
             rows(files, index)
 
 
@@ -176,7 +176,7 @@ def test_sent_to_another_process(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(pickle.loads(sent))).count == 7
     with open(names[1], "ab") as file:
         file.write(frame(b"more"))
-    with pytest.raises(FailedPreconditionError, match="and the 1 other files with it have changed"):
+    with pytest.raises(FailedPreconditionError, match="and 1 other files changed since"):
         rows(pickle.loads(sent), [0])
 
 

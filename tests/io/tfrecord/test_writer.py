@@ -112,11 +112,11 @@ BAD_OPTIONS: list[tuple[str, str, Any, str]] = [
     ("ZLIB", "window_bits", 31, "from 8 to 15 for ZLIB"),
     ("ZLIB", "mem_level", 0, "from 1 to 9"),
     ("ZLIB", "compression_strategy", 5, "one of"),
-    ("ZLIB", "flush_mode", zlib.Z_FINISH, "would end the file in its middle"),
+    ("ZLIB", "flush_mode", zlib.Z_FINISH, "would end the stream"),
     ("GZIP", "input_buffer_size", -1, "zero or more"),
     ("GZIP", "output_buffer_size", 1, "greater than one"),
     ("ZSTD", "compression_level", 23, "from -7 to 22"),
-    ("ZSTD", "mem_level", 8, "nothing like it"),
+    ("ZSTD", "mem_level", 8, "no such setting"),
     ("", "mem_level", "8", "an int"),
 ]
 

@@ -57,7 +57,7 @@ def test_bad_files(tmp_path: Path) -> None:
         bad = tmp_path / name
         bad.write_bytes(contents)
         ds = fl.ArrayRecordDataset([good, str(bad), good])
-        lost = Raises(DataLossError, f"{name}: it is no ArrayRecord file, or cut, or damaged")
+        lost = Raises(DataLossError, f"{name}: not an ArrayRecord file, or truncated or corrupt")
         check_errors(ds, [*WORDS, lost, *WORDS], sizes=(1, 7, None), optimizer=[True])
         assert ds.cardinality() == fl.UNKNOWN_CARDINALITY
     missing = Raises(NotFoundError, "nope: No such file")
@@ -70,7 +70,7 @@ def test_a_damaged_record_is_passed_over(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[data.index(records[2][1000:1020]) + 5] ^= 1
     path.write_bytes(bytes(data))
-    lost = Raises(DataLossError, "a, record 2 cannot be read, the file is damaged")
+    lost = Raises(DataLossError, "a, record 2 cannot be read, the file is corrupt")
     ds = fl.ArrayRecordDataset(path)
     check_errors(ds, [*records[:2], lost, *records[3:]], sizes=(1, 7, None), optimizer=[True])
     with pytest.raises(DataLossError, match="record 2"):

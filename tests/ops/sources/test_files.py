@@ -83,7 +83,7 @@ def test_a_file_that_appears_is_read(tmp_path: Path) -> None:
 
 def test_after_damage_the_next_file_is_read(tmp_path: Path) -> None:
     files = [write(tmp_path / "a", b"1", b"2", damage=BAD + frame(b"lost")), write(tmp_path / "b", b"3", b"4")]
-    lost = Raises(DataLossError, r"a, record 2 \(byte 34\) is damaged: the checksum of its data is wrong")
+    lost = Raises(DataLossError, r"a, record 2 \(byte 34\) is corrupt: the checksum of its data is wrong")
     check_errors(fl.TFRecordDataset(files), [b"1", b"2", lost, b"3", b"4"])
     check_errors(fl.TFRecordDataset(files, num_parallel_reads=2), [b"1", b"3", b"2", b"4", lost])
     check(fl.TFRecordDataset(files).ignore_errors(), [b"1", b"2", b"3", b"4"])

@@ -50,7 +50,7 @@ def test_a_file_that_does_not_come_out_even_is_refused_whole(
     tmp_path: Path, data: bytes, arguments: tuple[int, ...]
 ) -> None:
     (tmp_path / "a").write_bytes(data)
-    uneven = Raises(InvalidArgumentError, "a: without a header .* which is no multiple of record_bytes")
+    uneven = Raises(InvalidArgumentError, "a has .* without its header .* which is not a multiple of record_bytes")
     ds = fl.FixedLengthRecordDataset([str(tmp_path / "a"), str(tmp_path / "a")], *arguments)
     check_errors(ds, [uneven, uneven, uneven], endless=True)
 

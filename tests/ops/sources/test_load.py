@@ -200,7 +200,7 @@ def test_compression_must_be_that_of_save(tmp_path: Path) -> None:
 def test_there_is_no_dataset(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     for spec in (None, fl.TensorSpec([], fl.int64)):
-        with pytest.raises(NotFoundError, match=f"load: there is no saved dataset in .*{name}"):
+        with pytest.raises(NotFoundError, match=f"load: .*{name} does not contain a saved dataset"):
             fl.Dataset.load(tmp_path / name, spec)
 
 

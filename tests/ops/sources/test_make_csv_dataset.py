@@ -110,7 +110,7 @@ def test_errors_can_be_ignored(tmp_path: Path) -> None:
     file = write(tmp_path / "a", "a,b\n1,2\n3\nx,y\n4,5\n")
     ds = make(file, 1, column_defaults=[0, 0], ignore_errors=True)
     assert [(b["a"].tolist(), b["b"].tolist()) for b in ds] == [([1], [2]), ([4], [5])]
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"record 1 \(byte 8\): 2 fields are expected"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"record 1 \(byte 8\): expected 2 fields"):
         list(make(file, 1, column_defaults=[0, 0]))
 
 
@@ -128,7 +128,7 @@ def test_errors_that_are_ignored_use_no_turn(tmp_path: Path) -> None:
         ({"select_columns": ["nope"]}, "select_columns must be among the columns"),
         ({"select_columns": [4]}, "select_columns must be from 0 to 3, got 4"),
         ({"select_columns": [0, "i"]}, "select_columns names a column twice"),
-        ({"select_columns": [0], "column_defaults": [0, 0]}, "must be of one length, got 2 and 1"),
+        ({"select_columns": [0], "column_defaults": [0, 0]}, "must have the same length, got 2 and 1"),
         ({"column_names": ["a", "a", "b", "c"]}, r"the column names \['a'\] are there more than once"),
         ({"header": False}, "files without a header need column_names"),
         ({"compression_type": "LZ4"}, "compression_type must be"),
@@ -145,10 +145,10 @@ def test_arguments(tmp_path: Path, arguments: dict[str, Any], match: str) -> Non
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(b"animal,age\ncat,3\nd\xffg,5\n")
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"table\.csv, line 3 is no utf-8"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"table\.csv, line 3 is not valid utf-8"):
         fl.experimental.make_csv_dataset(str(path), 2, num_epochs=1)
     path.write_bytes(b"anim\xffl,age\ncat,3\n")
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"table\.csv, line 1 is no utf-8"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"table\.csv, line 1 is not valid utf-8"):
         fl.experimental.make_csv_dataset(str(path), 2, num_epochs=1)
 
 

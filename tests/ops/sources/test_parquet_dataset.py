@@ -111,11 +111,11 @@ def test_nulls_in_lists_and_structs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fill", "match"),
     [
-        ({"nope": 1}, "fill_null names 'nope', which is none of the columns"),
-        ({"i": 1.5}, "has 1.5 for 'i', which is no int32"),
-        ({"i": 1 << 40}, "which is no int32"),
-        ({"s": 3}, "which is no string"),
-        ({"l": [1]}, "which is no int64"),
+        ({"nope": 1}, "fill_null names 'nope', which is not among the columns"),
+        ({"i": 1.5}, "has 1.5 for 'i', which is not a valid int32"),
+        ({"i": 1 << 40}, "which is not a valid int32"),
+        ({"s": 3}, "which is not a valid string"),
+        ({"l": [1]}, "which is not a valid int64"),
         ([1], "fill_null must be a dict"),
     ],
 )
@@ -169,7 +169,7 @@ def test_bad_files(tmp_path: Path, path: str) -> None:
     damaged = tmp_path / "damaged"
     damaged.write_bytes(bytes(damage))
     for bad in (cut, text, empty):
-        with pytest.raises(DataLossError, match=f"{bad}: it is no Parquet file, or cut"):
+        with pytest.raises(DataLossError, match=f"{bad}: not a valid Parquet file, or truncated"):
             fl.ParquetDataset(bad)
     with pytest.raises(NotFoundError, match="nope: No such file"):
         fl.ParquetDataset(tmp_path / "nope")

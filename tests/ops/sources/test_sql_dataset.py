@@ -45,7 +45,7 @@ def test_structures(path: str) -> None:
 def test_queries_that_fail(path: str) -> None:
     failed = Raises(UnknownError, "no such table: nope")
     check_errors(Sql("sqlite", path, "select * from nope", (fl.int64,)), [failed, failed], endless=True)
-    wide = Raises(InvalidArgumentError, "the query has 3 columns and output_types 1")
+    wide = Raises(InvalidArgumentError, "the query has 3 columns, but output_types has 1")
     check_errors(Sql("sqlite", path, ALL, (fl.int64,)), [wide, wide], endless=True)
     late = "select abs(-9223372036854775808 * (i < 0) - (i > 0)) from t"
     overflow = Raises(UnknownError, "the query failed after row 1: integer overflow")

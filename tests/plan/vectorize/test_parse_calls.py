@@ -314,7 +314,7 @@ def test_batches_are_parsed_at_once() -> None:
 def test_a_bad_batch_is_one_error() -> None:
     strings = [*records(5), b"?", *records(2)]
     ds = fl.Dataset.from_tensor_slices(strings).batch(2).map(lambda x: fl.io.parse_example(x, {"a": NUMBER}))
-    bad = Raises(InvalidArgumentError, "failed on element 2: parse_example: example 1 is no serialized Example")
+    bad = Raises(InvalidArgumentError, "failed on element 2: parse_example: example 1 is not a serialized Example")
     expect = [{"a": np.array([0, 1])}, {"a": np.array([2, 3])}, bad, {"a": np.array([0, 1])}]
     check_errors(ds, expect)
 

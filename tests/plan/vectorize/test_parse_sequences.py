@@ -140,7 +140,7 @@ def test_batches_of_sequences_are_parsed_as_they_are() -> None:
     strings = [*sequences(3), b"?", *sequences(4)]
     bad = fl.Dataset.from_tensor_slices(strings).batch(2).map(parse)
     wanted = [*elements(fl.Dataset.from_tensor_slices(strings[:2]).batch(2).map(parse))]
-    wanted.append(Raises(InvalidArgumentError, "element 1: parse_sequence_example: example 1 is no serialized"))
+    wanted.append(Raises(InvalidArgumentError, "element 1: parse_sequence_example: example 1 is not a serialized"))
     check_errors(bad, [*wanted, *elements(fl.Dataset.from_tensor_slices(strings[4:]).batch(2).map(parse))])
 
 

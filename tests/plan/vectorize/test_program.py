@@ -273,9 +273,9 @@ def test_errors_are_those_of_the_first_bad_row() -> None:
     assert len(calls) == 400
     got = [x for x in everything(parse) if isinstance(x, str)]
     assert got == [
-        " on element 37: decode_csv: record 0 cannot be read: field 0 is no valid float32: 'x'",
-        " on element 38: decode_csv: record 0 cannot be read: 2 fields are expected and it has 1",
-        " on element 90: decode_csv: record 0 cannot be read: a field in quotes must end with a quote before a "
+        " on element 37: decode_csv: record 0 cannot be read: field 0 is not a valid float32: 'x'",
+        " on element 38: decode_csv: record 0 cannot be read: expected 2 fields, got 1",
+        " on element 90: decode_csv: record 0 cannot be read: a quoted field must end with a quote before a "
         "delimiter or the end",
     ]
 

@@ -103,7 +103,7 @@ def _kind(kind: Any, path: str) -> tuple[DType, tuple[int | None, ...]]:
         dtype, shape = _kind(kind.value_type, path)
         size = kind.list_size if is_.is_fixed_size_list(kind) else None
         if (size is not None and None in shape) or shape.count(None) > 1:
-            raise Problem(f"the column {path!r} has type {kind}: lists inside lists go two deep; {_REMEDY}")
+            raise Problem(f"the column {path!r} has type {kind}: lists can be nested two deep at most; {_REMEDY}")
         return dtype, (size, *shape)
     if _is_string(kind):
         return types.string, ()
@@ -115,7 +115,7 @@ def _kind(kind: Any, path: str) -> tuple[DType, tuple[int | None, ...]]:
     raise Problem(f"the column {path!r} has type {kind}, for which there is no dtype; {_REMEDY}")
 
 
-_REMEDY = "name the columns to read, without it"
+_REMEDY = "list the columns to read, without it"
 
 
 def _is_list(kind: Any) -> bool:
@@ -142,7 +142,7 @@ def checked_fill(fill: Any, form: TableSchema, op: str) -> dict[str, Any]:
 def _fill(path: Any, value: Any, dtypes: dict[str, DType], op: str) -> Any:
     dtype = dtypes.get(path)
     if dtype is None:
-        raise InvalidArgumentError(f"{op}: fill_null names {path!r}, which is none of the columns {list(dtypes)}")
+        raise InvalidArgumentError(f"{op}: fill_null names {path!r}, which is not among the columns {list(dtypes)}")
     if dtype == types.string:
         if isinstance(value, (str, bytes)):
             return value.encode() if isinstance(value, str) else value
@@ -154,7 +154,7 @@ def _fill(path: Any, value: Any, dtypes: dict[str, DType], op: str) -> Any:
                 return made.item()
         except (TypeError, ValueError, FloatingPointError, OverflowError):
             pass
-    raise InvalidArgumentError(f"{op}: fill_null has {value!r} for {path!r}, which is no {dtype.name}")
+    raise InvalidArgumentError(f"{op}: fill_null has {value!r} for {path!r}, which is not a valid {dtype.name}")
 
 
 class ArrowRowBatch(NamedTuple):

@@ -76,7 +76,7 @@ class ArrowReader(TableReader):
             self._mapped = needed("ArrowDataset").memory_map(shown(system_path(self.name) or b""))
             self._size = self._mapped.size()
         if size < self._size:
-            raise DataLossError(f"{shown(self.name)}: it had {self._size} bytes when it was opened, and has {size}")
+            raise DataLossError(f"{shown(self.name)} had {self._size} bytes when it was opened and now has {size}")
         return self._mapped
 
     def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:

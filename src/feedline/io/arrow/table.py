@@ -68,11 +68,11 @@ class TableReader(CountedReader):
 
     def open(self) -> Any:
         """Opens the file as `_file`; returns its schema."""
-        raise TypeError(f"{type(self).__name__} opens nothing")
+        raise TypeError(f"{type(self).__name__} does not define open")
 
     def parts_from(self, row: int) -> Iterator[tuple[int, Any]]:
         """Record batches, beginning at or before the one with this row, and the number of the first row of each."""
-        raise TypeError(f"{type(self).__name__} reads nothing")
+        raise TypeError(f"{type(self).__name__} does not define parts_from")
 
     @property
     def starts(self) -> Array | None:
@@ -83,7 +83,7 @@ class TableReader(CountedReader):
 
     def part(self, i: int) -> Any:
         """Part i, as a record batch."""
-        raise TypeError(f"{type(self).__name__} has no parts")
+        raise TypeError(f"{type(self).__name__} does not define part")
 
     # Shared by all.
 
@@ -97,7 +97,7 @@ class TableReader(CountedReader):
         """`starts` for parts with these numbers of rows."""
         ends = list(accumulate(counts, initial=0))
         if ends[-1] > MOST_ROWS or any(a > b for a, b in pairwise(ends)):
-            raise DataLossError(f"{shown(self.name)}: it is damaged: it says that it has {max(ends)} rows")
+            raise DataLossError(f"{shown(self.name)} is corrupt: its parts add up to {max(ends)} rows")
         return np.array(ends, np.int64)
 
     def read(self, place: FilePosition, want: int) -> Read:
@@ -208,14 +208,14 @@ class TableReader(CountedReader):
         path = next(p for p in {**theirs, **ours} if ours.get(p) != theirs.get(p))
         got, want = (f[path].spec if path in f else "missing" for f in (ours, theirs))
         raise InvalidArgumentError(
-            f"{shown(self.name)}: the column {path!r} is {got}, and in the first file {want}; leave it out, or read "
-            "the files by themselves"
+            f"{shown(self.name)}: the column {path!r} is {got}, and in the first file {want}; omit it, or "
+            "read the files separately"
         )
 
     def _null(self, row: int, path: str) -> InvalidArgumentError:
         return InvalidArgumentError(
-            f"{shown(self.name)}, row {row}: the column {path!r} is null, and an array holds no nulls; give a value "
-            f"for it, fill_null={{{path!r}: ...}}"
+            f"{shown(self.name)}, row {row}: the column {path!r} is null, which an array cannot hold; give a "
+            f"value for it, fill_null={{{path!r}: ...}}"
         )
 
     @contextlib.contextmanager
@@ -235,4 +235,4 @@ class TableReader(CountedReader):
 
     def _damaged(self, e: BaseException, where: str = "") -> DataLossError:
         said = str(e).partition("\n")[0].rstrip(".")
-        return DataLossError(f"{shown(self.name)}{where}: it is no {self.kind}, or cut, or damaged: {said}")
+        return DataLossError(f"{shown(self.name)}{where}: not a valid {self.kind}, or truncated or corrupt: {said}")

@@ -20,9 +20,9 @@ _KINDS = {dtype: kind for kind, dtype in enumerate(TYPES, 1)}
 """The kernels' numbers of the types."""
 
 _PROBLEMS = {
-    2: "a field that is not in quotes has a quote or a line end in it",
-    3: "a quote inside a field in quotes must be doubled",
-    4: "a field in quotes must end with a quote before a delimiter or the end",
+    2: "an unquoted field contains a quote or a line end",
+    3: "a quote inside a quoted field must be doubled",
+    4: "a quoted field must end with a quote before a delimiter or the end",
 }
 
 
@@ -50,7 +50,9 @@ def columns_of(record_defaults: object, op: str, dtypes_allowed: bool) -> tuple[
     column, or, if allowed, its dtype.
     """
     if isinstance(record_defaults, (str, bytes)) or not isinstance(record_defaults, Sequence | np.ndarray):
-        raise InvalidTypeError(f"{op}: record_defaults must be a list with an item per column, got {record_defaults!r}")
+        raise InvalidTypeError(
+            f"{op}: record_defaults must be a list with one item per column, got {record_defaults!r}"
+        )
     if not len(record_defaults):
         raise InvalidArgumentError(f"{op}: record_defaults must have at least one column")
     return tuple(_column(d, i, op, dtypes_allowed) for i, d in enumerate(record_defaults))
@@ -102,10 +104,10 @@ def table(
 def problem(stop: int, number: int, text: bytes, columns: Sequence[Column]) -> str:
     """The error in a record, in words, from the kernel's output: the reason it stopped, and the number and text."""
     if stop == 5:
-        return f"{len(columns)} fields are expected and it has {number}"
+        return f"expected {len(columns)} fields, got {number}"
     if stop == 6:
-        return f"field {number} is missing, and it has no default"
+        return f"field {number} is missing and has no default"
     if stop == 7:
         shown = text if len(text) < 80 else text[:77] + b"..."
-        return f"field {number} is no valid {columns[number].dtype.name}: {shown.decode(errors='replace')!r}"
+        return f"field {number} is not a valid {columns[number].dtype.name}: {shown.decode(errors='replace')!r}"
     return _PROBLEMS[stop]

@@ -104,9 +104,9 @@ def _checked_select(select: Sequence[int] | None, columns: int, op: str) -> list
         return []
     numbers = [int(i) for i in select]
     if numbers != sorted(set(numbers)) or (numbers and numbers[0] < 0):
-        raise InvalidArgumentError(f"{op}: select_cols must be increasing and not negative, got {list(select)}")
+        raise InvalidArgumentError(f"{op}: select_cols must be increasing and non-negative, got {list(select)}")
     if len(numbers) != columns:
         raise InvalidArgumentError(
-            f"{op}: select_cols and record_defaults must be of one length, got {len(numbers)} and {columns}"
+            f"{op}: select_cols and record_defaults must have the same length, got {len(numbers)} and {columns}"
         )
     return numbers

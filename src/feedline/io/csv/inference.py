@@ -73,8 +73,8 @@ def _body(files: Sequence[bytes], dialect: Dialect, width: int, header: bool, op
                 continue
             if len(row) != width:
                 raise InvalidArgumentError(
-                    f"{op}: the types of the columns cannot be told: {shown(file)}, line {number + 1} has {len(row)} "
-                    f"fields and {width} are expected; give column_defaults"
+                    f"{op}: the column types cannot be inferred: {shown(file)}, line {number + 1} has {len(row)} "
+                    f"fields, expected {width}; give column_defaults"
                 )
             yield row
 
@@ -93,8 +93,8 @@ def _rows(file: bytes, dialect: Dialect, op: str) -> Iterator[list[str]]:
         yield from csv.reader(text(), delimiter=dialect.delimiter, quoting=quoting)
     except UnicodeDecodeError as e:
         raise InvalidArgumentError(
-            f"{op}: the types of the columns cannot be told: {shown(file)}, line {read[0]} is no {dialect.encoding} "
-            f"({e.reason} at byte {e.start} of it); give column_defaults, or the encoding"
+            f"{op}: the column types cannot be inferred: {shown(file)}, line {read[0]} is not valid "
+            f"{dialect.encoding} ({e.reason} at its byte {e.start}); give column_defaults, or the encoding"
         ) from None
     except csv.Error as e:
         raise InvalidArgumentError(f"{op}: {shown(file)} cannot be read: {e}") from None
@@ -120,7 +120,7 @@ def _lines(stream: Stream, op: str) -> Iterator[bytes]:
             have = len(data) - start
             if have > MOST_RECORD:
                 raise InvalidArgumentError(
-                    f"{op}: {shown(stream.name)}, byte {offset}: a line of more than {MOST_RECORD} bytes"
+                    f"{op}: {shown(stream.name)}, byte {offset}: a line has more than {MOST_RECORD} bytes"
                 )
             need = min(2 * have, MOST_RECORD) + 1
 

@@ -25,9 +25,9 @@ MOST_RECORD = 1 << 26
 _CUT = 1
 _TOO_LONG = -1
 _PROBLEMS = {
-    _TOO_LONG: f"it has more than {MOST_RECORD} bytes, so a quote in it may not be closed; the rest is not read",
-    2: "a field that is not in quotes has a quote in it",
-    4: "the file ends inside a field in quotes",
+    _TOO_LONG: f"it has more than {MOST_RECORD} bytes, so a quote may be unclosed; the rest of the file is not read",
+    2: "an unquoted field contains a quote",
+    4: "the file ends inside a quoted field",
 }
 
 
@@ -119,7 +119,7 @@ class CsvReader(RecordReader):
                 bad = self._error(place, f"in the header, {self._problem(stop, at, text)}")
                 return Read(None, None if offset is None else FilePosition(offset), bad)
             if not len(ends):
-                return Read(None, None, self._stream.failure or self._error(place, "there is no header"))
+                return Read(None, None, self._stream.failure or self._error(place, "the header is missing"))
         i = self._held.row_at(offset, number)
         if i is None:
             columns, ends, stop, at, text, after = self._records(offset, max(want, AHEAD), self._table)

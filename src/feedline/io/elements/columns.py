@@ -55,7 +55,7 @@ def decoded(data: memoryview, tree: Tree) -> Block:
     about = json.loads(bytes(data[_LENGTH.size : start]))
     rows = _count(about["rows"])
     if rows > MOST_ROWS:
-        raise ValueError(f"it says it has {rows} rows")
+        raise ValueError(f"its number of rows is {rows}")
     buffers = _Buffers(data, start + -start % ALIGNMENT, about["buffers"])
     columns = [_column_again(coded, rows, buffers) for coded in about["columns"]]
     buffers.must_be_used()
@@ -184,7 +184,7 @@ class _Buffers:
             self._parts.append(data[start : start + size])
             start += size + -size % ALIGNMENT
         if start != len(data):
-            raise ValueError("its buffers have another size than it has")
+            raise ValueError("the sizes of its buffers do not match its size")
         self._next = iter(self._parts)
 
     def take(self) -> memoryview:
@@ -201,7 +201,7 @@ class _Buffers:
     def must_be_used(self) -> None:
         """Raises if a buffer is left over."""
         if next(self._next, None) is not None:
-            raise ValueError("there is a buffer too many")
+            raise ValueError("it has more buffers than columns need")
 
 
 def _column_again(coded: Any, rows: int, buffers: _Buffers) -> Column:
@@ -216,7 +216,7 @@ def _column_again(coded: Any, rows: int, buffers: _Buffers) -> Column:
     if kind == "mixed":
         which = buffers.numbers()
         if which.shape != (rows,) or (rows and not 0 <= which.min() <= which.max() < len(about[1])):
-            raise ValueError("rows of a kind that there is not")
+            raise ValueError("a row of an unknown kind")
         parts = [
             iter(_items(part, int(np.count_nonzero(which == i)), buffers)) for i, part in enumerate(about[1])
         ]
@@ -245,7 +245,7 @@ def _items(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
 def _each_again(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
     ranks, sizes = buffers.numbers(), buffers.numbers()
     if ranks.shape != (rows,) or (rows and not 0 <= ranks.min() <= ranks.max() <= 64) or ranks.sum() != len(sizes):
-        raise ValueError("the shapes of its rows do not fit together")
+        raise ValueError("the shapes of its rows are inconsistent")
     left = iter(list(map(_count, sizes.tolist())))
     shapes = [tuple(next(left) for _ in range(rank)) for rank in ranks.tolist()]
     counts = [math.prod(shape) for shape in shapes]
@@ -255,7 +255,7 @@ def _each_again(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
     else:
         flat = _dense(about, sum(counts), buffers)
     if about[-1] != []:
-        raise ValueError("values that are no scalars")
+        raise ValueError("values that are not scalars")
     items, at = [], 0
     for shape, count in zip(shapes, counts, strict=True):
         items.append(flat[at : at + count].reshape(shape) if shape else flat[at])
@@ -267,7 +267,7 @@ def _dense(about: Any, rows: int, buffers: _Buffers) -> Array:
     name, sizes = about
     dtype = dtype_named(name).dtype
     if dtype.hasobject:
-        raise ValueError(f"{name} is no type of numbers")
+        raise ValueError(f"{name} is not a numeric type")
     shape = rows, *map(_count, sizes)
     data = buffers.take()
     if math.prod(shape) * dtype.itemsize != len(data):
@@ -281,7 +281,7 @@ def _strings_again(count: int, buffers: _Buffers) -> Bytes:
     offsets, data = buffers.numbers(), _array(buffers.take(), np.dtype(np.uint8))
     fits = offsets.shape == (count + 1,) and offsets[0] == 0 and offsets[-1] == len(data)
     if not fits or (offsets[1:] < offsets[:-1]).any():
-        raise ValueError("the places of its strings do not fit together")
+        raise ValueError("the offsets of its strings are inconsistent")
     return Bytes(data, offsets)
 
 
@@ -295,5 +295,5 @@ def _array(data: memoryview, dtype: np.dtype[Any]) -> Array:
 def _count(value: object) -> int:
     """A count from JSON, validated."""
     if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} where a number of 0 or more is expected")
+        raise ValueError(f"expected a non-negative int, got {value!r}")
     return value

@@ -42,13 +42,13 @@ def decompressed(data: memoryview, compression: str) -> memoryview:
     if not compression:
         return data
     if compression not in _LEVEL:
-        raise ValueError(f"the unknown compression {compression!r}")
+        raise ValueError(f"unknown compression {compression!r}")
     (size,) = _SIZE.unpack_from(data)
     squeezed = data[_SIZE.size :]
     if size > len(squeezed) * MOST_INFLATED:
-        raise ValueError(f"{len(squeezed)} bytes that say they stand for {size}")
+        raise ValueError(f"{len(squeezed)} bytes cannot decompress to {size}")
     stretch = zlib.decompressobj(_GZIP)
     made = stretch.decompress(squeezed, size + 1)
     if len(made) != size or not stretch.eof or stretch.unused_data:
-        raise ValueError(f"the compressed data stand for another number of bytes than {size}")
+        raise ValueError(f"the data does not decompress to {size} bytes")
     return memoryview(made)

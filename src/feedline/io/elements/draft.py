@@ -67,14 +67,14 @@ class Draft:
     def _load(self, saved: dict[str, Any]) -> None:
         try:
             if self._sent:
-                raise ValueError("it is written elsewhere")
+                raise ValueError("a remote file cannot be resumed")
             with open(self._partial, "r+b") as file:
                 self._writer.load(saved, file)
         except Exception as e:
             if not os.fstat(self._file.fileno()).st_size:  # opening has only just created it
                 self._kept = False
             self.close()
-            raise NotFoundError(f"{shown(self._partial)} is not what it was when it was saved: {e}") from None
+            raise NotFoundError(f"{shown(self._partial)} has changed since the state was saved: {e}") from None
 
     def save(self) -> dict[str, Any] | None:
         """The progress of writing; from now on `close` keeps the file. None if it cannot be kept."""

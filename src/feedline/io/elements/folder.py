@@ -58,13 +58,13 @@ def saved_in(path: bytes) -> SavedDataset:
     try:
         data = read_file(name)
     except (NotFoundError, FailedPreconditionError):
-        raise NotFoundError(f"there is no saved dataset in {shown(path)}: {shown(name)} was not found") from None
+        raise NotFoundError(f"{shown(path)} does not contain a saved dataset: {shown(name)} was not found") from None
     try:
         return _parsed(data, name)
     except FailedPreconditionError:
         raise
     except Exception as e:
-        raise DataLossError(f"{shown(name)} is cut or damaged: {type(e).__name__}: {e}") from None
+        raise DataLossError(f"{shown(name)} is truncated or corrupt: {type(e).__name__}: {e}") from None
 
 
 def _parsed(data: bytes, name: bytes) -> SavedDataset:
@@ -76,7 +76,7 @@ def _parsed(data: bytes, name: bytes) -> SavedDataset:
         raise ValueError("its checksum is wrong")
     about = json.loads(text)
     if about["format"] != FORMAT:
-        raise ValueError("it is no manifest of a dataset")
+        raise ValueError("it is not the manifest of a dataset")
     if about["version"] != VERSION:
         raise FailedPreconditionError(
             f"{shown(name)} has version {about['version']}, this feedline reads version {VERSION}"
@@ -84,7 +84,7 @@ def _parsed(data: bytes, name: bytes) -> SavedDataset:
     form(about["form"])
     shards = tuple((int(number), int(rows)) for number, rows in about["shards"])
     if not _RUN.fullmatch(about["run"]) or any(min(shard) < 0 for shard in shards):
-        raise ValueError("it names files that cannot be")
+        raise ValueError("it contains invalid file names")
     return SavedDataset(about["run"], shards, about["form"], str(about["compression"]))
 
 
@@ -128,14 +128,14 @@ class FolderWriter:
         folder = b""
         try:
             if self._sent or not _RUN.fullmatch(saved["run"]):
-                raise ValueError("it is written elsewhere")
+                raise ValueError("it cannot be resumed")
             folder = os.path.join(self._path, saved["run"].encode())
             self._run, self._folder, self._made = saved["run"], folder, [folder]
             with _held(self._path):
                 present = self._present()
                 self._lock = None if present is not None and present.run == self._run else _locked(folder, wait=False)
             if self._lock is None:
-                raise ValueError("it is gone, or complete, or another writer goes on with it")
+                raise ValueError("it is missing, complete, or in use by another writer")
             for number, shard in saved["shards"]:
                 writer = self._new_shard(int(number))
                 with open(os.path.join(folder, _file_name(int(number))), "r+b") as file:
@@ -144,7 +144,7 @@ class FolderWriter:
         except Exception as e:
             self._unlock()
             raise NotFoundError(
-                f"what was written to {shown(folder or self._path)} is not what it was when it was saved: {e}"
+                f"the files in {shown(folder or self._path)} have changed since the state was saved: {e}"
             ) from None
 
     def write(self, block: Block, numbers: Array | None = None) -> None:

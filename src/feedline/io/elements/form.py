@@ -157,7 +157,7 @@ def dtype_named(name: str) -> DType:
     """The dtype of this name; NumPy's other notations, some of them unsafe, are rejected."""
     found = as_dtype(name)
     if found.name != name:
-        raise ValueError(f"no dtype is called {name!r}")
+        raise ValueError(f"unknown dtype {name!r}")
     return found
 
 
@@ -189,7 +189,7 @@ def _tree_again(coded: Any) -> Tree:
     children = tuple(map(_tree_again, below))
     fields: tuple[Any, ...] = tuple(map(_key_again, keys))
     if len(set(fields)) != len(children) or len(fields) != len(children):
-        raise ValueError("a structure whose keys are not as many as its parts")
+        raise ValueError("a structure with different numbers of keys and parts")
     if kind == "namedtuple":
         return Tree(_named(*name, fields), fields, children)
     containers: dict[str, type] = {"dict": dict, "ordered": OrderedDict, "object": dict}

@@ -97,11 +97,11 @@ class ElementsReader:
         size = self._size()
         end = self._checked("its end", lambda: self._record(size - LAST, LENGTH.size + len(END)))
         if bytes(end[LENGTH.size :]) != END:
-            raise self._damaged("its end", "it is no file of elements")
+            raise self._damaged("its end", "it is not a file of elements")
         (start,) = LENGTH.unpack_from(end)
         header, after = self._checked("its header", lambda: self._json(0, size))
         if header.get("format") != FORMAT:
-            raise self._damaged("its header", "it is no file of elements")
+            raise self._damaged("its header", "it is not a file of elements")
         if header.get("version") != VERSION:
             raise FailedPreconditionError(
                 f"{shown(self.path)} has version {header.get('version')}, this feedline reads version {VERSION}"
@@ -110,7 +110,7 @@ class ElementsReader:
         self.fingerprint = header.get("fingerprint")
         footer, last = self._checked("its footer", lambda: self._json(start, size))
         if last != size - LAST:
-            raise self._damaged("its footer", "there is something between it and the end")
+            raise self._damaged("its footer", "there is data between it and the end")
         self._checked("its footer", lambda: self._take(footer, after, start))
 
     def _take(self, footer: Any, first: int, end: int) -> None:
@@ -118,12 +118,12 @@ class ElementsReader:
         self.tree, self.specs = form(footer["form"])
         counts = np.array(footer["blocks"], np.int64).reshape(-1, 2)
         if (counts < 0).any() or (counts > [end, MOST_ROWS]).any():
-            raise ValueError("blocks larger than the file, or than blocks are")
+            raise ValueError("a block is larger than the file or than the limit")
         self._offsets = first + np.concatenate([[0], np.cumsum(counts[:, 0] + AROUND)])
         self._sizes = counts[:, 0]
         self.starts = np.concatenate([[0], np.cumsum(counts[:, 1])])
         if self._offsets[-1] != end:
-            raise ValueError("its blocks have another size than they should")
+            raise ValueError("the sizes of its blocks do not match the file")
 
     def _read_block(self, i: int) -> Block:
         def read() -> Block:
@@ -152,7 +152,7 @@ class ElementsReader:
             raise self._damaged(part, f"{type(e).__name__}: {e}" if str(e) else type(e).__name__) from None
 
     def _damaged(self, part: str, why: str) -> DataLossError:
-        return DataLossError(f"{shown(self.path)}: {part} cannot be read, the file is cut or damaged: {why}")
+        return DataLossError(f"{shown(self.path)}: {part} cannot be read, the file is truncated or corrupt: {why}")
 
     def _json(self, offset: int, end: int) -> tuple[Any, int]:
         """The JSON record at an offset, and its end."""
@@ -162,14 +162,14 @@ class ElementsReader:
             raise ValueError("the checksum of its length is wrong")
         about = json.loads(bytes(self._record(offset, size)))
         if not isinstance(about, dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         return about, offset + size + AROUND
 
     def _record(self, offset: int, size: int) -> memoryview:
         """The data of the record at an offset, which must have this size."""
         head = self._bytes(offset, HEADER.size)
         if head != LENGTH.pack(size) + CHECKSUM.pack(masked_crc(LENGTH.pack(size))):
-            raise ValueError("no record of its size begins there")
+            raise ValueError("no record of its size at its offset")
         data = self._bytes(offset + HEADER.size, size + CHECKSUM.size)
         if masked_crc(data[:size]) != CHECKSUM.unpack_from(data, size)[0]:
             raise ValueError("its checksum is wrong")
@@ -178,7 +178,7 @@ class ElementsReader:
     def _bytes(self, offset: int, size: int) -> memoryview:
         """`size` bytes from an offset on, read-only."""
         if offset < 0 or offset + size > self._size():
-            raise ValueError("the file ends before it does")
+            raise ValueError("the file is truncated")
         made = np.empty(size, np.uint8)
         view = made.data
         file = self._open()
@@ -187,7 +187,7 @@ class ElementsReader:
             while view:
                 count = file.readinto(view)
                 if not count:
-                    raise ValueError("the file ends before it does")
+                    raise ValueError("the file is truncated")
                 view = view[count:]
         except OSError as e:
             raise as_op_error(e, self.path) from e
@@ -198,7 +198,7 @@ class ElementsReader:
         file = self._open()
         size = file.size() if isinstance(file, RemoteFile) else os.fstat(file.fileno()).st_size
         if size is None:
-            raise UnimplementedError(f"{shown(self.path)}: its server does not tell its size, so it cannot be read")
+            raise UnimplementedError(f"{shown(self.path)} cannot be read: its server does not report its size")
         return size
 
     def _open(self) -> Any:

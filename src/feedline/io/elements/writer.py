@@ -76,15 +76,15 @@ class ElementsWriter:
         """
         self._written = LENGTH.size + 2 * CHECKSUM.size + len(self._header_text())
         if _record(file, 0) != self._header_text():
-            raise ValueError("it is another file")
+            raise ValueError("it is a different file")
         for size, rows in saved["blocks"]:
             if _size(file, self._written) != size or rows < 0:
-                raise ValueError("it has other blocks")
+                raise ValueError("it has different blocks")
             self._written += size + LENGTH.size + 2 * CHECKSUM.size
             self._blocks.append((size, rows))
             self.rows += rows
         if self._written != saved["bytes"] or file.seek(0, 2) < self._written:
-            raise ValueError("it ends too early")
+            raise ValueError("it is truncated")
         file.truncate(self._written)
         self._seen.load(saved["form"])
 
@@ -122,7 +122,7 @@ def _size(file: Any, offset: int) -> int:
     file.seek(offset)
     head = file.read(LENGTH.size + CHECKSUM.size)
     if len(head) < LENGTH.size + CHECKSUM.size or masked_crc(head[: LENGTH.size]) != CHECKSUM.unpack_from(head, 8)[0]:
-        raise ValueError("no record begins there")
+        raise ValueError("a record is missing")
     return int(LENGTH.unpack_from(head)[0])
 
 

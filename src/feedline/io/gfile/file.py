@@ -83,17 +83,17 @@ class GFile:
         """
         file = self._to_read()
         if (offset is None) == (position is None):
-            raise TypeError("seek takes an offset, or a position, which is the same")
+            raise TypeError("seek takes either offset or position, which mean the same")
         if whence not in (0, 1, 2):
             raise InvalidArgumentError(f"whence must be 0, 1 or 2, got {whence}")
         size = self.size()
         at = (position if offset is None else offset) or 0
         at += (0, self.tell() if whence == 1 else 0, size)[whence]
         if at < 0:
-            raise InvalidArgumentError(f"{shown(self._path)}: there is no position {at}")
+            raise InvalidArgumentError(f"{shown(self._path)}: {at} is not a valid position")
         self._run(lambda: file.seek(min(at, size)))
         if at > size:
-            raise OutOfRangeError(f"{shown(self._path)}: position {at} is after the end, which is at {size}")
+            raise OutOfRangeError(f"{shown(self._path)}: position {at} is beyond the end at {size}")
 
     def tell(self) -> int:
         """The position of reading, or of writing if the file cannot be read."""
@@ -102,7 +102,7 @@ class GFile:
     def write(self, file_content: object) -> None:
         """Appends a str or bytes."""
         if not isinstance(file_content, (str, bytes)):
-            raise TypeError(f"a file takes str or bytes, got {file_content!r} of type {type(file_content).__name__}")
+            raise TypeError(f"write takes str or bytes, got {file_content!r} of type {type(file_content).__name__}")
         file = self._to_write()
         self._run(lambda: file.write(file_content.encode() if isinstance(file_content, str) else file_content))
 

@@ -83,7 +83,7 @@ def copy(src: object, dst: object, overwrite: bool = False) -> None:
 
 def _free(name: bytes, overwrite: bool) -> None:
     if not overwrite and exists(name):
-        raise AlreadyExistsError(f"{shown(name)} is there already; overwrite=True replaces it")
+        raise AlreadyExistsError(f"{shown(name)} already exists; overwrite=True replaces it")
 
 
 def _shared(a: bytes, b: bytes) -> Any:

@@ -67,7 +67,7 @@ def _entries(path: object) -> dict[str, bool]:
     """The names in a folder, and which are folders."""
     name = as_path(path)
     if not isdir(path):
-        raise NotFoundError(f"{shown(name)}: there is no such folder")
+        raise NotFoundError(f"{shown(name)}: No such directory")
     here = system_path(name)
     if here is None:
         return remote.children(name)
@@ -128,7 +128,7 @@ def makedirs(path: object) -> None:
         with op_errors(name):
             os.makedirs(here, exist_ok=True)
     except AlreadyExistsError:
-        raise FailedPreconditionError(f"{shown(name)}: there is a file of that name") from None
+        raise FailedPreconditionError(f"{shown(name)} is a file") from None
 
 
 def remove(path: object) -> None:

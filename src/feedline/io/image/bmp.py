@@ -17,9 +17,9 @@ _HEADER = 32
 def decode(data: bytes, channels: int) -> Array:
     """The pixels [height, width, channels]; 0 channels means the number in the file."""
     if channels not in (0, 3, 4):
-        raise InvalidArgumentError(f"a BMP file has 3 or 4 channels, or give 0 for what is there; got {channels}")
+        raise InvalidArgumentError(f"channels must be 0, 3 or 4 for a BMP file, got {channels}")
     if len(data) < _HEADER:
-        raise InvalidArgumentError(f"a BMP file of {len(data)} bytes is incomplete: the header alone has {_HEADER}")
+        raise InvalidArgumentError(f"a BMP file of {len(data)} bytes is truncated: the header alone has {_HEADER}")
     start, width, height = struct.unpack_from("<I4xii", data, 10)
     (bits,) = struct.unpack_from("<H", data, 28)
     if bits not in (8, 24, 32):
@@ -30,7 +30,8 @@ def decode(data: bytes, channels: int) -> Array:
     stride = (found * width + 3) // 4 * 4
     if start + stride * tall > len(data):
         raise InvalidArgumentError(
-            f"a BMP file of {width} x {tall} pixels ends after {len(data)} bytes instead of {start + stride * tall}"
+            f"a BMP file of {width} x {tall} pixels is truncated: it has {len(data)} bytes instead of "
+            f"{start + stride * tall}"
         )
     rows = np.frombuffer(data, np.uint8, stride * tall, start).reshape(tall, stride)
     pixels = rows[:: -1 if height > 0 else 1, : found * width].reshape(tall, width, found)

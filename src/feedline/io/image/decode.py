@@ -74,14 +74,14 @@ def decode_and_crop_jpeg(
     if window.shape != (4,) or window.dtype.kind not in "iu":
         raise InvalidArgumentError(f"crop_window must be 4 integers: top, left, height, width; got {crop_window!r}")
     if data[:3] != jpeg.MAGIC:
-        raise InvalidArgumentError(f"decode_and_crop_jpeg takes JPEG files only, this is {_format(data)}")
+        raise InvalidArgumentError(f"decode_and_crop_jpeg takes only JPEG files, got {_format(data)}")
     how = ratio, fancy_upscaling, try_recover_truncated, dct_method
     pixels = jpeg.decode(data, channels, *how)
     top, left, height, width = window.tolist()
     if min(top, left) < 0 or min(height, width) < 1 or top + height > pixels.shape[0] or left + width > pixels.shape[1]:
         raise InvalidArgumentError(
-            f"the crop_window of {height} x {width} pixels from row {top} and column {left} on is not inside a picture "
-            f"of {pixels.shape[0]} x {pixels.shape[1]}"
+            f"the crop_window of {height} x {width} pixels at row {top} and column {left} is not inside an "
+            f"image of {pixels.shape[0]} x {pixels.shape[1]}"
         )
     if exact:
         return jpeg.crop(data, pixels, (top, left, height, width), *how)
@@ -117,7 +117,7 @@ def decode_bmp(contents: object, channels: int = 0, name: str | None = None) -> 
     _check(channels)
     found = _format(data)
     if found != "BMP":
-        raise InvalidArgumentError(f"decode_bmp takes BMP files only, this is {found}; use decode_image")
+        raise InvalidArgumentError(f"decode_bmp takes only BMP files, got {found}; use decode_image")
     return bmp.decode(data, channels)
 
 
@@ -201,10 +201,8 @@ def _format(data: bytes) -> str:
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "WebP"
     if not data:
-        raise InvalidArgumentError("an empty string is no picture")
-    raise InvalidArgumentError(
-        f"this is no JPEG, PNG, GIF, BMP or WebP file; its {len(data)} bytes begin with {data[:8]!r}"
-    )
+        raise InvalidArgumentError("an empty string is not an image")
+    raise InvalidArgumentError(f"not a JPEG, PNG, GIF, BMP or WebP file; its {len(data)} bytes begin with {data[:8]!r}")
 
 
 def _check(channels: int) -> None:
@@ -225,7 +223,7 @@ def _decoded(data: bytes, channels: int, op: str, kind: types.DType = types.uint
         return webp.decode(data, channels)
     if found == "GIF":
         if channels not in (0, 3):
-            raise InvalidArgumentError(f"a GIF file has 3 channels, got {channels}")
+            raise InvalidArgumentError(f"channels must be 0 or 3 for a GIF file, got {channels}")
         pixels = gif.decode(data)
     elif found == "BMP":
         if op not in ("decode_image", "decode_bmp"):
@@ -243,6 +241,6 @@ def _single(pixels: Array, op: str) -> Array:
     if pixels.ndim == 3:
         return pixels
     if len(pixels) != 1:
-        raise InvalidArgumentError(f"{op}: a picture of {len(pixels)} frames is for decode_gif or decode_image")
+        raise InvalidArgumentError(f"{op}: the image has {len(pixels)} frames; use decode_gif or decode_image")
     single: Array = pixels[0]
     return single

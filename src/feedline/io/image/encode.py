@@ -50,9 +50,13 @@ def encode_jpeg(
     if density_unit not in ("in", "cm"):
         raise InvalidArgumentError(f"encode_jpeg: density_unit must be 'in' or 'cm', got {density_unit!r}")
     if not all(0 <= n <= _LARGEST for n in (x_density, y_density)):
-        raise InvalidArgumentError(f"encode_jpeg: densities go from 0 to {_LARGEST}, got {x_density} and {y_density}")
+        raise InvalidArgumentError(
+            f"encode_jpeg: densities must be from 0 to {_LARGEST}, got {x_density} and {y_density}"
+        )
     if max(pixels.shape) > _LARGEST:
-        raise InvalidArgumentError(f"encode_jpeg: a side may have {_LARGEST} pixels, got shape {list(pixels.shape)}")
+        raise InvalidArgumentError(
+            f"encode_jpeg: a side may have at most {_LARGEST} pixels, got shape {list(pixels.shape)}"
+        )
     density = (1 if density_unit == "in" else 2, x_density, y_density)
     xmp = xmp_metadata.encode() if isinstance(xmp_metadata, str) else bytes(xmp_metadata)
     return jpeg.encode(pixels, quality, progressive, optimize_size, chroma_downsampling, density, xmp)
@@ -69,7 +73,7 @@ def encode_png(image: object, compression: int = -1, name: str | None = None) ->
     """
     pixels = _pixels(image, "encode_png", (np.uint8, np.uint16), more=True)
     if not 1 <= pixels.shape[-1] <= 4:
-        raise InvalidArgumentError(f"encode_png: an image has 1 to 4 channels, got shape {list(pixels.shape)}")
+        raise InvalidArgumentError(f"encode_png: the image must have 1 to 4 channels, got shape {list(pixels.shape)}")
     if not -1 <= compression <= 9:
         raise InvalidArgumentError(f"encode_png: compression must be from -1 to 9, got {compression}")
     if pixels.ndim == 3:

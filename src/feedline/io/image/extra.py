@@ -14,5 +14,5 @@ def needed(module: str, package: str = "") -> Any:
         return importlib.import_module(module)
     except ImportError as e:
         raise ImportError(
-            f"this kind of picture needs {package or module}, which is not installed: pip install 'feedline[images]'"
+            f"this image format needs {package or module}, which is not installed: pip install 'feedline[images]'"
         ) from e

@@ -42,7 +42,7 @@ def decode(data: bytes) -> Array:
             raise InvalidArgumentError(f"a GIF file with {total // 3} pixels in {len(frames) + 1} frames is too large")
         frames.append(frame)
     if not frames:
-        raise InvalidArgumentError(f"a GIF file of {len(data)} bytes holds no complete picture")
+        raise InvalidArgumentError(f"a GIF file of {len(data)} bytes has no complete frame")
     height = max(len(f.pixels) for f in frames)
     width = max(f.pixels.shape[1] for f in frames)
     if len(frames) * height * width * 3 > _MOST_BYTES:
@@ -56,7 +56,7 @@ def decode(data: bytes) -> Array:
         seen = pixels != frame.transparent
         if (pixels[seen] >= len(frame.colours)).any():
             raise InvalidArgumentError(
-                f"frame {i} of a GIF file uses colour {pixels[seen].max()} of a table of {len(frame.colours)}"
+                f"frame {i} of a GIF file uses colour {pixels[seen].max()}, but its table has {len(frame.colours)}"
             )
         place[seen] = frame.colours[pixels[seen]]
     return out
@@ -82,7 +82,7 @@ def _frames(data: bytes) -> Iterator[_Frame]:
                 if colours is None:
                     colours = common
                 if colours is None:
-                    raise InvalidArgumentError("a frame of a GIF file has no table of colours")
+                    raise InvalidArgumentError("a frame of a GIF file has no colour table")
                 yield _Frame(left, top, _pixels(body, bits, width, height, bool(flags & 0x40)), colours, transparent)
                 transparent = -1
             else:
@@ -93,7 +93,7 @@ def _frames(data: bytes) -> Iterator[_Frame]:
 
 def _pixels(body: bytes, bits: int, width: int, height: int, interlaced: bool) -> Array:
     if not 1 <= bits <= 8:
-        raise InvalidArgumentError(f"a frame of a GIF file has indices of {bits} bits; there are from 1 to 8")
+        raise InvalidArgumentError(f"a frame of a GIF file has indices of {bits} bits, expected 1 to 8")
     codes = len(body) * 8 // (bits + 1)
     if width * height > codes * min(codes, _LONGEST):  # nothing is allocated for pixels that cannot exist
         raise _Cut

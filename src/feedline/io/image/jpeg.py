@@ -30,15 +30,15 @@ def decode(
 ) -> Array:
     """The pixels [height, width, channels]; 0 channels means 1 for a gray file, otherwise 3. See `io.decode_jpeg`."""
     if channels not in (0, 1, 3):
-        raise InvalidArgumentError(f"a JPEG file has 1 or 3 channels, or give 0 for what is there; got {channels}")
+        raise InvalidArgumentError(f"channels must be 0, 1 or 3 for a JPEG file, got {channels}")
     height, width, space = _header(data)
     if height * width > len(data) * MOST_PIXELS and not recover:
         raise InvalidArgumentError(
-            f"this is no valid JPEG file: {len(data)} bytes cannot hold the {height} x {width} pixels that it says"
+            f"not a valid JPEG file: {len(data)} bytes cannot hold the {height} x {width} pixels of its header"
         )
     four = _CHANNELS.get(space) == 4
     if four and channels == 1:
-        raise InvalidArgumentError("a JPEG file of four colours cannot become gray; decode it with 3 channels")
+        raise InvalidArgumentError("a CMYK JPEG file cannot be decoded to grayscale; decode it with 3 channels")
     target = "CMYK" if four else "GRAY" if channels == 1 or (channels == 0 and space == "Gray") else "RGB"
     try:
         if space.startswith(_ODD):
@@ -47,7 +47,7 @@ def decode(
             pixels = _pixels(data, target, recover, _options(height, width, ratio, fancy, dct))
     except MemoryError:
         raise ResourceExhaustedError(
-            f"a JPEG file of {len(data)} bytes has {height} x {width} pixels, for which there is no memory"
+            f"a JPEG file of {len(data)} bytes has {height} x {width} pixels, which do not fit in memory"
         ) from None
     return _from_four(pixels, _ADOBE in data) if four else pixels
 
@@ -65,7 +65,7 @@ def crop(
             options = _options(full_height, full_width, ratio, False, dct)
             planes = _pixels(cropped.unconverted(data), "RGB", recover, options)
             if planes.shape != pixels.shape:
-                raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: its header is ambiguous")
+                raise InvalidArgumentError(f"not a valid JPEG file, of {len(data)} bytes: its header is ambiguous")
             for column, colours in cropped.sides(planes, kept, window):
                 part[:, column] = colours
     return part
@@ -98,7 +98,7 @@ def _header(data: bytes) -> tuple[int, int, str]:
     except (ValueError, KeyError) as e:  # a KeyError for a layout that the library does not know
         found, kept = cropped.frame(data), layouts.space(data)
         if found is None or kept is None:
-            raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
+            raise InvalidArgumentError(f"not a valid JPEG file, of {len(data)} bytes: {e}") from None
         return found.height, found.width, _ODD + kept
     return height, width, space
 
@@ -112,16 +112,16 @@ def _pixels(data: bytes, space: str, recover: bool, options: dict[str, Any]) -> 
         # As in TensorFlow, damage that leaves wrong pixels is ignored and a missing end is not.
         if not recover and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
             raise InvalidArgumentError(
-                f"a JPEG file of {len(data)} bytes is cut off ({e}); try_recover_truncated=True gives what is there"
+                f"a JPEG file of {len(data)} bytes is truncated ({e}); try_recover_truncated=True decodes what there is"
             ) from None
     try:
         pixels = decode_jpeg(data, space, strict=False, **options)
         # Damage that ends the decoding leaves the rest of the buffer unwritten: decoding over other content shows it.
         again = decode_jpeg(data, space, strict=False, buffer=~pixels, **options)
     except ValueError as e:
-        raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
+        raise InvalidArgumentError(f"not a valid JPEG file, of {len(data)} bytes: {e}") from None
     if not np.array_equal(pixels, again):
-        raise InvalidArgumentError(f"a JPEG file of {len(data)} bytes is damaged, so that pixels are missing")
+        raise InvalidArgumentError(f"a JPEG file of {len(data)} bytes is corrupt: pixels are missing")
     return pixels
 
 

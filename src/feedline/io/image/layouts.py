@@ -69,9 +69,9 @@ def _planes(data: bytes, found: cropped.JpegHeader, ratio: int, repeated: bool) 
         image.decoderconfig = (scale, int(repeated))
         planes = np.array(image, np.uint8)
     except library.UnidentifiedImageError:  # its text contains a memory address
-        raise InvalidArgumentError("this is no valid JPEG file: its header is damaged") from None
+        raise InvalidArgumentError("not a valid JPEG file: its header is corrupt") from None
     except (OSError, SyntaxError, ValueError, IndexError, struct.error, library.DecompressionBombError) as e:
-        raise InvalidArgumentError(f"this is no valid JPEG file, of {len(data)} bytes: {e}") from None
+        raise InvalidArgumentError(f"not a valid JPEG file, of {len(data)} bytes: {e}") from None
     if planes.shape != (*size, len(found.factors)):
         raise InvalidArgumentError(f"a JPEG file of this layout cannot be decoded at 1/{ratio} of its size")
     return 255 - planes if len(found.factors) == 4 else planes  # Pillow inverts four components

@@ -48,7 +48,7 @@ def decode(data: bytes, channels: int, sixteen: bool) -> Array:
     try:
         picture = _read(data)
     except (_Damaged, struct.error, _NO_ZLIB) as e:
-        raise InvalidArgumentError(f"this is no valid PNG file, of {len(data)} bytes: {e}") from None
+        raise InvalidArgumentError(f"not a valid PNG file, of {len(data)} bytes: {e}") from None
     colour, alpha = _colours(picture)
     if channels == 0:
         channels = 4 if picture.kind == _PALETTE and alpha is not None else _channels(picture)
@@ -85,9 +85,9 @@ def _read(data: bytes) -> _Picture:
             packed.append(body)
     width, height, bits, kind, method, filters, interlaced = struct.unpack(">IIBBBBB", header)
     if bits not in _DEPTHS.get(kind, ()):
-        raise _Damaged(f"there is no colour type {kind} with {bits} bits")
+        raise _Damaged(f"unknown colour type {kind} with {bits} bits")
     if method or filters or interlaced > 1:
-        raise _Damaged("an unknown compression, filter or interlacing")
+        raise _Damaged("unknown compression, filter or interlacing")
     if not width or not height or (kind == _PALETTE and not palette):
         raise _Damaged("no size, or no palette")
     passes = _PASSES if interlaced else ((0, 0, 1, 1),)
@@ -102,10 +102,10 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     at, first = len(MAGIC), True
     while True:
         if at + 12 > len(data):
-            raise _Damaged(f"it ends at byte {len(data)}, inside a chunk")
+            raise _Damaged(f"it is truncated at byte {len(data)}, inside a chunk")
         size, name = struct.unpack_from(">I4s", data, at)
         if at + 12 + size > len(data):
-            raise _Damaged(f"it ends at byte {len(data)}, inside the chunk {name!r}")
+            raise _Damaged(f"it is truncated at byte {len(data)}, inside the chunk {name!r}")
         if first != (name == b"IHDR"):
             raise _Damaged(f"the chunk {name!r} at byte {at} is out of place")
         (crc,) = struct.unpack_from(">I", data, at + 8 + size)

@@ -76,15 +76,12 @@ def fixed(key: str, d: Dense, rows: list[Any], first: int = 0) -> Array:
     for i, row in enumerate(rows, first):
         if row is None:
             if d.default is None:
-                raise BadExample(
-                    i, f" has no feature {key!r}, which is needed; give it a default_value, or add it"
-                )
+                raise BadExample(i, f" has no feature {key!r}, which is required; add it, or give a default_value")
             row = d.default.ravel()
         elif len(row) != size:
             raise BadExample(
                 i,
-                f" has {len(row)} values in the feature {key!r}, and {size} are asked for, "
-                f"of shape {list(d.shape)}",
+                f" has {len(row)} values in the feature {key!r}, expected {size} of shape {list(d.shape)}",
             )
         filled.append(row)
     return joined(d.dtype, filled).reshape(len(rows), *d.shape)
@@ -97,8 +94,8 @@ def sequence(key: str, d: Dense, rows: list[Any], first: int = 0) -> Array:
         if row is not None and (size == 0 or len(row) % size):
             raise BadExample(
                 i,
-                f" has {len(row)} values in the feature {key!r}, which is no multiple of {size}, "
-                f"the values of a step of shape {list(d.shape)}",
+                f" has {len(row)} values in the feature {key!r}, which is not a multiple of {size}, the size of a "
+                f"step of shape {list(d.shape)}",
             )
     return padded(d, joined(d.dtype, rows), lengths_of(rows))
 
@@ -155,7 +152,8 @@ def _placed(key: str, feature: SparseFeature, raw: dict[str, Any]) -> SparseTens
     for k in keys:
         if raw[k].indices.shape != held.indices.shape or (raw[k].indices[:, :-1] != held.indices[:, :-1]).any():
             raise InvalidArgumentError(
-                f"the SparseFeature {key!r} has not as many places in {k!r} as values in {feature.value_key!r}"
+                f"the SparseFeature {key!r} has different numbers of indices in {k!r} and values in "
+                f"{feature.value_key!r}"
             )
     columns = [*held.indices[:, :-1].T, *(raw[k].values for k in keys)]
     made = SparseTensor(

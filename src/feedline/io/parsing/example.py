@@ -83,7 +83,7 @@ def parse_single_example(
     parser = _parser(features, "parse_single_example")
     if type(serialized) is not bytes and as_strings(serialized, parser.op).ndim:
         shape = list(as_strings(serialized, parser.op).shape)
-        raise InvalidArgumentError(f"parse_single_example: takes one string, got the shape {shape}")
+        raise InvalidArgumentError(f"parse_single_example takes one string, got shape {shape}")
     return parser(serialized, example_names)
 
 
@@ -129,7 +129,7 @@ class ExampleParser:
             if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
                 raise InvalidArgumentError(
                     f"{op}: the FixedLenSequenceFeature {key!r} must have allow_missing=True here; only "
-                    "parse_sequence_example can do without"
+                    "parse_sequence_example supports False"
                 )
         self.wanted = wanted(features, ALLOWED, op)
         self.kinds = self.wanted.kinds()
@@ -255,7 +255,7 @@ class ExampleParser:
         try:
             spans = entries(data)
         except WireError as e:
-            raise InvalidArgumentError(f" is no serialized Example: {e}") from None
+            raise InvalidArgumentError(f" is not a serialized Example: {e}") from None
         seen = set()
         for key, span in reversed(spans):
             kind = self.kinds.get(key)
@@ -381,7 +381,7 @@ def read_feature(data: bytes, span: tuple[int, int], kind: DType, where: str, st
             return values(data, span, strict)
     except WireError as e:
         raise InvalidArgumentError(f"{where} cannot be read: {e}") from None
-    raise InvalidArgumentError(f"{where} has values of type {got.name}, and {kind.name} is asked for")
+    raise InvalidArgumentError(f"{where} has values of type {got.name}, expected {kind.name}")
 
 
 def for_kernel(column: Column) -> Any:
@@ -405,7 +405,7 @@ def read_with(parse: Parse, serialized: object, op: str, names: object) -> Any:
     if type(serialized) is not bytes:
         strings = as_strings(serialized, op)
         if strings.ndim > 1:
-            raise InvalidArgumentError(f"{op}: takes a string or a list of them, got shape {list(strings.shape)}")
+            raise InvalidArgumentError(f"{op} takes a string or a list of strings, got shape {list(strings.shape)}")
         examples, batch = strings.ravel(), strings.ndim > 0
     given = [] if names is None else strings_of(names, f"{op}: example_names must be strings").ravel().tolist()
     if given and len(given) != len(examples):
@@ -420,4 +420,4 @@ def read_with(parse: Parse, serialized: object, op: str, names: object) -> Any:
 
 def as_strings(serialized: object, op: str) -> Array:
     """Serialized messages as an array of bytes."""
-    return strings_of(serialized, f"{op}: takes serialized messages, which are strings")
+    return strings_of(serialized, f"{op} takes serialized messages, which are strings")

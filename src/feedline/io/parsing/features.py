@@ -168,9 +168,9 @@ class RaggedFeature(_RaggedFeature):
         for partition in partitions:
             if not isinstance(partition, PARTITIONS):
                 names = ", ".join(p.__name__ for p in PARTITIONS)
-                raise InvalidTypeError(f"RaggedFeature: a partition is one of {names}, got {partition!r}")
+                raise InvalidTypeError(f"RaggedFeature: a partition must be one of {names}, got {partition!r}")
         if not isinstance(validate, bool):
-            raise InvalidTypeError(f"RaggedFeature: validate must be True or False, got {validate!r}")
+            raise InvalidTypeError(f"RaggedFeature: validate must be a bool, got {validate!r}")
         return super().__new__(
             cls, as_dtype(dtype), value_key, tuple(partitions), as_dtype(row_splits_dtype), validate
         )
@@ -225,7 +225,7 @@ def wanted(features: Mapping[str, Any], allowed: tuple[type, ...], op: str) -> W
     for a, b in ((out.dense, out.sparse), (out.dense, out.ragged), (out.sparse, out.ragged)):
         both = sorted(set(a) & set(b))
         if both:
-            raise InvalidArgumentError(f"{op}: the key {both[0]!r} cannot be read as two kinds of feature at once")
+            raise InvalidArgumentError(f"{op}: the key {both[0]!r} cannot be read as two kinds of feature")
     return out
 
 
@@ -240,7 +240,7 @@ def _kind(dtype: object, key: str, op: str) -> DType:
 
 def _add(into: dict[str, Any], key: str, kind: object, op: str) -> None:
     if into.setdefault(key, kind) != kind:
-        raise InvalidArgumentError(f"{op}: the key {key!r} is asked for with two types, {into[key]!r} and {kind!r}")
+        raise InvalidArgumentError(f"{op}: the key {key!r} is requested with two types, {into[key]!r} and {kind!r}")
 
 
 def _add_sparse(out: Wanted, key: str, feature: SparseFeature, op: str) -> None:

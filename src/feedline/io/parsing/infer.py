@@ -94,7 +94,7 @@ def infer_features(
     chosen = [names[i * len(names) // min(len(names), max_files)] for i in range(min(len(names), max_files))]
     records = list(_records(chosen, compression_type or "", max_records))
     if not records:
-        raise InvalidArgumentError(f"infer_features: there are no records in {_listed(names)}")
+        raise InvalidArgumentError(f"infer_features: no records in {_listed(names)}")
     return features_of(records, ragged)
 
 
@@ -115,13 +115,13 @@ def features_of(records: list[Record], ragged: bool = False) -> InferredFeatures
                 continue
         except WireError as e:
             raise InvalidArgumentError(
-                f"infer_features: {where} is no serialized Example: {e}; it must be an Example or a SequenceExample"
+                f"infer_features: {where} is not a serialized Example or SequenceExample: {e}"
             ) from None
         whole, steps = parts(data, f"infer_features: {where}")
         context.add(whole, data, where)
         lists.add_lists(steps, data, where)
     if not context.keys and not lists.keys:
-        raise InvalidArgumentError(f"infer_features: the {len(records)} records looked at have no features")
+        raise InvalidArgumentError(f"infer_features: the {len(records)} records read have no features")
     if not lists.keys:
         return context.features(ragged)
     return SequenceFeatures(context.features(ragged), lists.sequences(ragged))
@@ -174,8 +174,8 @@ class _Seen:
             seen.kind, seen.kind_where = kind, where
         elif seen.kind != kind:
             raise InvalidArgumentError(
-                f"infer_features: {what} holds {seen.kind.name} in {seen.kind_where} and {kind.name} in {where}; one "
-                "name must have one type"
+                f"infer_features: {what} holds {seen.kind.name} in {seen.kind_where} and {kind.name} in {where}; "
+                "a feature must have one type"
             )
         return len(_read(values, data, span, what, where))
 
@@ -204,12 +204,12 @@ class _Seen:
 
     def _notes(self, made: dict[str, Any]) -> tuple[str, ...]:
         left_out = sorted({_text(key) for key in self.keys} - set(made))
-        return tuple(f"left out: {key!r}, {self._why(key)}" for key in left_out)
+        return tuple(f"omitted: {key!r}, {self._why(key)}" for key in left_out)
 
     def _why(self, key: str) -> str:
         if key.encode() in self.keys:
-            return f"which has no values in the {self.records} records looked at"
-        return "whose name is no text"
+            return f"which has no values in the {self.records} records read"
+        return "whose name is not valid UTF-8"
 
 
 def _any_number(kind: DType | None, ragged: bool) -> Any:

@@ -52,12 +52,12 @@ class _Pairs(list[tuple[str, Any]]):
 
 def _loaded(text: bytes) -> Any:
     def no_constant(name: str) -> Any:
-        raise _Wrong(f"{name} must stand in quotes")
+        raise _Wrong(f"{name} must be quoted")
 
     try:
         return json.loads(text, object_pairs_hook=_Pairs, parse_float=Decimal, parse_constant=no_constant)
     except (ValueError, RecursionError) as e:  # also for invalid UTF-8
-        raise _Wrong(f"this is no JSON: {e}") from None
+        raise _Wrong(f"not valid JSON: {e}") from None
 
 
 def _fields(value: object, known: dict[str, int], path: str) -> list[tuple[int, str, Any]]:
@@ -67,9 +67,9 @@ def _fields(value: object, known: dict[str, int], path: str) -> list[tuple[int, 
     found: list[tuple[int, str, Any]] = []
     for key, inner in value:
         if key not in known:
-            raise _Wrong(f"{path} has no field {key!r}; it may have {', '.join(known)}")
+            raise _Wrong(f"{path} has no field {key!r}; its fields are {', '.join(known)}")
         if any(known[key] == number for number, _, _ in found):
-            raise _Wrong(f"{path}.{key} is there twice")
+            raise _Wrong(f"{path}.{key} is repeated")
         if inner is not None:
             found.append((known[key], f"{path}.{key}", inner))
     return found
@@ -89,9 +89,9 @@ def _features(value: object, path: str) -> bytes:
             try:
                 key = name.encode()
             except UnicodeEncodeError:
-                raise _Wrong(f"{inner_path} has the name {name!r}, which is no text") from None
+                raise _Wrong(f"{inner_path} has the name {name!r}, which is not valid Unicode") from None
             if key in entries:
-                raise _Wrong(f"{inner_path}.{name} is there twice")
+                raise _Wrong(f"{inner_path}.{name} is repeated")
             entries[key] = b"" if one is None else _feature(one, f"{inner_path}.{name}")
     pairs = (wire.delimited(1, key) + wire.delimited(2, entries[key]) for key in sorted(entries))
     return b"".join(wire.delimited(1, pair) for pair in pairs)
@@ -103,7 +103,7 @@ _KINDS = {"bytesList": 1, "bytes_list": 1, "floatList": 2, "float_list": 2, "int
 def _feature(value: object, path: str) -> bytes:
     found = _fields(value, _KINDS, path)
     if len(found) > 1:
-        raise _Wrong(f"{path} has two lists; a feature is one of bytesList, floatList and int64List")
+        raise _Wrong(f"{path} has two lists; a feature must be one of bytesList, floatList and int64List")
     return b"".join(wire.delimited(number, _list(number, inner, inner_path)) for number, inner_path, inner in found)
 
 
@@ -162,12 +162,12 @@ def _string(item: object) -> bytes:
     if item is None:
         return b""
     if not isinstance(item, str):
-        raise _Wrong(f"must be a string of base64, got {_shown(item)}")
+        raise _Wrong(f"must be a base64 string, got {_shown(item)}")
     letters = item.rstrip("=").replace("-", "+").replace("_", "/")
     padding = "=" * (-len(letters) % 4)  # it may be omitted
     try:
         if len(item) not in (len(letters), len(letters) + len(padding)):
-            raise ValueError("too much padding, or too little")
+            raise ValueError("wrong padding")
         return base64.b64decode(letters + padding, validate=True)
     except (binascii.Error, ValueError):
         raise _Wrong(f"must be base64, got {_shown(item)}") from None

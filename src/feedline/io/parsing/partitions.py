@@ -41,7 +41,9 @@ def in_rows(key: str, feature: RaggedFeature, raw: dict[str, Any]) -> Any:
             else:
                 value = _cut(value, partition, raw, feature)
         except (ValueError, OverflowError, MemoryError) as e:  # row ids may imply more rows than fit in memory
-            raise InvalidArgumentError(f"the ragged feature {key!r} cannot be cut by {partition!r}: {e}") from None
+            raise InvalidArgumentError(
+                f"the ragged feature {key!r} cannot be partitioned by {partition!r}: {e}"
+            ) from None
     return value if sequences is None else _in_sequences(key, value, sequences)
 
 
@@ -49,7 +51,9 @@ def _in_sequences(key: str, steps: object, sequences: Array) -> RaggedTensor:
     try:
         return RaggedTensor.from_row_splits(steps, sequences)
     except ValueError as e:
-        raise InvalidArgumentError(f"the ragged feature {key!r} has other steps than what cuts it: {e}") from None
+        raise InvalidArgumentError(
+            f"the ragged feature {key!r} has a different number of steps than its partition: {e}"
+        ) from None
 
 
 def ragged_spec(feature: RaggedFeature, batch: tuple[int | None, ...]) -> Any:
@@ -96,7 +100,7 @@ def _cut_batch(batch: Any, partition: Any, raw: dict[str, Any]) -> Any:
         return RaggedTensor.from_row_splits(RaggedTensor.from_row_lengths(batch.values, numbers), splits)
     if isinstance(partition, (RowSplits, RowLimits, RowStarts)):
         if len(by) != len(batch):
-            raise ValueError(f"it has other steps than what cuts it: {len(batch)}, and {len(by)} in {partition.key!r}")
+            raise ValueError(f"it has {len(batch)} steps, and {len(by)} in {partition.key!r}")
         shifted = numbers + np.repeat(batch.row_splits[:-1], counts)
         if isinstance(partition, RowStarts):
             return RaggedTensor.from_row_splits(RaggedTensor.from_row_starts(batch.values, shifted), splits)
@@ -115,7 +119,7 @@ def _cut_batch(batch: Any, partition: Any, raw: dict[str, Any]) -> Any:
 
 def _uniform(value: Any, length: int, dtype: Any) -> Any:
     if len(value) % length:
-        raise ValueError(f"{len(value)} values are no whole number of rows of {length}")
+        raise ValueError(f"{len(value)} values are not a whole number of rows of {length}")
     if isinstance(value, RaggedTensor):
         return RaggedTensor.from_row_splits(value, np.arange(0, len(value) + 1, length, dtype=dtype))
     return value.reshape(-1, length, *value.shape[1:])

@@ -108,7 +108,7 @@ def parse_single_sequence_example(
     """
     parser = prepared(SequenceParser, "parse_single_sequence_example", context_features, sequence_features)
     if as_strings(serialized, parser.op).ndim:
-        raise InvalidArgumentError(f"{parser.op}: takes one string, got {serialized!r}")
+        raise InvalidArgumentError(f"{parser.op} takes one string, got {serialized!r}")
     return parser(serialized, None if example_name is None else [example_name])[:2]
 
 
@@ -298,7 +298,7 @@ class SequenceParser:
                     at = f", context feature {key.decode()!r}"
                     found = read_feature(data, context[key], kind, at, strict=True) if key in context else None
                     if found is None and key in context and key.decode() in self.in_context.dense:
-                        raise InvalidArgumentError(f"{at} holds no list; leave it out for the default_value to count")
+                        raise InvalidArgumentError(f"{at} has no list; omit it to use the default_value")
                     contexts[key.decode()].append(found)
                 for key, kind in list_kinds.items():
                     at = f", feature list {key.decode()!r}"
@@ -326,7 +326,7 @@ class SequenceParser:
             if not self.sequences[key].allow_missing:
                 raise BadExample(
                     i,
-                    f" has no feature list {key!r}, which is needed; add it, or say allow_missing=True",
+                    f" has no feature list {key!r}, which is required; add it, or give allow_missing=True",
                 )
             return []
         size = int(np.prod(d.shape, dtype=np.int64))
@@ -335,8 +335,8 @@ class SequenceParser:
             if have != size:
                 raise BadExample(
                     i,
-                    f" has {have} values in step {number} of the feature list {key!r}, and "
-                    f"{size} are asked for, of shape {list(d.shape)}",
+                    f" has {have} values in step {number} of the feature list {key!r}, expected {size} of shape "
+                    f"{list(d.shape)}",
                 )
         return steps
 
@@ -346,7 +346,7 @@ def parts(data: bytes, where: str) -> tuple[dict[bytes, Span], dict[bytes, Span]
     try:
         return sequence_entries(data)
     except WireError as e:
-        raise InvalidArgumentError(f"{where} is no serialized SequenceExample: {e}") from None
+        raise InvalidArgumentError(f"{where} is not a serialized SequenceExample: {e}") from None
 
 
 def _steps(data: bytes, span: Span, kind: DType, where: str) -> Steps:
@@ -361,7 +361,7 @@ def _read(data: bytes, span: Span, kind: DType, where: str) -> Any:
     """Like `read_feature`, but here TensorFlow rejects a Feature with two lists, or a list in pieces."""
     found = read_feature(data, span, kind, where, strict=True)
     if found is not None and holds_more(data, span):
-        raise InvalidArgumentError(f"{where} cannot be read: there is something after its list")
+        raise InvalidArgumentError(f"{where} cannot be read: there is data after its list")
     return found
 
 

@@ -23,7 +23,7 @@ def filesystem(name: bytes) -> tuple[Any, str]:
         found: tuple[Any, str] = fsspec.core.url_to_fs(os.fsdecode(name))
     except (ImportError, ValueError) as e:
         raise UnimplementedError(
-            f"{os.fsdecode(name)}: there is no file system for it: {e}; install the package that gives fsspec one"
+            f"{os.fsdecode(name)}: fsspec has no file system for it: {e}; install the package that provides it"
         ) from e
     except Exception as e:
         raise as_op_error(e, name) from e
@@ -87,7 +87,7 @@ def must_take_files(name: bytes) -> tuple[Any, str]:
     fs, path = filesystem(name)
     if web.is_web(fs):
         raise UnimplementedError(
-            f"{os.fsdecode(name)}: web servers are read from only; write the file here, or to a store (s3://, gs://)"
+            f"{os.fsdecode(name)}: HTTP files are read-only; write to a local file or an object store (s3://, gs://)"
         )
     return fs, path
 

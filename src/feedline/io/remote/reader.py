@@ -113,19 +113,19 @@ class _Range:
             if future.done():
                 raise
             raise UnavailableError(
-                f"{name}: bytes {self.start} to {self.stop - 1} did not come within {REQUEST_S:g} s"
+                f"{name}: bytes {self.start} to {self.stop - 1} did not arrive within {REQUEST_S:g} s"
             ) from None
         finally:
             future.cancel()
             self._have += bytes(self._got)
         if data is None:  # it has arrived in pieces
             if len(self._have) < size:
-                raise UnavailableError(f"{name}: {len(self._have)} bytes came of the {size} from byte {self.start} on")
+                raise UnavailableError(f"{name}: {len(self._have)} of {size} bytes arrived from byte {self.start} on")
             data = bytes(self._have)
         if len(data) != size:
             raise DataLossError(
-                f"{name}: {len(data)} bytes came instead of the {size} from byte {self.start} on; was it changed while "
-                "it was read?"
+                f"{name}: {len(data)} bytes arrived instead of {size} from byte {self.start} on; was it changed "
+                "while it was read?"
             )
         return data
 
@@ -192,8 +192,8 @@ class RemoteFile:
         """Moves to a position."""
         if self._size is None and position != self._at:
             raise UnimplementedError(
-                f"{os.fsdecode(self.name)}: its server gives it from the beginning to the end, and not from byte "
-                f"{position} on; copy it to where it can be read in parts"
+                f"{os.fsdecode(self.name)}: its server does not support range requests, so it cannot be read from "
+                f"byte {position} on; copy it to a local file"
             )
         self._at = position
         return position
@@ -321,7 +321,7 @@ class RemoteFile:
             what = "it was written since"
         if what:
             raise FailedPreconditionError(
-                f"{os.fsdecode(self.name)} was changed while it was read: {what}; read it anew"
+                f"{os.fsdecode(self.name)} was changed while it was read: {what}; read it again"
             )
 
     def _weigh(self) -> None:
@@ -352,7 +352,7 @@ class _Io(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         size = self._file.size()
         if size is None:
-            raise io.UnsupportedOperation(f"{os.fsdecode(self._file.name)} is read from its beginning to its end")
+            raise io.UnsupportedOperation(f"{os.fsdecode(self._file.name)} can only be read sequentially")
         return self._file.seek(offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._file.tell(), io.SEEK_END: size}[whence])
 
     def tell(self) -> int:

@@ -101,7 +101,7 @@ def _must_be(name: bytes, known: Identity, answer: Any) -> None:
     if not what and not (known.version and now.version) and 0 not in (known.time, now.time) and known.time != now.time:
         what = "it was written since"
     if what:
-        raise FailedPreconditionError(f"{os.fsdecode(name)} was changed while it was read: {what}; read it anew")
+        raise FailedPreconditionError(f"{os.fsdecode(name)} was changed while it was read: {what}; read it again")
 
 
 async def fetch(name: bytes, fs: Any, url: str, known: Identity, start: int, stop: int, got: bytearray) -> None:
@@ -110,11 +110,13 @@ async def fetch(name: bytes, fs: Any, url: str, known: Identity, start: int, sto
     asked_for = {"Range": f"bytes={start}-{stop - 1}"}
     async with session.get(fs.encode_url(url), **_request(fs, headers=asked_for)) as answer:
         if answer.status == 416:
-            raise DataLossError(f"{os.fsdecode(name)}: it ends before byte {start}, and had {known.size} when opened")
+            raise DataLossError(
+                f"{os.fsdecode(name)} ends before byte {start}, but had {known.size} bytes when it was opened"
+            )
         answer.raise_for_status()
         _must_be(name, known, answer)
         if _encoding(answer):
-            raise DataLossError(f"{os.fsdecode(name)}: the server has compressed a part of it, asked not to")
+            raise DataLossError(f"{os.fsdecode(name)}: the server compressed a range, although asked not to")
         skip = _before(name, answer, known, start, stop)
         whole = False
         while not whole:
@@ -151,9 +153,7 @@ def _before(name: bytes, answer: Any, known: Identity, start: int, stop: int) ->
     said = answer.headers.get("Content-Range", "")
     span = _RANGE.fullmatch(said)
     if span is None or int(span[1]) != start or not start <= int(span[2]) < stop:
-        raise DataLossError(
-            f"{os.fsdecode(name)}: bytes {start} to {stop - 1} were asked for, and the server gives {said!r}"
-        )
+        raise DataLossError(f"{os.fsdecode(name)}: requested bytes {start} to {stop - 1}, but the server sent {said!r}")
     if span[3] != "*" and int(span[3]) != known.size:
         raise _other_size(name, known.size, int(span[3]))
     return 0
@@ -177,7 +177,9 @@ class WholeBody:
         self._decoder: Any = None
         if encoding:
             if encoding not in _DECODERS:
-                raise UnimplementedError(f"{os.fsdecode(name)}: the server compresses it ({encoding}), asked not to")
+                raise UnimplementedError(
+                    f"{os.fsdecode(name)}: the server sent it compressed ({encoding}), although asked not to"
+                )
             self._decoder = _DECODERS[encoding](_Received(self))
 
     def read(self, size: int) -> bytes:
@@ -187,7 +189,7 @@ class WholeBody:
         try:
             piece: bytes = self._decoder.read(size)
         except Damaged as e:
-            raise DataLossError(f"{os.fsdecode(self.name)}: what the server has compressed is damaged: {e}") from None
+            raise DataLossError(f"{os.fsdecode(self.name)}: the compressed response is corrupt: {e}") from None
         return piece
 
     def receive(self, size: int) -> bytes:
@@ -210,7 +212,7 @@ class WholeBody:
             raise
         if not piece and self._at < self._known.size:
             self._drop()
-            raise UnavailableError(f"{os.fsdecode(self.name)}: {self._at} of its {self._known.size} bytes came")
+            raise UnavailableError(f"{os.fsdecode(self.name)}: {self._at} of its {self._known.size} bytes arrived")
         return piece
 
     async def _begin(self) -> None:
@@ -223,15 +225,15 @@ class WholeBody:
         if length.isdigit() and int(length) < self._known.size:
             raise _other_size(self.name, self._known.size, int(length))
         if self._decoder is None and _encoding(answer):
-            raise DataLossError(f"{os.fsdecode(self.name)}: the server has compressed it, which it had not said before")
+            raise DataLossError(f"{os.fsdecode(self.name)}: the server sent it compressed, unlike before")
         left, crc = self._at, 0
         while left:
             piece = await answer.content.read(min(left, PIECE))
             if not piece:
-                raise UnavailableError(f"{os.fsdecode(self.name)}: it ended before byte {self._at}, where it was left")
+                raise UnavailableError(f"{os.fsdecode(self.name)} ended before byte {self._at}, where reading stopped")
             left, crc = left - len(piece), kernels.crc32c(piece, crc)
         if crc != self._sum:
-            raise FailedPreconditionError(f"{os.fsdecode(self.name)} was changed while it was read; read it anew")
+            raise FailedPreconditionError(f"{os.fsdecode(self.name)} was changed while it was read; read it again")
 
     def _drop(self) -> None:
         answer, self._answer = self._answer, None
@@ -255,7 +257,7 @@ class _Received:
         self.read = whole.receive
 
     def seek(self, position: int) -> int:
-        raise UnimplementedError("it comes as it comes")
+        raise UnimplementedError("a compressed response is not seekable")
 
     def tell(self) -> int:
         return 0

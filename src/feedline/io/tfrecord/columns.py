@@ -57,7 +57,7 @@ class Columns:
         lengths = {column.rows for column in self._columns}
         if len(lengths) > 1:
             said = ", ".join(f"{_shown(k)} {c.rows}" for k, c in zip(self._keys, self._columns, strict=True))
-            raise InvalidArgumentError(f"write_examples: all features must have as many rows: {said}")
+            raise InvalidArgumentError(f"write_examples: all features must have the same number of rows: {said}")
         self.rows = lengths.pop() if lengths else 0
         self._kinds = np.array([c.kind for c in self._columns], np.uint8)
         self._sizes = np.array([c.size for c in self._columns], np.int64)
@@ -77,11 +77,11 @@ class Columns:
 
 def _key(name: object) -> bytes:
     if not isinstance(name, (str, bytes)):
-        raise InvalidTypeError(f"write_examples: the name of a feature is a str, got {name!r}")
+        raise InvalidTypeError(f"write_examples: the name of a feature must be a str, got {name!r}")
     try:
         return name.encode() if isinstance(name, str) else name.decode().encode()
     except UnicodeError:
-        raise InvalidArgumentError(f"write_examples: the name {name!r} is no UTF-8") from None
+        raise InvalidArgumentError(f"write_examples: the name {name!r} is not valid UTF-8") from None
 
 
 def _shown(key: bytes) -> str:
@@ -103,7 +103,7 @@ def _column(name: object, value: object) -> ExampleColumn:
         raise type(e)(f"write_examples: the feature {name!r} cannot be written: {e}") from None
     if not array.ndim:
         raise InvalidArgumentError(
-            f"write_examples: the feature {name!r} is a single {array.dtype}; give an array with a value per example"
+            f"write_examples: the feature {name!r} is a single {array.dtype}; give an array with one value per example"
         )
     kind, flat = _values(name, array)
     return ExampleColumn(kind, flat, int(np.prod(array.shape[1:])), None, len(array))
@@ -118,7 +118,7 @@ def _values(name: object, array: Array) -> tuple[int, Any]:
             return _FLOATS, np.ascontiguousarray(array, np.float32).ravel()
     if array.dtype == np.uint64 and array.size and int(array.max()) >= 1 << 63:
         raise InvalidArgumentError(
-            f"write_examples: the feature {name!r} has the number {array.max()}, too large for int64"
+            f"write_examples: the feature {name!r} has the value {array.max()}, too large for int64"
         )
     if array.dtype.kind in "biu":
         return _INTS, np.ascontiguousarray(array, np.int64).ravel()
@@ -148,8 +148,9 @@ def _sparse(name: object, value: SparseTensor) -> ExampleColumn:
         good = np.array_equal(value.indices[:, 1], np.arange(len(rows)) - splits[rows])
     if not good:
         raise InvalidArgumentError(
-            f"write_examples: the feature {name!r} is a SparseTensor of shape {shape} whose rows do not all begin at 0 "
-            "and go on without gaps; an Example keeps no places: write indices and values as two features"
+            f"write_examples: the feature {name!r} is a SparseTensor of shape {shape} whose rows do not all "
+            "start at index 0 without gaps; an Example has no indices: write indices and values as two "
+            "features"
         )
     kind, values = _values(name, value.values)
     return ExampleColumn(kind, values, 0, splits, shape[0])
@@ -167,7 +168,7 @@ def _objects(name: object, column: Objects) -> ExampleColumn:
         parts.append(values)
         kinds.add(kind)
     if len(kinds) > 1:
-        raise InvalidTypeError(f"write_examples: the feature {name!r} is not of one type in all rows")
+        raise InvalidTypeError(f"write_examples: the feature {name!r} does not have the same type in all rows")
     splits = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
     kind = kinds.pop() if kinds else _FLOATS
     if kind == _STRINGS:

@@ -94,7 +94,7 @@ def shard_paths(path: object, shards: int | None) -> list[bytes]:
         if b"{shard}" not in name:
             return [whole]
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_SHARDS:
-        raise InvalidArgumentError(f"write_examples: shards must be a number from 1 to {_MOST_SHARDS}, got {count!r}")
+        raise InvalidArgumentError(f"write_examples: shards must be an int from 1 to {_MOST_SHARDS}, got {count!r}")
     name = _COUNT.sub(b"", name)
     if b"{shard}" not in name:
         ending = _ENDING.search(name)
@@ -146,7 +146,7 @@ def _write_dataset(dataset: Any, batched: bool, output: _Output) -> None:
     count = len(output.shards)
     rows = int(dataset.cardinality())
     if rows == _INFINITE:
-        raise InvalidArgumentError("write_examples: the dataset has no end; take(n) gives it one")
+        raise InvalidArgumentError("write_examples: the dataset is infinite; end it with take(n)")
     known = rows >= 0 and not batched
     output.total = rows if known else 0
     done = 0

@@ -92,12 +92,12 @@ def stamp_of(path: bytes) -> Stamp:
     """Size and modification time of a file that can be indexed."""
     if b"://" in path:
         raise FailedPreconditionError(
-            f"{shown(path)}: records can be had by number in local files only; copy the file first"
+            f"{shown(path)}: records can be read by number only in local files; copy the file first"
         )
     with op_errors(path):
         status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
-        raise FailedPreconditionError(f"{shown(path)} is no regular file, so its records cannot be had by number")
+        raise FailedPreconditionError(f"{shown(path)} is not a regular file, so its records cannot be read by number")
     return Stamp.of(status)
 
 
@@ -191,7 +191,7 @@ def _scanned(path: bytes, progress: Progress, stop: threading.Event) -> Index:
                 continue
             if Stamp.of(os.fstat(fd)) == stamp:
                 return Index(stamp, starts)
-    raise FailedPreconditionError(f"{shown(path)} is being written; its records can be counted once that is done")
+    raise FailedPreconditionError(f"{shown(path)} is being written; its records can be counted when that is finished")
 
 
 def _starts(path: bytes, fd: int, size: int, progress: Progress, stop: threading.Event) -> Array:
@@ -218,14 +218,14 @@ def hop(path: bytes, fd: int, at: int, size: int, number: int, chunk: int) -> tu
     if failure:
         raise as_op_error(OSError(failure, os.strerror(failure)), path)
     if not whole:
-        raise DataLossError(f"{shown(path)} became shorter than {at + want} bytes while it was read")
+        raise DataLossError(f"{shown(path)} was truncated to less than {at + want} bytes while it was read")
     lengths, after, stop, length = kernels.tfrecord_lengths(data, 0, size - at)
     if stop and not len(lengths):
         kind = _compression(bytes(data[:4])) if at == 0 else ""
         if kind:
             raise FailedPreconditionError(
-                f"{shown(path)} looks {kind}-compressed, and records of compressed files cannot be had by number; "
-                "write them to files without compression, or use save and Dataset.load"
+                f"{shown(path)} looks {kind}-compressed, and records of compressed files cannot be read by "
+                "number; write them to files without compression, or use save and Dataset.load"
             )
         raise damage(path, number, at, stop, length, size)
     # An error in a record that follows good ones is reported when that record comes first.
@@ -238,10 +238,12 @@ def damage(path: bytes, number: int, at: int, stop: int, length: int, size: int)
     problem = {
         Stop.HEADER_CUT: f"the file ends {size - at} bytes into its header",
         Stop.LENGTH_DAMAGED: "the checksum of its length is wrong",
-        Stop.DATA_CUT: f"it says it has {length} bytes, more than the file holds",
+        Stop.DATA_CUT: f"its length is {length} bytes, more than the file holds",
         Stop.DATA_DAMAGED: "the checksum of its data is wrong",
     }[Stop(stop)]
-    return DataLossError(f"{shown(path)}, record {number} (byte {at}) is {'cut' if cut else 'damaged'}: {problem}")
+    return DataLossError(
+        f"{shown(path)}, record {number} (byte {at}) is {'truncated' if cut else 'corrupt'}: {problem}"
+    )
 
 
 def _compression(begin: bytes) -> str:

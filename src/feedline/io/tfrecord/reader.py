@@ -60,7 +60,7 @@ class TFRecordReader(RecordReader):
             return (self._read_large(place, want) if self._large else None) or self._read_ahead(place, want)
         except MemoryError as e:
             where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
-            return Read(None, None, ResourceExhaustedError(f"{where} does not fit into memory: {e}"))
+            return Read(None, None, ResourceExhaustedError(f"{where} does not fit in memory: {e}"))
 
     def read_into(self, offset: int, rows: Array, lengths: Array, numbers: Array) -> Array:
         """Writes the records from `offset` on into these rows of a matrix, as far as they can be read without the
@@ -117,13 +117,13 @@ class TFRecordReader(RecordReader):
         problem = {
             Stop.HEADER_CUT: f"the file ends {len(data) - start} bytes into its header",
             Stop.LENGTH_DAMAGED: "the checksum of its length is wrong",
-            Stop.DATA_CUT: f"it says it has {length} bytes, more than the file holds",
+            Stop.DATA_CUT: f"its length is {length} bytes, more than the file holds",
             Stop.DATA_DAMAGED: "the checksum of its data is wrong",
         }[Stop(stop)]
         if stop == Stop.LENGTH_DAMAGED and not place.offset:
             problem += self._hint(data)
         where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
-        error = DataLossError(f"{where} is {'cut' if cut else 'damaged'}: {problem}")
+        error = DataLossError(f"{where} is {'truncated' if cut else 'corrupt'}: {problem}")
         got = self._skipped(place, error) if self._resync else Read(None, None, error)
         self._bad = place, got
         return got
@@ -138,7 +138,7 @@ class TFRecordReader(RecordReader):
     def _hint(self, data: bytes) -> str:
         kind = likely(data[:SIGHT], len(data) < SIGHT) if not self._stream.compression else ""
         if kind:
-            return f'; it begins like {kind} data, so give compression_type="{kind}", or "AUTO"'
+            return f'; it looks {kind}-compressed, so give compression_type="{kind}", or "AUTO"'
         return "; is it a TFRecord file?"
 
     def _skipped(self, place: FilePosition, error: DataLossError) -> Read:

@@ -205,8 +205,8 @@ class RecordFiles:
             if _stamp(self.names[i]) != stamp:
                 self._open.pop(i, None)
                 raise FailedPreconditionError(
-                    f"{shown(self.names[i])} has changed since its records were counted: it had {stamp.size} bytes "
-                    f"then, and the time of its last change is another; make the dataset anew"
+                    f"{shown(self.names[i])} has changed since its records were counted, when it had {stamp.size} "
+                    "bytes; create the dataset again"
                 )
             if file is None:
                 file = self._open[i] = OpenFile(self.names[i])
@@ -232,8 +232,9 @@ class RecordFiles:
         indexing.forget(name)
         self._wrong_index = True
         return FailedPreconditionError(
-            f"{shown(name)}, record {number} (byte {start}) is not where the index of the file has it: the file was "
-            "damaged, or written to without a new time; make the dataset anew, which counts its records again"
+            f"{shown(name)}, record {number} (byte {start}) is not where the index says: the file is corrupt, "
+            "or was changed without a new modification time; create the dataset again, which recounts its "
+            "records"
         )
 
     def expect(self, start: int, stop: int) -> None:
@@ -297,11 +298,8 @@ class _Marked(RecordFiles):
 
 def changed_since(names: Sequence[bytes]) -> FailedPreconditionError:
     """The error for files that are not those that were counted before."""
-    files = shown(names[0]) + (f" and the {len(names) - 1} other files with it" if len(names) > 1 else "")
-    return FailedPreconditionError(
-        f"{files} have changed: their sizes, numbers of records or bytes are not those they had when the records were "
-        "numbered; start anew"
-    )
+    files = shown(names[0]) + (f" and {len(names) - 1} other files" if len(names) > 1 else "")
+    return FailedPreconditionError(f"{files} changed since the records were numbered; start a new epoch")
 
 
 def _stamp(name: bytes) -> Stamp | None:

@@ -98,15 +98,15 @@ class TFRecordOptions:
         if kind == "ZSTD":
             self._within("compression_level", range(-7, 23).__contains__, "from -7 to 22 for ZSTD")
             for name in _DEFLATE_ONLY:
-                self._within(name, lambda _: False, "left out for ZSTD, which has nothing like it")
+                self._within(name, lambda _: False, "omitted for ZSTD, which has no such setting")
             return kind
         bits = _WINDOWS[kind]
         self._within("window_bits", bits.__contains__, f"from {bits[0]} to {bits[-1]} for {kind}")
         self._within("compression_level", range(-1, 10).__contains__, "from -1 to 9")
-        self._within("compression_method", (zlib.DEFLATED).__eq__, f"{zlib.DEFLATED}, the only one that zlib has")
+        self._within("compression_method", (zlib.DEFLATED).__eq__, f"{zlib.DEFLATED}, the only one in zlib")
         self._within("mem_level", range(1, 10).__contains__, "from 1 to 9")
         self._within("compression_strategy", _STRATEGIES.__contains__, f"one of {_STRATEGIES}")
-        self._within("flush_mode", _FLUSHES.__contains__, f"one of {_FLUSHES}; 4 would end the file in its middle")
+        self._within("flush_mode", _FLUSHES.__contains__, f"one of {_FLUSHES}; 4 would end the stream")
         return kind
 
     def _within(self, name: str, fits: Any, what: str) -> None:
@@ -130,15 +130,15 @@ class _Compressor:
 
     def add(self, data: bytes) -> bytes:
         """Compresses more data. Returns the output so far."""
-        raise TypeError(f"{type(self).__name__} compresses nothing")
+        raise TypeError(f"{type(self).__name__} does not define add")
 
     def flush(self) -> bytes:
         """The output needed to decode everything added so far."""
-        raise TypeError(f"{type(self).__name__} compresses nothing")
+        raise TypeError(f"{type(self).__name__} does not define flush")
 
     def finish(self) -> bytes:
         """The end of the stream."""
-        raise TypeError(f"{type(self).__name__} compresses nothing")
+        raise TypeError(f"{type(self).__name__} does not define finish")
 
 
 class _Deflate(_Compressor):
@@ -243,7 +243,7 @@ class TFRecordWriter:
         [b'one', b'two']
         """
         if isinstance(records, (bytes, bytearray, memoryview, str)):
-            raise InvalidTypeError("write_many takes several records; give a single one to write")
+            raise InvalidTypeError("write_many takes several records; pass a single one to write")
         rest = iter(records)
         while some := list(islice(rest, _AT_ONCE)):
             rows = [r if type(r) is bytes else _as_bytes(r) for r in some]
@@ -354,9 +354,9 @@ def _as_bytes(record: object) -> bytes:
     if isinstance(record, str):
         return record.encode()
     if not isinstance(record, (bytes, bytearray, memoryview)):
-        raise InvalidTypeError(f"a record is bytes or str, got {record!r} of type {type(record).__name__}")
+        raise InvalidTypeError(f"a record must be bytes or str, got {record!r} of type {type(record).__name__}")
     return bytes(record)
 
 
 def _refused(_: bytes) -> None:
-    raise FailedPreconditionError("the TFRecordWriter is closed; open another one to write more")
+    raise FailedPreconditionError("the TFRecordWriter is closed; open a new one to write more")
