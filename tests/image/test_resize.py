@@ -46,7 +46,7 @@ def test_every_bit_is_that_of_tensorflow(key: str) -> None:
 @pytest.mark.parametrize("antialias", [False, True])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_size_beyond_the_memory_is_refused_before_it_is_allocated(method: str, antialias: bool) -> None:
-    with pytest.raises(fl.errors.InvalidArgumentError, match="more than this machine has memory"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="more memory than this machine has"):
         fl.image.resize(RAMP, (1 << 20, 1 << 21), method, antialias=antialias)
 
 

@@ -79,7 +79,7 @@ def test_strings_and_truth_values_as_raw_bytes() -> None:
         (b"\xff\xffgarbage", "not a serialized tensor"),
         (fl.io.serialize_tensor(np.array([1])), "the tensor has type int64, expected int32"),
         (message(3, [2], wire.delimited(4, b"\x01\x00\x00\x00")), "4 bytes for 2 values of 4 bytes"),
-        (message(3, [1 << 50]), "a shape of 1125899906842624 values, of which 0 are there"),
+        (message(3, [1 << 50]), "a shape of 1125899906842624 values with only 0 given"),
         (message(3, [1 << 27]), "with only 0 given; at most 268435456 bytes are filled in"),
         (message(3, [1] * 70), "dimension"),
         (message(3, [0, 1 << 62, 4]), "too big"),

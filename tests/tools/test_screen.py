@@ -72,9 +72,9 @@ def test_what_is_too_wide_goes_by_whole_pieces(terminal: Terminal, monkeypatch: 
     with screen.bar("epoch 1/2", 781, "  ") as bar:
         bar.to(781, "loss 0.345  valid 92.8%    1,517,832 images/s")
     screen.heading("A title of some length, which is longer than this terminal is wide")
-    screen.wrapped("step  buffer  why\n8     2       it keeps up on average, but not in bursts, and then waits")
+    screen.wrapped("step  buffer  why\n8     2       it keeps up on the whole, but not in bursts, and then waits")
     monkeypatch.setenv("COLUMNS", "30")
-    screen.wrapped("step  buffer  why\n8     2       it keeps up on average")
+    screen.wrapped("step  buffer  why\n8     2       it keeps up on the whole")
     assert seen(terminal) == [
         "  epoch 1/2  781/781  loss 0.345  valid 92.8%",
         "",
@@ -82,7 +82,7 @@ def test_what_is_too_wide_goes_by_whole_pieces(terminal: Terminal, monkeypatch: 
         "is wide",
         "",
         "  step  buffer  why",
-        "  8     2       it keeps up on average, but not in bursts,",
+        "  8     2       it keeps up on the whole, but not in bursts,",
         "                and then waits",
         "  step  buffer  why",
         "  8     2       it keeps up o…",

@@ -114,7 +114,7 @@ def _check_memory(many: Sequence[int], height: int, width: int, channels: int) -
     needed = math.prod((*many, height, width, channels)) * np.dtype(np.float32).itemsize
     if needed > _memory_size():
         raise InvalidArgumentError(
-            f"resize: size {[height, width]} takes {needed >> 20} MB, more than this machine has memory; "
+            f"resize: size {[height, width]} takes {needed >> 20} MB, more memory than this machine has; "
             "give a smaller size"
         )
 
