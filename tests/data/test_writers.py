@@ -30,7 +30,7 @@ def test_a_dataset_that_fails(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"map at step 2 .* two"):
         writer.write(fl.Dataset.range(5).map(f))
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(TypeError, match="a record is bytes or str"):
+    with pytest.raises(TypeError, match="a record must be bytes or str"):
         writer.write(fl.Dataset.range(5).map(lambda x: x.copy()))
     assert list(tmp_path.iterdir()) == []
 

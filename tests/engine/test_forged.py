@@ -150,7 +150,7 @@ def test_a_file_that_is_being_read(tmp_path: Path, strict: bool) -> None:
     other = fl.TextLineDataset([lines(tmp_path, "c"), lines(tmp_path, "d")])
     state = state_of(ds, 3)
     state["steps"][-1]["state"] = state_of(other, 3)["steps"][-1]["state"]
-    refused(ds, sealed(state), "which this one does not read", FailedPreconditionError, strict)
+    refused(ds, sealed(state), "which this dataset does not read", FailedPreconditionError, strict)
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -185,7 +185,7 @@ def test_names_that_functions_make_are_found(tmp_path: Path) -> None:
         assert list(it) == rest
     other = records(tmp_path, "other")
     places(state)[1][0][1] = base64.b64encode(other.encode()).decode()
-    with iter(ds) as it, pytest.raises(FailedPreconditionError, match="which this one does not read"):
+    with iter(ds) as it, pytest.raises(FailedPreconditionError, match="which this dataset does not read"):
         it.load_state_dict(sealed(state))
 
 

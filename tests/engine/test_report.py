@@ -171,7 +171,7 @@ def test_choices_are_kept_and_used(tmp_path: Path) -> None:
     with iter(ds.with_options(frozen(path))) as it:
         assert [int(x) for x in it] == list(range(150))
         again = {s.key: s for s in it.report().stages}
-    assert again["2 map"].calls == chosen["2 map"]["calls"] and "earlier run" in again["2 map"].why
+    assert again["2 map"].calls == chosen["2 map"]["calls"] and "options.autotune.frozen" in again["2 map"].why
     assert again["3 prefetch"].buffer == chosen["3 prefetch"]["buffer"]
 
 

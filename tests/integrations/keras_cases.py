@@ -108,7 +108,7 @@ def without_end() -> None:
         lambda: trained.predict(endless.to_keras(), verbose=0),
         lambda: trained.fit(ds.to_keras(), validation_data=endless.to_keras(), verbose=0),
     ):
-        assert "the dataset has no end" in raised(call, InvalidArgumentError)
+        assert "the dataset is infinite" in raised(call, InvalidArgumentError)
 
 
 def steps_go_on_in_the_next_epoch() -> None:

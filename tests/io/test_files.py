@@ -79,7 +79,7 @@ def test_names_may_be_anything_that_is_a_path(tmp_path: Path) -> None:
     assert as_paths([tmp_path, "b", b"c", np.array(["d", "e"]), ["f", ("g",)]]) == [
         os.fsencode(tmp_path), b"b", b"c", b"d", b"e", b"f", b"g",
     ]  # fmt: skip
-    with pytest.raises(TypeError, match="a file name is a str, bytes or path, got 3"):
+    with pytest.raises(TypeError, match="a file name must be a str, bytes or path, got 3"):
         as_paths([3])
 
 

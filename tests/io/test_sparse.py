@@ -110,5 +110,5 @@ def test_what_is_refused(call: Any, error: type[Exception], said: str) -> None:
 
 def test_tensors_must_have_one_rank() -> None:
     strings = np.stack([io.serialize_sparse(fl.SparseTensor([[1]], [1.5], [3])), io.serialize_sparse(NOTHING)])
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"one rank, got \[1, 2\]"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"the same rank, got \[1, 2\]"):
         io.deserialize_many_sparse(strings, fl.float32)

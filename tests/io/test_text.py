@@ -72,7 +72,7 @@ def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kin
     path.write_bytes(gzip.compress(data, 1) if kind else data)
     with iter(fl.TextLineDataset(str(path), kind)) as it:
         assert next(it) == b"short" and len(next(it)) == 1 << 21
-        with pytest.raises(fl.errors.ResourceExhaustedError, match=r"lines, line 2 \(byte \d+\): it has more than"):
+        with pytest.raises(fl.errors.ResourceExhaustedError, match=r"lines, line 2 \(byte \d+\) has more than"):
             next(it)
         assert list(it) == []
 

@@ -352,7 +352,7 @@ def test_what_is_refused(kernel: ModuleType) -> None:
         kernel.parse_sequences([], *NO_CONTEXT, keys, np.array([4], np.uint8), sizes, needed)
     with pytest.raises(ValueError, match="a key is repeated"):
         kernel.parse_sequences([], *NO_CONTEXT, keys * 2, kinds.repeat(2), sizes.repeat(2), needed.repeat(2))
-    with pytest.raises(ValueError, match="a size is a number of values, or -1 for any"):
+    with pytest.raises(ValueError, match="a size must be a number of values, or -1 for any"):
         kernel.parse_sequences([], keys, kinds, np.array([-2]), [None], *NO_LISTS)
-    with pytest.raises(ValueError, match="a size is a number of values, or -1 or -2 for any"):
+    with pytest.raises(ValueError, match="a size must be a number of values, or -1 or -2 for any"):
         kernel.parse_sequences([], *NO_CONTEXT, keys, kinds, np.array([-3]), needed)

@@ -182,7 +182,7 @@ def test_what_turns_refuse(kernel: ModuleType) -> None:
         ([good, column([b"a"], 1)], 1, "the same length"),
         ([column([b"a"] * 3, 0)], 2, "multiple of turn"),
         ([(good[0], np.empty(0, np.int64), 1)], 1, "must not be empty"),
-        ([good[:2]], 1, "a column is"),
+        ([good[:2]], 1, "a column must be"),
         ([(good[0], good[1], -1)], 1, "gap must not be negative"),
     ):
         with pytest.raises(ValueError, match=said):

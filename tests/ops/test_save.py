@@ -133,7 +133,7 @@ def test_arguments(tmp_path: Path) -> None:
                 ds.save(tmp_path / "s", checkpoint_args=wrong)
     with pytest.raises(InvalidArgumentError, match="infinite"):
         ds.repeat().save(tmp_path / "s")
-    with pytest.raises(TypeError, match="a file name is"):
+    with pytest.raises(TypeError, match="a file name must be"):
         ds.save(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="component \\$ is a Dataset"):
         ds.window(2).save(tmp_path / "s")

@@ -114,7 +114,7 @@ def test_what_the_kernels_are_told() -> None:
 def test_problems_in_words() -> None:
     columns = columns_of([[0.5], fl.int64], "op", dtypes_allowed=True)
     assert problem(5, 3, b"", columns) == "expected 2 fields, got 3"
-    assert problem(6, 1, b"", columns) == "field 1 is missing, and it has no default"
+    assert problem(6, 1, b"", columns) == "field 1 is missing and has no default"
     assert problem(7, 1, b"x" * 100, columns) == f"field 1 is not a valid int64: '{'x' * 77}...'"
     assert problem(7, 0, b"\xff", columns) == "field 0 is not a valid float32: '\ufffd'"
 

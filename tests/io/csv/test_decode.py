@@ -66,7 +66,7 @@ def test_options() -> None:
     [
         ({"field_delim": ",,"}, "field_delim must be a single ASCII character"),
         ({"select_cols": [3, 1]}, "select_cols must be increasing"),
-        ({"select_cols": [-1, 1]}, "select_cols must be increasing and not negative"),
+        ({"select_cols": [-1, 1]}, "select_cols must be increasing and non-negative"),
         ({"select_cols": [1]}, "must have the same length, got 1 and 2"),
     ],
 )

@@ -74,7 +74,7 @@ def test_after_a_bad_record_the_next_is_read(tmp_path: Path) -> None:
             "FILE, record 2 (byte 8): expected 2 fields, got 1",
             "FILE, record 3 (byte 10): expected 2 fields, got 3",
             (4, b"e"),
-            "FILE, record 5 (byte 20): field 0 is missing, and it has no default",
+            "FILE, record 5 (byte 20): field 0 is missing and has no default",
             (5, b"g"),
         ],
     )
@@ -96,7 +96,7 @@ def test_quotes_that_are_wrong(tmp_path: Path) -> None:
 def test_header(tmp_path: Path) -> None:
     check(tmp_path / "a", b'"h\n1"\n1\n', form([0], header=True), [(1,)])
     check(tmp_path / "a", b"h", form([0], header=True), [])
-    check(tmp_path / "a", b"", form([0], header=True), ["FILE, record 0 (byte 0): there is no header"])
+    check(tmp_path / "a", b"", form([0], header=True), ["FILE, record 0 (byte 0): the header is missing"])
     path = tmp_path / "a"
     path.write_bytes(b'h"\n1\n')
     reader = CsvReader(os.fsencode(path), form([0], header=True))

@@ -127,7 +127,7 @@ def test_arguments_are_checked_for_every_format(name: str) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda d: fl.io.decode_jpeg(d, channels=4), "1 or 3 channels.*got 4"),
+        (lambda d: fl.io.decode_jpeg(d, channels=4), "channels must be 0, 1 or 3 .*got 4"),
         (lambda d: fl.io.decode_jpeg(d, ratio=3), "ratio must be 1, 2, 4 or 8, got 3"),
         (lambda d: fl.io.decode_jpeg(d, dct_method="FLOAT"), "dct_method must be one of .*got 'FLOAT'"),
         (lambda d: fl.io.decode_jpeg([d, d]), r"takes one string.*object \[2\]"),

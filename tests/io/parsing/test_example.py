@@ -184,7 +184,7 @@ def test_shapes_of_the_input() -> None:
     }
     none = io.parse_example([], features)
     assert none["a"].shape == (0, 2) and none["v"].dense_shape.tolist() == [0, 0] and len(none["r"]) == 0
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"takes a string or a list of them, got shape \[1, 1\]"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"takes a string or a list of strings, got shape \[1, 1"):
         io.parse_example([[b""]], features)
     with pytest.raises(ValueError, match="takes one string"):
         io.parse_single_example([b""], features)
@@ -373,7 +373,7 @@ def test_the_first_bad_example_is_named() -> None:
     features = {"a": io.FixedLenFeature([], fl.int64), "b": io.FixedLenFeature([], fl.float32, 0.0)}
     good = example(a=[1], b=[1.5])
     for bad, text in (
-        (example(b=[1.5]), "example 2 has no feature 'a', which is needed"),
+        (example(b=[1.5]), "example 2 has no feature 'a', which is required"),
         (example(a=[1], b=[2]), "example 2, feature 'b' has values of type int64, expected float32"),
         (good[:-3], "example 2"),
         (raw(**{"a": b"\x1a\x03\x0a\x01"}) + b"\x80", "example 2 is not a serialized Example: a number that"),

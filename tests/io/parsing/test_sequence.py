@@ -80,7 +80,7 @@ def test_ragged_steps() -> None:
 
 def test_missing_lists() -> None:
     data = example({"c": [1]}, {})
-    with pytest.raises(fl.errors.InvalidArgumentError, match="example 0 has no feature list 'f', which is needed"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="example 0 has no feature list 'f', which is required"):
         io.parse_sequence_example([data], None, PAIRS)
     allowed = {"f": io.FixedLenSequenceFeature([2], fl.float32, allow_missing=True)}
     assert io.parse_single_sequence_example(data, None, allowed)[1]["f"].shape == (0, 2)
@@ -105,7 +105,7 @@ def test_errors_name_the_place(data: bytes, match: str) -> None:
 def test_the_context_is_like_an_example() -> None:
     default = {"c": io.FixedLenFeature([], fl.int64, 3)}
     assert io.parse_single_sequence_example(b"", default, None)[0] == {"c": 3}
-    with pytest.raises(fl.errors.InvalidArgumentError, match="no feature 'c', which is needed"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="no feature 'c', which is required"):
         io.parse_single_sequence_example(b"", {"c": io.FixedLenFeature([], fl.int64)}, None)
     kindless = wire.delimited(1, wire.delimited(1, wire.delimited(1, b"c") + wire.delimited(2, b"")))
     with pytest.raises(fl.errors.InvalidArgumentError, match="context feature 'c' holds no list"):
@@ -182,9 +182,9 @@ def test_what_is_damaged_comes_before_what_is_missing() -> None:
 
     assert said(good, no_list, short, none, b"?").startswith("example 4 is not a serialized SequenceExample")
     assert said(good, no_list, short, none, kind, b"?").startswith("example 4, feature list 'f', step 0 has values of")
-    assert said(good, no_list, short, none).startswith("example 3 has no feature 'c', which is needed")
+    assert said(good, no_list, short, none).startswith("example 3 has no feature 'c', which is required")
     assert said(good, no_list, short).startswith("example 2 has 1 values in step 0 of the feature list 'f'")
-    assert said(good, no_list).startswith("example 1 has no feature list 'g', which is needed")
+    assert said(good, no_list).startswith("example 1 has no feature list 'g', which is required")
 
 
 def test_the_kernel_and_one_after_another_give_the_same(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_file_elsewhere_that_is_another_when_it_is_restored(url: str, s3: Serv
                 it.restore(state)
                 assert list(it) == rest, kind
             put(url, make(tag, count))
-            with iter(ds) as it, pytest.raises(FailedPreconditionError, match=f"{url} as it was"):
+            with iter(ds) as it, pytest.raises(FailedPreconditionError, match=f"{url} has changed since the state"):
                 it.restore(state)
 
 

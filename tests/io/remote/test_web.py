@@ -229,7 +229,7 @@ def test_what_a_restore_notices(site: Site, ranges: bool, tag: str, change: Any)
             it.restore(state)
             assert next(it) == LINES[1]
         else:
-            with pytest.raises(FailedPreconditionError, match="/lines as it was"):
+            with pytest.raises(FailedPreconditionError, match="/lines has changed since the state was saved"):
                 it.restore(state)
 
 

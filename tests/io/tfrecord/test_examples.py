@@ -149,12 +149,12 @@ def test_names(path: str, shards: int | None, wanted: list[str]) -> None:
 @pytest.mark.parametrize(
     ("data", "options", "said"),
     [
-        ({"a": [1, 2], "b": [1]}, {}, "as many rows: 'a' 2, 'b' 1"),
+        ({"a": [1, 2], "b": [1]}, {}, "the same number of rows: 'a' 2, 'b' 1"),
         ({"a": 3}, {}, "'a' is a single int32; give an array"),
         ({"a": np.array([1j])}, {}, "'a' is complex128; an Example holds"),
         ({"a": np.array(["2020-01-01"], "datetime64[D]")}, {}, "'a' cannot be written: .*datetime64"),
         ({"a": [[1], [2, 3]]}, {}, "'a' cannot be written"),
-        ({"a": np.array([2**63], np.uint64)}, {}, "'a' has the number 9223372036854775808, too large for int64"),
+        ({"a": np.array([2**63], np.uint64)}, {}, "'a' has the value 9223372036854775808, too large for int64"),
         ({"a": np.array([None])}, {}, "'a' cannot be written: .*NoneType"),
         ({3: [1]}, {}, "name of a feature must be a str, got 3"),
         ({"\udcff": [1]}, {}, "is not valid UTF-8"),
@@ -165,7 +165,7 @@ def test_names(path: str, shards: int | None, wanted: list[str]) -> None:
         ({"a": [1]}, {"compression": "LZ4"}, "compression_type"),
         ([1, 2], {}, "a dict of columns or a Dataset, got a list"),
         (fl.Dataset.range(3), {}, "elements must be dicts of features"),
-        (fl.Dataset.range(3).map(lambda i: {"a": 1}).repeat(), {}, "has no end"),
+        (fl.Dataset.range(3).map(lambda i: {"a": 1}).repeat(), {}, "is infinite"),
     ],
 )
 def test_errors_leave_nothing_behind(tmp_path: Path, data: Any, options: Any, said: str) -> None:

@@ -148,7 +148,7 @@ def test_text_is_written_as_utf8(tmp_path: Path) -> None:
 def test_write_many_takes_several(tmp_path: Path) -> None:
     with fl.io.TFRecordWriter(tmp_path / "a") as writer:
         for one in (b"record", "record"):
-            with pytest.raises(TypeError, match="give a single one to write"):
+            with pytest.raises(TypeError, match="pass a single one to write"):
                 writer.write_many(one)
         with pytest.raises(TypeError, match="bytes or str, got 3"):
             writer.write_many([b"a", 3])

@@ -79,7 +79,7 @@ def test_a_damaged_record_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(TypeError, match="a file name is"):
+    with pytest.raises(TypeError, match="a file name must be"):
         fl.ArrayRecordDataset(3)
     with pytest.raises(TypeError, match="use interleave"):
         fl.ArrayRecordDataset(fl.Dataset.from_tensor_slices(["a"]))

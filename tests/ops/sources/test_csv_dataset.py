@@ -71,7 +71,7 @@ def test_rows_before_a_bad_one_come_first_and_those_after_it_next(tmp_path: Path
         Raises(InvalidArgumentError, r"a, record 1 \(byte 4\): field 0 is not a valid int32: 'x'"),
         Raises(InvalidArgumentError, r"a, record 2 \(byte 8\): expected 2 fields, got 1"),
         (5, 6),
-        Raises(InvalidArgumentError, r"a, record 4 \(byte 14\): field 0 is missing, and it has no default"),
+        Raises(InvalidArgumentError, r"a, record 4 \(byte 14\): field 0 is missing and has no default"),
     ]
     check_errors(Csv(file, [fl.int32, [0]]), expect)
     check(Csv(file, [fl.int32, [0]]).ignore_errors(), [(1, 2), (5, 6)])

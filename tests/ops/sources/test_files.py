@@ -148,7 +148,7 @@ def test_reading_goes_on_by_itself_in_large_blocks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "match"),
     [
-        ({"filenames": [1, 2]}, TypeError, "a file name is a str, bytes or path"),
+        ({"filenames": [1, 2]}, TypeError, "a file name must be a str, bytes or path"),
         ({"filenames": fl.Dataset.range(2)}, TypeError, "a dataset of filenames must have strings"),
         ({"filenames": fl.Dataset.from_tensors(["a"])}, TypeError, "must have strings as its elements"),
         ({"filenames": "a", "num_parallel_reads": 0}, InvalidArgumentError, "num_parallel_reads must be greater than"),

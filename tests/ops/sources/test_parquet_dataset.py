@@ -211,7 +211,7 @@ def test_columns_that_do_not_fit(tmp_path: Path, path: str) -> None:
     [
         ({"filenames": []}, InvalidArgumentError, "filenames is empty"),
         ({"filenames": fl.Dataset.from_tensor_slices(["a"])}, TypeError, "use interleave"),
-        ({"filenames": 3}, TypeError, "a file name is"),
+        ({"filenames": 3}, TypeError, "a file name must be"),
         ({"columns": "i"}, InvalidArgumentError, "columns must be a list of names"),
         ({"columns": []}, InvalidArgumentError, "at least one"),
         ({"columns": [1]}, InvalidArgumentError, "columns must be a list of names"),

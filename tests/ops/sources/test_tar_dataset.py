@@ -167,8 +167,8 @@ def test_hostile_headers(tmp_path: Path) -> None:
     [
         ({"filenames": []}, InvalidArgumentError, "there is no sample in an empty list"),
         ({"filenames": fl.Dataset.from_tensor_slices(["a"])}, InvalidArgumentError, "name the extensions"),
-        ({"extensions": "a"}, InvalidArgumentError, "extensions must be a list"),
-        ({"extensions": []}, InvalidArgumentError, "at least one"),
+        ({"extensions": "a"}, InvalidArgumentError, "extensions must be a non-empty list"),
+        ({"extensions": []}, InvalidArgumentError, "non-empty list of str"),
         ({"extensions": ["a", ".A"]}, InvalidArgumentError, "must be distinct"),
         ({"missing": 3}, TypeError, "missing must be bytes"),
         ({"compression_type": "LZ4"}, InvalidArgumentError, "compression_type must be"),

@@ -352,7 +352,7 @@ def test_what_is_no_string_fails_as_ever(tmp_path: Path) -> None:
     with fl.io.TFRecordWriter(str(tmp_path / "data")) as writer:
         writer.write_many(records(4))
     for ds in (fl.Dataset.from_tensor_slices(records(4)), fl.TFRecordDataset(str(tmp_path / "data"))):
-        with pytest.raises(InvalidArgumentError, match=r"takes one string, got the shape \[2\]"):
+        with pytest.raises(InvalidArgumentError, match=r"takes one string, got shape \[2\]"):
             list(ds.batch(2).map(PARSING["lambda"]))
 
 
