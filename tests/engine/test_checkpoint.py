@@ -251,5 +251,5 @@ def test_a_state_that_was_changed_by_hand_is_refused() -> None:
         broken = text[:at] + bytes([text[at] ^ 4]) + text[at + 1 :]
         with pytest.raises((fl.errors.DataLossError, fl.errors.FailedPreconditionError)):
             iter(fl.Dataset.range(10).batch(2)).restore(broken)
-    with pytest.raises(fl.errors.InvalidArgumentError, match="bytes or a dict; got a float"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"the dict of state_dict\(\), got a float"):
         iter(fl.Dataset.range(10).batch(2)).restore(3.5)

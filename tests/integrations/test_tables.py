@@ -104,7 +104,7 @@ def test_no_rows_keep_the_types(name: str) -> None:
 
 
 def test_what_arrow_has_no_type_for() -> None:
-    with pytest.raises(InvalidArgumentError, match="the column value is complex64, which Arrow has no type for"):
+    with pytest.raises(InvalidArgumentError, match="the column value is complex64, for which Arrow has no type"):
         D.from_tensor_slices(np.zeros(2, np.complex64)).to_arrow()
     with pytest.raises(InvalidTypeError, match=r"the leaf value holds datasets.*flat_map"):
         D.range(4).window(2).to_arrow()

@@ -426,7 +426,7 @@ class StateDecoder:
         if key is not None:
             self.allowed_files.check_row(node, key)
         if not isinstance(node, OpensChildren):
-            raise damaged(f"step {node.position}, {node.op}: its state holds a nested dataset, which the step does not open")
+            raise damaged(f"step {node.position}, {node.op}: its state holds a nested dataset, which it never opens")
         child = run.nested(node.child(key), key, node)
         saved = run.prepare.restored(child.plan, ops_above(child.plan, got[1]))
         child = child if saved is child.plan else child.duplicate(saved)

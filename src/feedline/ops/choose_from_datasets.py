@@ -87,9 +87,9 @@ class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
         """Checks that the state has valid choices and an entry for each input."""
         k, choices = len(self.datasets), state.choices
         if choices is not None and (choices.ndim != 1 or choices.dtype.kind != "i" or not len(choices)):
-            raise DataLossError(f"the iterator state is damaged: {self.op} (step {self.position}) with other choices")
+            raise DataLossError(f"the iterator state is corrupt: {self.op} (step {self.position}) with other choices")
         if not len(state.rests) == len(state.errors) == len(state.ended) == k:
-            raise DataLossError(f"the iterator state is damaged: {self.op} (step {self.position}) of other inputs")
+            raise DataLossError(f"the iterator state is corrupt: {self.op} (step {self.position}) of other inputs")
         return state
 
     @property

@@ -227,7 +227,7 @@ class Shuffle(
         """Refuses a state with more rows than the buffer holds, unless it has several epochs, as after resharding."""
         if state is not None and 0 < self.buffer_size < state.count and len(state.slices) < 2:
             raise DataLossError(
-                f"the iterator state is damaged: shuffle({self.buffer_size}) (step {self.position}) holds {state.count}"
+                f"the iterator state is corrupt: shuffle({self.buffer_size}) (step {self.position}) holds {state.count}"
             )
         return state
 

@@ -69,7 +69,7 @@ class Zip(ManyInputs, RandomAccess, Reloads):
         """Checks that there is one valid side per input."""
         known = (side in (None, END) or isinstance(side, (Block, Exception)) for side in state.sides)
         if len(state.sides) != len(self.datasets) or not all(known):
-            raise DataLossError(f"the iterator state is damaged: zip (step {self.position}) of {state.sides!r}")
+            raise DataLossError(f"the iterator state is corrupt: zip (step {self.position}) of {state.sides!r}")
         return state
 
     def step(self, state: Sides, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Sides]:

@@ -108,7 +108,7 @@ def test_the_context_is_like_an_example() -> None:
     with pytest.raises(fl.errors.InvalidArgumentError, match="no feature 'c', which is required"):
         io.parse_single_sequence_example(b"", {"c": io.FixedLenFeature([], fl.int64)}, None)
     kindless = wire.delimited(1, wire.delimited(1, wire.delimited(1, b"c") + wire.delimited(2, b"")))
-    with pytest.raises(fl.errors.InvalidArgumentError, match="context feature 'c' holds no list"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="context feature 'c' has no list"):
         io.parse_single_sequence_example(kindless, default, None)
 
 

@@ -75,7 +75,7 @@ def test_readers(tmp_path: Path) -> None:
 def test_an_example_without_a_feature(tmp_path: Path) -> None:
     with fl.io.TFRecordWriter(tmp_path / "a") as writer:
         writer.write(b"")
-    with pytest.raises(fl.errors.InvalidArgumentError, match="example 0 has no feature 'i', which is needed"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="example 0 has no feature 'i', which is required"):
         list(make(str(tmp_path / "a")))
 
 

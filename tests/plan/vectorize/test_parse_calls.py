@@ -368,4 +368,4 @@ def test_functions_that_parse_and_compute_run_for_many_rows_too() -> None:
     strings = [*records(20), b"?", *records(20)]
     bad = fl.Dataset.from_tensor_slices(strings).map(scaled)
     rows = [(np.array([2 * i, 2 * i + 2]), np.int64(i + 1)) for i in range(20)]
-    check_errors(bad, [*rows, Raises(InvalidArgumentError, "failed on element 20: .*no serialized Example"), *rows])
+    check_errors(bad, [*rows, Raises(InvalidArgumentError, "failed on element 20: .*not a serialized Example"), *rows])

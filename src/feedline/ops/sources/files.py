@@ -275,7 +275,7 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
         wrong = len(state.slots) not in (0, self.cycle) or state.turn >= max(1, self.cycle)
         wrong = wrong or not all(isinstance(reader, (Expected, NoneType)) for *_, reader in files)
         if wrong or any(offset < GIVEN_UP or number < 0 for offset, number in places):
-            raise DataLossError(f"the iterator state is damaged: {self.op} reads {len(state.slots)} files at {places}")
+            raise DataLossError(f"the iterator state is corrupt: {self.op} reads {len(state.slots)} files at {places}")
         return state
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
