@@ -17,7 +17,7 @@ from feedline.plan.reshard import begun_of, round_robin_share
 from feedline.plan.traits.checkpoint import ResumableArgs
 from feedline.plan.traits.random_access import RandomAccess, read_rows
 from feedline.plan.traits.reshard import Reshards
-from feedline.plan.traits.schedule import Stacks
+from feedline.plan.traits.schedule import ParallelArgs, Stacks
 from feedline.provenance.rows import BatchProvenance
 from feedline.structure.block import Array, Block, Ungroupable, concat, group
 from feedline.structure.nest import map_structure
@@ -118,7 +118,7 @@ class Grouped(Reshards, ResumableArgs):
 
 
 @node
-class Batch(RandomAccess, Stacks, Grouped):
+class Batch(RandomAccess, Stacks, ParallelArgs, Grouped):
     """Groups of `batch_size` rows, stacked."""
 
     op: ClassVar[str] = "batch"

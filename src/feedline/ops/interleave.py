@@ -20,7 +20,7 @@ from feedline.plan.pace import at_once, late
 from feedline.plan.reshard import begun_of
 from feedline.plan.traits.checkpoint import Reloads
 from feedline.plan.traits.reshard import Reshards
-from feedline.plan.traits.schedule import Buffers
+from feedline.plan.traits.schedule import Buffers, ParallelArgs
 from feedline.structure.block import Block, concat
 from feedline.structure.round_robin import round_robin
 
@@ -155,7 +155,7 @@ MOST_OPEN = 1 << 24
 
 
 @node
-class Interleave(Buffers, Reloads, Reshards, Flattened):
+class Interleave(Buffers, Reloads, Reshards, ParallelArgs, Flattened):
     """Reads up to `cycle_length` nested datasets round robin, `block_length` rows of each at a time."""
 
     State: ClassVar[Any] = Cycle
