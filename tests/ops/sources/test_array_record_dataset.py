@@ -84,7 +84,7 @@ def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TypeError, match="use interleave"):
         fl.ArrayRecordDataset(fl.Dataset.from_tensor_slices(["a"]))
     it = iter(fl.ArrayRecordDataset("s3://bucket/x"))
-    with pytest.raises(UnimplementedError, match=r"s3://bucket/x is not on this machine.*gfile.copy"):
+    with pytest.raises(UnimplementedError, match=r"s3://bucket/x is a remote file.*gfile.copy"):
         next(it)
     it.close()
     real = builtins.__import__

@@ -93,8 +93,8 @@ def csv_dataset(
         raise InvalidArgumentError(f"{OP}: give select_cols or exclude_cols, not both")
     if form.select and len(form.select) != len(form.columns):
         raise InvalidArgumentError(
-            f"{OP}: select_cols and record_defaults must be of one length, "
-            f"got {len(form.select)} and {len(form.columns)}"
+            f"{OP}: select_cols and record_defaults must have the same length, got {len(form.select)} and "
+            f"{len(form.columns)}"
         )
     size = optional_integer(buffer_size, "buffer_size", OP)
     if size is not None and size <= 0:

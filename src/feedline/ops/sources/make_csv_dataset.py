@@ -103,7 +103,8 @@ def make_csv_dataset(
         defaults = column_types(files.tolist(), dialect, len(columns), head, na, looked_at, selected, OP)
     if select_columns is not None and len(defaults) != len(selected):
         raise InvalidArgumentError(
-            f"{OP}: column_defaults and select_columns must be of one length, got {len(defaults)} and {len(selected)}"
+            f"{OP}: column_defaults and select_columns must have the same length, got {len(defaults)} and "
+            f"{len(selected)}"
         )
     kept = [columns[i] for i in selected]
     if label_name is not None and label_name not in kept:
