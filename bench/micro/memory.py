@@ -1,13 +1,13 @@
-"""What the code that looks after memory brings: `python bench/micro/memory.py [-k NAME] [--rounds N]`.
+"""The gain of memory optimizations: `python bench/micro/memory.py [-k NAME] [--rounds N]`.
 
-Each case runs with a part of feedline and without it, in two processes that take turns. The medians of the rounds are
-compared, in processor time of all threads and workers, and the exit status says whether every ratio reaches its bound.
+Each case runs with a part of feedline and without it, in two alternating processes. The medians of the rounds are
+compared, in CPU time of all threads and workers; the exit status says whether every ratio reaches its bound.
 
     messages      `Example` messages built one at a time: kept as bytes in C++, against Python objects
-    batch_buffer  JPEG photos decoded by parallel calls, in batches: rows written into the batch by the workers, against
-                  batches put together afterwards
+    batch_buffer  batches of JPEG photos decoded by parallel calls: rows written into the batch by the workers, against
+                  batches assembled afterwards
 
-`frameworks.py` shows what aligned memory brings (`to_jax` against `device_put`).
+`frameworks.py` shows the gain of aligned memory (`to_jax` against `device_put`).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def measured(name: str) -> float:
 
 
 class Side:
-    """A process that measures when it is asked to."""
+    """A process that measures on request."""
 
     def __init__(self, name: str, environment: dict[str, str]) -> None:
         command = [sys.executable, "-W", "ignore", __file__, "--serve", name]
@@ -115,7 +115,7 @@ class Side:
         return float(self.process.stdout.readline())
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
@@ -127,7 +127,7 @@ def ratio(name: str, rounds: int) -> tuple[float, float]:
     sides = [Side(name, {case.variable: ""}), Side(name, {case.variable: case.off})]
     try:
         for side in sides:
-            side.round()  # imports, and memory that is there from then on
+            side.round()  # imports, and allocations that persist
         found = [[side.round() for side in (sides if i % 2 else sides[::-1])] for i in range(rounds)]
     finally:
         for side in sides:
