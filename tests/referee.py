@@ -32,7 +32,7 @@ from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import EMPTY, Node
 from feedline.plan.rewrite import bottom_up, replace_node
 from feedline.plan.row_wise import epochs_of
-from feedline.plan.traits.effects import user_code
+from feedline.plan.traits.effects import CallsUserCode, user_code
 from feedline.plan.traits.provenance import KeepsRows
 from feedline.plan.traits.random_access import RandomAccess, in_order, read_rows
 from feedline.plan.traits.schedule import ManyInputs
@@ -78,7 +78,7 @@ def with_effects(plan: Node) -> Node:
 
 @cache
 def _class_with_effects(cls: type[Node]) -> type[Node]:
-    return type(cls.__name__, (cls,), {"user_code": True, "source_with_effects": True})
+    return type(cls.__name__, (CallsUserCode, cls), {"source_with_effects": True})
 
 
 def _with_effects(source: Node) -> Node:
