@@ -108,6 +108,7 @@ def _tell_of_threads(pid: int) -> None:
     )
 
 
+@functools.cache
 def memory() -> int:
     """The bytes of physical memory, or the container's limit if that is lower."""
     found = [16 << 30]

@@ -24,6 +24,7 @@ from feedline.engine.state_validation import check_block, check_counts, check_fi
 from feedline.engine.step_slots import StepSlots, name_of, ops_above, step_slots, with_buffers
 from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io.elements import form
+from feedline.io.reader import RecordReader
 from feedline.io.record_file import RecordFile, any_changed, rows_at
 from feedline.io.unchanged import must_be_same
 from feedline.plan.dataset_base import DatasetBase, dataset, from_recipe, in_memory
@@ -32,7 +33,7 @@ from feedline.plan.function import Function
 from feedline.plan.node import Node
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.row_wise import RowWise, epochs_of, recompute
-from feedline.plan.states import Closable, LivePosition, NamedFields, ReadsFile, SavableState, StateLoader
+from feedline.plan.states import Closable, LivePosition, NamedFields, SavableState, can_load
 from feedline.plan.traits.checkpoint import HasRecipe, InMemory, Reloads, steps_of, written_op
 from feedline.plan.traits.schedule import OpensChildren
 from feedline.plan.traits.seeds import generator_of, seeds_drawn
@@ -147,7 +148,7 @@ def encode(value: object) -> Any:
         return {"dataset": _encode_dataset(value._plan)}
     if isinstance(value, SavableState):
         return {"saved": encode(value.save())}
-    if isinstance(value, ReadsFile) and isinstance(value.file, RecordFile):
+    if isinstance(value, RecordReader) and value.file is not None:
         return {"file": [base64.b64encode(value.file.name).decode(), value.file.mark()]}
     if isinstance(value, LivePosition):
         return encode(value.saved_position())
@@ -351,7 +352,7 @@ class StateDecoder:
             check_fields(state, f"step {node.position}, {node.op}")
             self.allowed_files.check_state(node, state)
             return node.loaded(state) if isinstance(node, Reloads) else state
-        if isinstance(value, dict) and "saved" in value and isinstance(node.State, StateLoader):
+        if isinstance(value, dict) and "saved" in value and can_load(node.State):
             saved = self.value(value["saved"], node, run)
             check_saved(saved, node.State.Saved, f"step {node.position}, {node.op}")
             state = node.State.load(saved)
