@@ -6,6 +6,8 @@ to change something, which is told where they are checked.
 
 from __future__ import annotations
 
+import copy
+import functools
 import random
 import zlib
 from collections import Counter
@@ -180,6 +182,15 @@ def _untouched(plan: Node) -> Node:
     return plan
 
 
+ALL_RULES = Optimizer(None)
+
+
+@functools.cache
+def _reference(number: int, rewrite: Callable[[Node], Node] = _untouched, size: int | None = None) -> Seen:
+    """What the other plans are compared with, made once for all tests."""
+    return Seen(number, rewrite, size)
+
+
 def _pass_of(rule: str) -> Callable[[Node], Node]:
     return lambda plan: bottom_up(plan, REWRITES[rule])
 
@@ -212,7 +223,7 @@ def _compare(a: Seen, b: Seen, passes: int = 3) -> None:
 def test_feedlines_own_rules_change_nothing(rule: str, size: int | None) -> None:
     changed = 0
     for number in range(PLANS):
-        a, b = Seen(number, _untouched, size), Seen(number, _pass_of(rule), size)
+        a, b = _reference(number, size=size), Seen(number, _pass_of(rule), size)
         changed += b.changed
         _compare(a, b)
         assert b.calls == a.calls, number
@@ -226,14 +237,18 @@ def test_chains_change_nothing_but_the_number_of_an_element_in_messages(rule: st
     """
     changed = 0
     for number in range(PLANS):
-        a, b = Seen(number, _untouched, None), Seen(number, _pass_of(rule), None)
+        a, b = _reference(number), Seen(number, _pass_of(rule), None)
         changed += b.changed
-        for seen in (a, b):
-            seen.passes = [[_without_number(e) for e in one] for one in seen.passes]
-        _compare(a, b)
+        _compare(_without_numbers(a), _without_numbers(b))
         assert b.calls.keys() <= a.calls.keys(), number
         assert all(n <= a.calls[call] for call, n in b.calls.items()), number
     assert changed > 3
+
+
+def _without_numbers(seen: Seen) -> Seen:
+    made = copy.copy(seen)
+    made.passes = [[_without_number(e) for e in one] for one in seen.passes]
+    return made
 
 
 def _without_number(text: str) -> str:
@@ -247,7 +262,7 @@ def test_steps_that_do_nothing_change_nothing() -> None:
     for number in range(PLANS):
         if {"repeat", "shuffle"} <= set(_ops(number)):
             continue
-        a, b = Seen(number, _untouched, None), Seen(number, _pass_of("noop_elimination"), None)
+        a, b = _reference(number), Seen(number, _pass_of("noop_elimination"), None)
         changed += b.changed
         _compare(a, b)
     assert changed > PLANS // 20
@@ -259,7 +274,7 @@ def test_a_fused_repeat_changes_the_seeds_of_the_next_pass_only() -> None:
         ops = _ops(number)
         if ops.count("shuffle") != 1 or ops.count("repeat") != 1 or {"zip", "concatenate"} & set(ops):
             continue  # a second one would start the first again, or take its seeds at other times
-        a, b = Seen(number, _untouched, None), Seen(number, _pass_of("shuffle_and_repeat_fusion"), None)
+        a, b = _reference(number), Seen(number, _pass_of("shuffle_and_repeat_fusion"), None)
         if a.failed:
             continue  # the next epoch is read, and its errors are raised, before this one is over
         changed += b.changed
@@ -270,7 +285,7 @@ def test_a_fused_repeat_changes_the_seeds_of_the_next_pass_only() -> None:
 def test_a_batch_after_a_map_changes_errors_only() -> None:
     changed = 0
     for number in range(PLANS):
-        a = Seen(number, _untouched, None)
+        a = _reference(number)
         if a.failed or "ignore_errors" in _ops(number):
             continue
         b = Seen(number, _pass_of("map_and_batch_fusion"), None)
@@ -284,7 +299,7 @@ def test_a_batch_after_a_map_changes_errors_only() -> None:
 def test_all_rules_together_on_every_block_size(size: int) -> None:
     for number in range(PLANS):
         try:
-            a, b = Seen(number, Optimizer(None), None), Seen(number, Optimizer(None), size)
+            a, b = _reference(number, ALL_RULES), Seen(number, ALL_RULES, size)
         except fl.errors.InvalidArgumentError:
             continue
         assert b.passes == a.passes, number
