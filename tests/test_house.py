@@ -89,9 +89,11 @@ def _attributes(of: ast.ClassDef) -> set[str]:
 
 
 def test_each_operator_has_its_test_file() -> None:
-    """A file of `ops` is an operator when it defines the function it is named after; others are parts of operators."""
+    """A file of `ops` is an operator when it defines the function it is named after; others are in `ops/shared`."""
     files = {p.relative_to(SOURCE / "ops").with_suffix("").as_posix() for p in _files(SOURCE / "ops")}
     operators = {name for name in files if _defines_its_name(name)}
+    others = {name for name in files - operators if "/" not in name} - {"__init__"}
+    assert not others, f"no operators, so they belong to ops/shared: {sorted(others)}"
     tests = {p.relative_to(TESTS / "ops").with_suffix("").as_posix() for p in _files(TESTS / "ops", "test_*.py")}
     tested = {name.replace("test_", "") for name in tests}
     missing = operators - tested

@@ -22,7 +22,7 @@ from feedline.data.iterator import Iterator
 from feedline.engine import checkpoint, run
 from feedline.engine.prefetch_policy import ThreadPolicy
 from feedline.engine.run import Run, blocks
-from feedline.ops import nested
+from feedline.ops.shared import nested
 from feedline.optimize import RULES, Optimizer
 from feedline.plan import pace
 from feedline.plan.cardinality import UNKNOWN

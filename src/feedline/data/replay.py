@@ -21,12 +21,12 @@ from feedline.errors import FailedPreconditionError, InvalidArgumentError, Inval
 from feedline.io.record_file import Sample, samples
 from feedline.ops.batch import Batch, Grouped
 from feedline.ops.ignore_errors import IgnoreErrors
-from feedline.ops.nested import Flattened
-from feedline.ops.pick import Pick
+from feedline.ops.shared.nested import Flattened
+from feedline.ops.shared.pick import Pick
+from feedline.ops.shared.view import View
 from feedline.ops.sources.files import Files
 from feedline.ops.sources.indexed import Indexed
 from feedline.ops.unique import Unique
-from feedline.ops.view import View
 from feedline.plan.arguments import integer
 from feedline.plan.explain import functions
 from feedline.plan.node import Node, NoState, Pull, node

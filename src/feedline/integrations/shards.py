@@ -18,15 +18,15 @@ from feedline.ops.batch import Grouped
 from feedline.ops.cache import Cache, CacheMemory
 from feedline.ops.filter import Filter
 from feedline.ops.ignore_errors import IgnoreErrors
-from feedline.ops.nested import Flattened
 from feedline.ops.prefetch import Prefetch
 from feedline.ops.repeat import Repeat
 from feedline.ops.shard import SHARD_HINT, Shard
+from feedline.ops.shared.nested import Flattened
+from feedline.ops.shared.view import View
 from feedline.ops.shuffle import Shuffle
 from feedline.ops.sources.files import Files
 from feedline.ops.sources.indexed import Indexed
 from feedline.ops.unbatch import Unbatch
-from feedline.ops.view import View
 from feedline.ops.with_options import WithOptions, merged_options
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dataset_base import dataset

@@ -14,7 +14,7 @@ from feedline.io.elements.draft import Draft, WrittenElsewhere
 from feedline.io.elements.form import form_text, has_classes
 from feedline.io.elements.reader import ElementsReader
 from feedline.io.files import exists
-from feedline.ops.materialize import Materialize
+from feedline.ops.shared.materialize import Materialize
 from feedline.ops.sources.load import Load
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dataset_base import dataset

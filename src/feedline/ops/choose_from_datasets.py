@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError
-from feedline.ops.nested import apart, enough, seeds_in
+from feedline.ops.shared.nested import apart, enough, seeds_in
 from feedline.ops.sources.random import Random
 from feedline.plan.arguments import boolean, plan_of
 from feedline.plan.cardinality import INFINITE, UNKNOWN

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from feedline.errors import InvalidArgumentError
-from feedline.ops.predicate import answer, by_columns
+from feedline.ops.shared.predicate import answer, by_columns
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 from feedline.early import working
-from feedline.ops.nested import Flattened, NestedRun, enough, key_or_opened
+from feedline.ops.shared.nested import Flattened, NestedRun, enough, key_or_opened
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.interrupted import Interrupted

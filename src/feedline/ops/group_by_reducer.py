@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 import numpy as np
 
 from feedline.errors import InvalidTypeError
-from feedline.ops.carry import Carry, packed
 from feedline.ops.group_by_window import int64_of
-from feedline.ops.nested import first_elements, stand_ins
+from feedline.ops.shared.carry import Carry, packed
+from feedline.ops.shared.nested import first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.aliasing import frozen_leaf
 from feedline.plan.cardinality import UNKNOWN

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
-from feedline.ops.nested import dataset_of, first_blocks, made, must_be_endable, seeds_in, stand_ins
+from feedline.ops.shared.nested import dataset_of, first_blocks, made, must_be_endable, seeds_in, stand_ins
 from feedline.plan import arguments
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dataset_base import dataset, in_memory

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 from feedline.early import working
 from feedline.errors import InvalidArgumentError
-from feedline.ops.nested import Flattened, NestedRun, enough, key_or_opened
+from feedline.ops.shared.nested import Flattened, NestedRun, enough, key_or_opened
 from feedline.plan import arguments
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE

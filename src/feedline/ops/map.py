@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
-from feedline.ops import vectorized  # noqa: F401  registers the functions that can be vectorized
-from feedline.ops.nested import are_all, first_blocks, first_elements, stand_ins
+from feedline.ops.shared import vectorized  # noqa: F401  registers the functions that can be vectorized
+from feedline.ops.shared.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen

@@ -10,8 +10,8 @@ from feedline.io.parsing.example import ExampleParser
 from feedline.io.parsing.infer import SequenceFeatures, infer_features
 from feedline.io.parsing.sequence import SequenceParser
 from feedline.ops.batch import Grouped, batch
-from feedline.ops.nested import Flattened
 from feedline.ops.parse_example_dataset import blamed, parsed
+from feedline.ops.shared.nested import Flattened
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan import arguments
 from feedline.plan.dataset_base import sample

@@ -10,8 +10,8 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, OpError
 from feedline.ops.batch import batched_spec
-from feedline.ops.chain import is_map
 from feedline.ops.map_and_batch import MapAndBatch
+from feedline.ops.shared.chain import is_map
 from feedline.plan import arguments
 from feedline.plan.node import Node, node
 from feedline.plan.spec_only import stated_spec

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feedline.ops.carry import Carry
+from feedline.ops.shared.carry import Carry
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.row_calls import RowFailed

@@ -11,8 +11,8 @@ import numpy as np
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.choose_from_datasets import chosen
 from feedline.ops.map import Map
-from feedline.ops.nested import apart
 from feedline.ops.sample_from_datasets import Draws, WeightedDraws
+from feedline.ops.shared.nested import apart
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function

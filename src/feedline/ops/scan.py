@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.errors import InvalidTypeError
-from feedline.ops.carry import Carry, packed
-from feedline.ops.nested import are_all, first_blocks, first_elements, stand_ins
+from feedline.ops.shared.carry import Carry, packed
+from feedline.ops.shared.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen

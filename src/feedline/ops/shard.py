@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError
-from feedline.ops.parts import Left, redistribute
+from feedline.ops.shared.parts import Left, redistribute
+from feedline.ops.shared.view import View
 from feedline.ops.sources.from_source import Rows
-from feedline.ops.view import View
 from feedline.plan.arguments import integer
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.traits.provenance import KeepsRows

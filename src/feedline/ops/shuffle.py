@@ -11,7 +11,7 @@ import numpy as np
 from feedline import kernels
 from feedline.early import working
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
-from feedline.ops.row_store import RowStore, RowStoreSnapshot
+from feedline.ops.shared.row_store import RowStore, RowStoreSnapshot
 from feedline.plan.arguments import boolean, finite, integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.interrupted import Interrupted

@@ -12,8 +12,8 @@ from feedline.io.elements import compression as compressions
 from feedline.io.elements.folder import FolderWriter, saved_in
 from feedline.io.elements.form import form, has_classes
 from feedline.io.files import as_path
-from feedline.ops.materialize import Materialize, MaterializeState
 from feedline.ops.save import shard_numbers
+from feedline.ops.shared.materialize import Materialize, MaterializeState
 from feedline.ops.sources.load import plan_for
 from feedline.plan import arguments
 from feedline.plan.fingerprint import fingerprint

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.ops.predicate import answer, by_columns
+from feedline.ops.shared.predicate import answer, by_columns
 from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function

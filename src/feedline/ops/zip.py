@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 from feedline.errors import DataLossError, InvalidArgumentError
-from feedline.ops.nested import apart
+from feedline.ops.shared.nested import apart
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dataset_base import DatasetBase, dataset
 from feedline.plan.interrupted import Interrupted

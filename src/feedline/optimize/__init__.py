@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from feedline.ops.record_numbers import FetchRecords
+from feedline.ops.shared.record_numbers import FetchRecords
 from feedline.optimize.background import inject_prefetch, parallel_batch, reading_beside_calls, reading_beside_parsing
 from feedline.optimize.filter_fusion import filter_fusion
 from feedline.optimize.map_and_batch_fusion import map_and_batch_fusion

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from feedline.ops.chain import Chain, Link
 from feedline.ops.filter import Filter
 from feedline.ops.map import Map
+from feedline.ops.shared.chain import Chain, Link
 from feedline.plan.node import Node
 from feedline.plan.rewrite import replace_node
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from feedline.ops.batch import Batch
-from feedline.ops.chain import is_map
 from feedline.ops.map_and_batch import MapAndBatch
 from feedline.ops.shard import under_whole_shard
+from feedline.ops.shared.chain import is_map
 from feedline.optimize.noop_elimination import seen_through
 from feedline.plan.node import Node
 from feedline.plan.rewrite import convert_node

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from feedline.ops.prefetch import Prefetch
+from feedline.ops.shared.view import View
 from feedline.ops.sources.counter import Counter
 from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.sources.range import Range
-from feedline.ops.view import View
 from feedline.ops.with_options import WithOptions
 from feedline.ops.zip import Zip
 from feedline.plan.node import Node

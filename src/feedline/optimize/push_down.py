@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from feedline.ops.shard import SHARD_HINT, Shard
+from feedline.ops.shared.view import View
 from feedline.ops.skip import Skip
 from feedline.ops.sources.from_tensor_slices import Slices
 from feedline.ops.sources.range import Range
 from feedline.ops.take import Take
-from feedline.ops.view import View
 from feedline.plan.node import Node
 from feedline.plan.rewrite import replace_node
 

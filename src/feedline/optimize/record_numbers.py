@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from feedline.ops.prefetch import Prefetch
-from feedline.ops.record_numbers import FetchRecords, RecordNumbers
 from feedline.ops.shard import SHARD_HINT, Shard
+from feedline.ops.shared.record_numbers import FetchRecords, RecordNumbers
 from feedline.ops.shuffle import Shuffle
 from feedline.ops.skip import Skip
 from feedline.ops.sources.tfrecord_dataset import TFRecords

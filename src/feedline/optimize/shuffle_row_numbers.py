@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from feedline.ops.pick import Pick
 from feedline.ops.prefetch import Prefetch
 from feedline.ops.shard import Shard
+from feedline.ops.shared.pick import Pick
+from feedline.ops.shared.view import View
 from feedline.ops.shuffle import Shuffle
 from feedline.ops.skip import Skip
 from feedline.ops.sources.range import Range
-from feedline.ops.view import View
 from feedline.ops.with_options import WithOptions
 from feedline.optimize.plain import plain
 from feedline.plan.node import Node

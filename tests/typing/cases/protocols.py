@@ -6,7 +6,7 @@ from feedline.engine.input import BufferingInput, CappedInput, Input, MeasuredIn
 from feedline.engine.parallel import ParallelMapStage
 from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.engine.run import Run
-from feedline.ops.row_store import RowStore
+from feedline.ops.shared.row_store import RowStore
 from feedline.plan.pull import Child, Pull, RecordBuffer
 
 pulls: list[type[Pull]] = [

@@ -18,8 +18,8 @@ from feedline.io.elements.form import form, form_text, has_classes, lined_up, sp
 from feedline.io.elements.reader import ElementsReader
 from feedline.io.files import as_path, shown
 from feedline.ops.flat_map import FlatMap
-from feedline.ops.nested import made
-from feedline.ops.round_robin_order import RoundRobin
+from feedline.ops.shared.nested import made
+from feedline.ops.shared.round_robin_order import RoundRobin
 from feedline.plan import arguments
 from feedline.plan.dataset_base import dataset, in_memory, register_recipe
 from feedline.plan.file_access import OpensFolders

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from feedline.errors import InvalidArgumentError
-from feedline.ops.arrange import arranged
 from feedline.ops.batch import batch
 from feedline.ops.interleave import interleave
 from feedline.ops.parallel_interleave import parallel_interleave
 from feedline.ops.parse_example_dataset import parse_example_dataset
 from feedline.ops.prefetch import prefetch
 from feedline.ops.repeat import repeat
+from feedline.ops.shared.arrange import arranged
 from feedline.ops.shuffle import shuffle as shuffle_
 from feedline.ops.sources.files import parallel_reads
 from feedline.ops.sources.list_files import list_files

@@ -19,10 +19,10 @@ from feedline.io.csv.inference import column_names as names_in
 from feedline.io.csv.records import Format
 from feedline.io.files import as_paths, matching_files, shown
 from feedline.io.stream import checked_compression
-from feedline.ops.arrange import arranged
 from feedline.ops.batch import batch
 from feedline.ops.prefetch import prefetch
 from feedline.ops.repeat import repeat
+from feedline.ops.shared.arrange import arranged
 from feedline.ops.shuffle import shuffle as shuffle_
 from feedline.ops.sources.csv_dataset import CsvRecords
 from feedline.ops.sources.files import parallel_reads

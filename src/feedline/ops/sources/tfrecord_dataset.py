@@ -14,7 +14,7 @@ from feedline.io.reader import Read, RecordReader
 from feedline.io.stream import AUTO
 from feedline.io.tfrecord.reader import Corruption, TFRecordReader
 from feedline.io.tfrecord.records import RecordFiles
-from feedline.ops.round_robin_order import RoundRobin
+from feedline.ops.shared.round_robin_order import RoundRobin
 from feedline.ops.sources.files import (
     Files,
     FilesState,

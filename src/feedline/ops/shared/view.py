@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feedline.ops.parts import Left, redistribute
+from feedline.ops.shared.parts import Left, redistribute
 from feedline.ops.sources.indexed import Indexed, IndexedState
 from feedline.plan.node import Node, node
 from feedline.plan.traits.provenance import KeepsRows

@@ -7,7 +7,7 @@ import pytest
 from tests.harness import check
 
 import feedline as fl
-from feedline.ops.view import View
+from feedline.ops.shared.view import View
 from feedline.plan.dataset_base import dataset
 
 

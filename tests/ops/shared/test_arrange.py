@@ -6,7 +6,7 @@ import numpy as np
 from tests.harness import check
 
 import feedline as fl
-from feedline.ops.arrange import arranged
+from feedline.ops.shared.arrange import arranged
 from feedline.plan.dataset_base import dataset
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.ops.round_robin_order import RoundRobin
+from feedline.ops.shared.round_robin_order import RoundRobin
 
 LENGTHS = [[], [0], [5], [0, 0, 0], [3, 3, 3], [4, 3, 3], [1, 5, 0, 2, 7, 1], [0, 4, 0, 9], [10, 1, 1, 1, 6], [2] * 9]
 

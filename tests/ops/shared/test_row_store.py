@@ -1,4 +1,4 @@
-"""ops/row_store.py: rows kept by number."""
+"""ops/shared/row_store.py: rows kept by number."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.ops import row_store
-from feedline.ops.row_store import RowStore, StringRows
+from feedline.ops.shared import row_store
+from feedline.ops.shared.row_store import RowStore, StringRows
 from feedline.structure.block import Block, Bytes, group
 from feedline.structure.nest import LEAF
 from feedline.structure.strings import SHORT

@@ -6,8 +6,9 @@ import numpy as np
 from tests.harness import check
 
 import feedline as fl
-from feedline.ops.pick import Pick
+from feedline.ops.shared.pick import Pick
 from feedline.plan.dataset_base import dataset
+from feedline.plan.traits.specs import sampled
 
 
 def _letters() -> fl.Dataset:
@@ -28,7 +29,7 @@ def test_spec_of_the_rows_and_count_of_the_numbers() -> None:
     plan = Pick(_letters()._plan, fl.Dataset.range(3).repeat()._plan)
     assert plan.element_spec == _letters().element_spec
     assert plan.cardinality() == fl.INFINITE_CARDINALITY
-    assert plan.sampled() is _letters()._plan.sampled() or plan.sampled().element_spec == plan.element_spec
+    assert sampled(plan) is sampled(_letters()._plan) or sampled(plan).element_spec == plan.element_spec
 
 
 def test_rows_belong_to_the_user() -> None:

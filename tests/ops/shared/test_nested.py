@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.ops.nested import AHEAD_ROWS, NestedRun, enough, made, seeds_in, stand_ins
+from feedline.ops.shared.nested import AHEAD_ROWS, NestedRun, enough, made, seeds_in, stand_ins
 from feedline.plan.function import Function
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF

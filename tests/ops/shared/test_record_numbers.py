@@ -16,7 +16,7 @@ from feedline import kernels
 from feedline.engine.run import blocks
 from feedline.errors import DataLossError, FailedPreconditionError
 from feedline.io.tfrecord import index as indexing
-from feedline.ops import record_numbers
+from feedline.ops.shared import record_numbers
 from feedline.optimize import without
 
 N = 23

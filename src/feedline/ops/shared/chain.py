@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from feedline.ops.map import Map
-from feedline.ops.predicate import answer
+from feedline.ops.shared.predicate import answer
 from feedline.plan.aliasing import frozen_leaf
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function

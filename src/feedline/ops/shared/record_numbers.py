@@ -16,7 +16,7 @@ import numpy as np
 
 from feedline.errors import FailedPreconditionError, OpError
 from feedline.io.tfrecord.records import RecordFiles, changed_since, indexed_size
-from feedline.ops.parts import Left, redistribute
+from feedline.ops.shared.parts import Left, redistribute
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.reshard import begun_of, error_waits, round_robin_share
