@@ -110,14 +110,14 @@ def test_set_and_read() -> None:
     ],
 )
 def test_wrong_types(name: str, value: Any) -> None:
-    with pytest.raises(TypeError, match=r"takes a .*, got"):
+    with pytest.raises(TypeError, match=r"must be of type .*, got"):
         setattr(Options(), name, value)
 
 
 def test_type_error_says_what() -> None:
     with pytest.raises(TypeError) as error:
         Options().deterministic = "yes"  # type: ignore[assignment]
-    assert str(error.value) == "Options.deterministic takes a bool, got 'yes' of type str"
+    assert str(error.value) == "Options.deterministic must be of type bool, got 'yes' of type str"
     with pytest.raises(TypeError):
         Options().experimental_distribute.auto_shard_policy = 1  # type: ignore[assignment]
     with pytest.raises(TypeError):
@@ -205,7 +205,7 @@ def test_merge_tells_of_changes(caplog: pytest.LogCaptureFixture) -> None:
     a.deterministic, b.deterministic = False, True
     with caplog.at_level(logging.WARNING):
         a.merge(b)
-    assert [r.getMessage() for r in caplog.records] == ["the option deterministic changes from False to True"]
+    assert [r.getMessage() for r in caplog.records] == ["the option deterministic is changed from False to True"]
 
 
 def test_frozen() -> None:
@@ -219,7 +219,7 @@ def test_frozen() -> None:
         lambda: setattr(frozen.experimental_service, "pinned", True),  # a group nobody has looked at before
         lambda: setattr(frozen, "experimental_deterministic", True),
     ):
-        with pytest.raises(ValueError, match=r"give them to dataset\.with_options"):
+        with pytest.raises(ValueError, match=r"pass them to dataset\.with_options"):
             change()
     options.threading.private_threadpool_size = 5
     assert frozen.threading.private_threadpool_size == 2

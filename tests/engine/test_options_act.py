@@ -32,7 +32,7 @@ def test_those_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None
         with caplog.at_level(logging.WARNING, "feedline"):
             engine_settings(options)
         assert [r.message.split(":")[0] for r in caplog.records] == [f"options.{name} has no effect"]
-        assert any(word in str(field.__doc__) for word in ("effect", "nothing depends", "by itself"))
+        assert "No effect: " in str(field.__doc__)
     caplog.clear()
     engine_settings(fl.Options())
     assert not caplog.records
@@ -87,7 +87,7 @@ def test_negative_numbers_are_refused(group: str, name: str) -> None:
 def test_a_time_that_no_call_can_keep_is_refused(seconds: float) -> None:
     options = fl.Options()
     options.threading.call_timeout = seconds
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"call_timeout must be more than 0 seconds, got .*None"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"call_timeout must be greater than 0 seconds, .*None"):
         iter(fl.Dataset.range(4).map(int, num_parallel_calls=2).with_options(options))
 
 

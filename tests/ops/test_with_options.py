@@ -39,7 +39,7 @@ def test_later_options_win_field_by_field(caplog: pytest.LogCaptureFixture) -> N
     with caplog.at_level(logging.WARNING):
         options = fl.Dataset.range(3).with_options(_options(False, 2)).with_options(_options(True)).options()
     assert options == _options(True, 2)
-    assert "deterministic changes from False to True" in caplog.text
+    assert "deterministic is changed from False to True" in caplog.text
 
 
 @pytest.mark.parametrize("left", [True, False])

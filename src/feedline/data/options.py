@@ -97,8 +97,8 @@ class _Field(Generic[T]):
     def __set__(self, options: _OptionsBase, value: T) -> None:
         if not isinstance(value, self.kind):
             raise InvalidTypeError(
-                f"{type(options).__name__}.{self.name} takes a {self.kind.__name__}, got {value!r} "
-                f"of type {type(value).__name__}"
+                f"{type(options).__name__}.{self.name} must be of type {self.kind.__name__}, got {value!r} of type "
+                f"{type(value).__name__}"
             )
         options._options[self.name] = value
 
@@ -156,7 +156,7 @@ class _OptionsBase:
     def __setattr__(self, name: str, value: object) -> None:
         if not self._mutable:
             raise InvalidArgumentError(
-                f"cannot set {name}: these are the options of a dataset; make new fl.Options() and give them to "
+                f"cannot set {name}: the options of a dataset are read-only; create new fl.Options() and pass them to "
                 "dataset.with_options"
             )
         if not isinstance(getattr(type(self), name, None), (_Field, _Renamed)):
@@ -194,7 +194,7 @@ class _OptionsBase:
             elif isinstance(value, list):
                 value = [*(before or ()), *value]
             elif before is not None and before != value:
-                _log.warning("the option %s changes from %r to %r", name, before, value)
+                _log.warning("the option %s is changed from %r to %r", name, before, value)
             setattr(result, name, value)
         result._set_mutable(True)
         return result
@@ -233,25 +233,23 @@ class AutotuneOptions(_OptionsBase):
     Options(autotune=AutotuneOptions(cpu_budget=4))
     """
 
-    enabled = _option(bool, "Whether AUTOTUNE is tuned while running, None means True.")
-    cpu_budget = _option(int, "How many cores tuning may plan for, None means all.")
+    enabled = _option(bool, "Whether AUTOTUNE values are tuned while the dataset runs; None means True.")
+    cpu_budget = _option(int, "The number of cores that tuning may plan for; None means all.")
     ram_budget = _option(
         int,
-        "How many bytes of elements may wait in buffers and parallel calls, tuned or not, None means a quarter of the "
+        "The most bytes of elements held in buffers and parallel calls, tuned or not; None means a quarter of the "
         "memory. Each step may hold one element more."
     )
     autotune_algorithm = _option(
-        AutotuneAlgorithm, "How tuning looks for better settings; without effect, there is one way, which climbs."
+        AutotuneAlgorithm, "The search algorithm of tuning. No effect: feedline always uses hill climbing."
     )
-    initial_parallelism = _option(
-        int, "How many calls run at once before tuning has begun."
-    )
-    min_parallelism = _option(int, "The fewest calls at once that tuning may choose, where it chooses any.")
+    initial_parallelism = _option(int, "The number of parallel calls before tuning starts.")
+    min_parallelism = _option(int, "The fewest parallel calls that tuning may choose, if it chooses any.")
     allow_processes = _option(
-        bool, "Whether a function that holds the interpreter may be moved to other processes; None means False."
+        bool, "Whether a function that holds the GIL may be moved to worker processes; None means False."
     )
     frozen = _option(
-        str, "A file with the values of an earlier run, see `Iterator.report`; what stands there is not tuned."
+        str, "A file with the tuned values of an earlier run, see `Iterator.report`; they are not tuned again."
     )
 
 
@@ -267,7 +265,7 @@ class DistributeOptions(_OptionsBase):
     auto_shard_policy = _Field[AutoShardPolicy](
         AutoShardPolicy, "How the dataset is divided when several workers read it.", lambda: AutoShardPolicy.AUTO
     )
-    num_devices = _option(int, "How many devices the dataset feeds; kept with the options, nothing depends on it.")
+    num_devices = _option(int, "The number of devices that the dataset feeds. No effect: only stored.")
 
 
 class OptimizationOptions(_OptionsBase):
@@ -280,21 +278,21 @@ class OptimizationOptions(_OptionsBase):
     Options(experimental_optimization=OptimizationOptions(apply_default_optimizations=False, map_fusion=True))
     """
 
-    apply_default_optimizations = _option(bool, "Whether rewrites that are on by default are made, None means True.")
-    filter_fusion = _option(bool, "Whether several filters in a row run as one.")
+    apply_default_optimizations = _option(
+        bool, "Whether the rewrites that are on by default are applied; None means True."
+    )
+    filter_fusion = _option(bool, "Whether consecutive filters run as one.")
     filter_parallelization = _option(bool, "Whether filters may run in several threads.")
-    inject_prefetch = _option(bool, "Whether a prefetch is put at the end of the plan.")
+    inject_prefetch = _option(bool, "Whether a prefetch is added at the end of the plan.")
     seq_interleave_prefetch = _option(
-        bool, "Whether a parallel interleave only prefetches its inputs; without effect, nothing gets faster by it."
+        bool, "Whether a parallel interleave only prefetches its inputs. No effect: it would not be faster."
     )
     map_and_batch_fusion = _option(bool, "Whether a map followed by a batch runs as one.")
     map_and_filter_fusion = _option(bool, "Whether a map followed by a filter runs as one.")
-    map_fusion = _option(bool, "Whether several maps in a row run as one.")
+    map_fusion = _option(bool, "Whether consecutive maps run as one.")
     map_parallelization = _option(bool, "Whether maps may run in several threads.")
-    noop_elimination = _option(bool, "Whether steps that do nothing, as skip(0), are left out.")
-    parallel_batch = _option(
-        bool, "Whether batches may be put together in several threads."
-    )
+    noop_elimination = _option(bool, "Whether steps without effect, such as skip(0), are removed.")
+    parallel_batch = _option(bool, "Whether batches may be assembled in several threads.")
     shuffle_and_repeat_fusion = _option(bool, "Whether a shuffle followed by a repeat runs as one.")
 
 
@@ -307,7 +305,7 @@ class ServiceOptions(_OptionsBase):
     Options(experimental_service=ServiceOptions(pinned=True))
     """
 
-    pinned = _option(bool, "Whether elements go to pinned memory; kept with the options, nothing depends on it.")
+    pinned = _option(bool, "Whether elements are placed in pinned memory. No effect: only stored.")
 
 
 class ThreadingOptions(_OptionsBase):
@@ -321,15 +319,15 @@ class ThreadingOptions(_OptionsBase):
 
     max_intra_op_parallelism = _option(
         int,
-        "The most threads one call of a kernel may use (those that parse Examples use several), 0 for its own choice. "
-        "NumPy's own threads are set with OMP_NUM_THREADS.",
+        "The most threads that one call of a kernel may use (parsing Examples uses several); 0 means the kernel's "
+        "default. NumPy's own threads are set with OMP_NUM_THREADS.",
     )
     private_threadpool_size = _option(
-        int, "The most threads for the calls of one step, 0 for one per core; None means as many as calls."
+        int, "The most threads for the calls of one step; 0 means one per core, None means num_parallel_calls."
     )
     call_timeout = _option(
         cast("type[float]", Real),
-        "Seconds after which a call of a `map` or `filter` function counts as failed; None means never."
+        "Seconds after which a call of a `map` or `filter` function fails; None means never."
     )
 
 
@@ -345,36 +343,37 @@ class Options(_OptionsBase):
     Options(deterministic=False, threading=ThreadingOptions(private_threadpool_size=4))
     """
 
-    autotune = _group(AutotuneOptions, "How AUTOTUNE is worked out, see `AutotuneOptions`.")
-    deterministic = _option(
-        bool, "Whether parallel steps keep the order of elements, None means True."
-    )
+    autotune = _group(AutotuneOptions, "How AUTOTUNE chooses values, see `AutotuneOptions`.")
+    deterministic = _option(bool, "Whether parallel steps preserve the order of elements; None means True.")
     experimental_deterministic = _Renamed(deterministic, warn=False)
-    experimental_distribute = _group(DistributeOptions, "How it is divided among workers, see `DistributeOptions`.")
+    experimental_distribute = _group(
+        DistributeOptions, "How the dataset is divided among workers, see `DistributeOptions`."
+    )
     experimental_external_state_policy = _option(
         ExternalStatePolicy,
-        "What to do when a checkpoint cannot hold the state of a user's function; without effect, since nothing tells "
-        "which functions keep one.",
+        "What to do when a checkpoint cannot hold the state of a user function. No effect: feedline cannot tell which "
+        "functions have state.",
     )
-    experimental_optimization = _group(OptimizationOptions, "Which rewrites are made, see `OptimizationOptions`.")
+    experimental_optimization = _group(OptimizationOptions, "Which rewrites are applied, see `OptimizationOptions`.")
     experimental_slack = _option(
         bool,
-        "Whether the thread of the last prefetch, once its buffer was full, leaves the consumer alone for a moment "
-        "before it goes on: a fifth of the time that elements have to spare, and at most 0.1 s.",
+        "Whether the thread of the last prefetch pauses once its buffer has been full: for a fifth of the time that "
+        "elements have to spare, at most 0.1 s.",
     )
     experimental_symbolic_checkpoint = _option(
-        bool, "Whether checkpoints hold positions in the sources instead of buffers; feedline chooses that by itself."
+        bool,
+        "Whether checkpoints save positions in the sources instead of buffers. No effect: feedline decides by itself.",
     )
-    experimental_service = _group(ServiceOptions, "How it reads from other machines, see `ServiceOptions`.")
+    experimental_service = _group(ServiceOptions, "How elements are read from other machines, see `ServiceOptions`.")
     experimental_warm_start = _option(
         bool,
-        "Whether background work starts with the iterator, not with its first element.",
+        "Whether background work starts when the iterator is created instead of with its first element.",
     )
-    dataset_name = _option(str, "A name that its threads carry, for profilers and stack dumps.")
+    dataset_name = _option(str, "A name for the dataset's threads, shown by profilers and in stack dumps.")
     framework_type = _Field[list[str] | None](
-        list, "Names of the frameworks that made the dataset; kept with the options.", lambda: None
+        list, "Names of the frameworks that created the dataset; only stored.", lambda: None
     )
-    threading = _group(ThreadingOptions, "How many threads it uses, see `ThreadingOptions`.")
+    threading = _group(ThreadingOptions, "How many threads the dataset uses, see `ThreadingOptions`.")
     experimental_threading = _Renamed(threading, warn=True)
 
     def merge(self, options: Options) -> Options:
@@ -393,7 +392,7 @@ class Options(_OptionsBase):
 
         >>> fl.Options().frozen().deterministic = False
         Traceback (most recent call last):
-        feedline.errors.InvalidArgumentError: cannot set deterministic: these are the options of a dataset; ...
+        feedline.errors.InvalidArgumentError: cannot set deterministic: the options of a dataset are read-only; ...
         """
         copy = self.__copy__()
         copy._set_mutable(False)
@@ -441,11 +440,11 @@ WITHOUT_EFFECT: dict[str, _Field[Any]] = {
 
 def _budget(value: int | None, name: str) -> int:
     if value is not None and value < 0:
-        raise InvalidArgumentError(f"options.{name} must not be negative, got {value}; 0 or None leaves it open")
+        raise InvalidArgumentError(f"options.{name} must not be negative, got {value}; use 0 or None for the default")
     return value or 0
 
 
 def _seconds(value: float | None, name: str) -> float | None:
     if value is not None and not float(value) > 0:
-        raise InvalidArgumentError(f"options.{name} must be more than 0 seconds, got {value}; None sets no limit")
+        raise InvalidArgumentError(f"options.{name} must be greater than 0 seconds, got {value}; use None for no limit")
     return None if value is None else float(value)
