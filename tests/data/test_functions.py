@@ -18,7 +18,7 @@ def test_cardinality() -> None:
 def test_get_structure() -> None:
     ds = fl.Dataset.from_tensor_slices(([1], ["a"]))
     assert fl.experimental.get_structure(ds) == fl.experimental.get_structure(iter(ds)) == ds.element_spec
-    with pytest.raises(TypeError, match="must be a Dataset or an Iterator, got a int"):
+    with pytest.raises(TypeError, match="must be a Dataset or an Iterator, got int"):
         fl.experimental.get_structure(5)
 
 

@@ -79,7 +79,7 @@ def test_every_step(plan: str, workers: str | None, files: list[str]) -> None:
                 next(it)
             for more in (0, 2):
                 if at + more < len(expect) and plan in HOLD_ROWS:
-                    with pytest.raises(fl.errors.FailedPreconditionError, match="holds elements themselves"):
+                    with pytest.raises(fl.errors.FailedPreconditionError, match="the state holds elements"):
                         fl.replay(make(), more, it.save())
                 elif at + more < len(expect):
                     assert shown(fl.replay(make(), more, it.save())) == expect[at + more]
@@ -126,7 +126,7 @@ def test_what_hides_the_records_is_named(files: list[str]) -> None:
             fl.replay(hidden, 0)
     with pytest.raises(fl.errors.InvalidArgumentError, match="zero or more, got -1"):
         fl.replay(ds, -1)
-    with pytest.raises(TypeError, match="takes a Dataset, got a bytes"):
+    with pytest.raises(TypeError, match="must be a Dataset, got bytes"):
         fl.replay(b"", 1)
 
 
@@ -134,7 +134,7 @@ def test_a_state_that_holds_rows_themselves_tells_nothing(files: list[str]) -> N
     ds = fl.TFRecordDataset(files).batch(3).map(marked).shuffle(5, seed=1)
     it = iter(ds)
     next(it)
-    with pytest.raises(fl.errors.FailedPreconditionError, match="holds elements themselves"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match="the state holds elements"):
         fl.replay(ds, 0, it.save())
 
 

@@ -38,7 +38,7 @@ def test_a_dataset_that_fails(tmp_path: Path) -> None:
 def test_what_is_no_record(tmp_path: Path) -> None:
     writer = fl.experimental.TFRecordWriter(tmp_path / "f")
     for ds in (fl.Dataset.range(3), fl.Dataset.from_tensors(["a"]), fl.Dataset.from_tensor_slices((["a"],))):
-        with pytest.raises(TypeError, match="the elements must be strings"):
+        with pytest.raises(TypeError, match="the elements must be scalar strings"):
             writer.write(ds)
     with pytest.raises(TypeError, match="dataset must be a Dataset"):
         writer.write(3)

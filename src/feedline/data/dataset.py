@@ -105,7 +105,9 @@ class Dataset(DatasetBase[T_co]):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise TypeError("Dataset is made by its sources, for instance Dataset.range(3) or Dataset.from_tensors(x)")
+        raise TypeError(
+            "Dataset cannot be created directly; use a source, for instance Dataset.range(3) or Dataset.from_tensors(x)"
+        )
 
     # Sources
     choose_from_datasets = static(_choose_from_datasets.choose_from_datasets)
@@ -180,9 +182,9 @@ class Dataset(DatasetBase[T_co]):
         try:
             n = length(self._plan)
         except OpError as e:  # list() asks for the length, too, and continues without one after a TypeError
-            raise TypeError(f"the dataset's length cannot be told: {e}") from e
+            raise TypeError(f"the dataset's length cannot be determined: {e}") from e
         if n == INFINITE:
-            raise TypeError("the dataset is infinite and has no length; take(n) makes it finite")
+            raise TypeError("the dataset is infinite and has no length; use take(n) to make it finite")
         if n == UNKNOWN:
             why = next((f": {why_not_indexable(p)}" for p in self._plan.walk() if why_not_indexable(p)), "")
             raise TypeError(f"the dataset's length is unknown{why}; count it, or use experimental.assert_cardinality")

@@ -132,7 +132,7 @@ def get_structure(dataset_or_iterator: Dataset[Any] | Iterator[Any]) -> Any:
     """
     if not isinstance(dataset_or_iterator, (DatasetBase, Iterator)):
         got = type(dataset_or_iterator).__name__
-        raise TypeError(f"get_structure: dataset_or_iterator must be a Dataset or an Iterator, got a {got}")
+        raise TypeError(f"get_structure: dataset_or_iterator must be a Dataset or an Iterator, got {got}")
     return dataset_or_iterator.element_spec
 
 
@@ -143,5 +143,5 @@ def get_next_as_optional(iterator: Iterator[Any]) -> Optional:
     np.int64(0)
     """
     if not isinstance(iterator, Iterator):
-        raise TypeError(f"get_next_as_optional: iterator must be an Iterator, got a {type(iterator).__name__}")
+        raise TypeError(f"get_next_as_optional: iterator must be an Iterator, got {type(iterator).__name__}")
     return iterator.get_next_as_optional()

@@ -69,7 +69,9 @@ def replay(dataset: object, step: int, state: object = None) -> list[Sample]:
     step that hides where its elements come from (zip, window, a generator) raises an error that names it.
     """
     if not isinstance(dataset, Dataset):
-        raise InvalidTypeError(f"replay: takes a Dataset, got a {type(dataset).__name__}; give a state as state=...")
+        raise InvalidTypeError(
+            f"replay: dataset must be a Dataset, got {type(dataset).__name__}; pass a state as state=..."
+        )
     number = integer(step, "step", "replay")
     if number < 0:
         raise InvalidArgumentError(f"replay: step must be zero or more, got {number}")
@@ -122,8 +124,8 @@ class _LocationDecoder(StateDecoder):
     def value(self, value: Any, node: Node, run: Run) -> Any:
         if isinstance(value, dict) and "block" in value and id(node) not in self._records and value["block"][1]:
             raise FailedPreconditionError(
-                f"replay: the state holds elements themselves ({written_op(node)}, step {node.position}), not "
-                "where they come from; begin at an earlier state, or at the start"
+                f"replay: the state holds elements ({written_op(node)}, step {node.position}), not their "
+                "positions in the source; start from an earlier state, or from the beginning"
             )
         return super().value(value, node, run)
 
@@ -182,7 +184,7 @@ def _carried(plan: Node) -> Node:
 
 def _hidden(plan: Node) -> Exception:
     return FailedPreconditionError(
-        f"replay: {plan.op} (step {plan.position}) gives elements of which nobody knows the record they come from"
+        f"replay: {plan.op} (step {plan.position}) does not keep track of the records that its elements come from"
     )
 
 

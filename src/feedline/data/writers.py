@@ -38,8 +38,8 @@ class TFRecordWriter:
         plan = plan_of(dataset, "dataset", "TFRecordWriter.write")
         if spec_known(plan) and not (isinstance(plan.element_spec, TensorSpec) and plan.element_spec == _STRING):
             raise InvalidTypeError(
-                f"TFRecordWriter.write: the elements must be strings, scalars of them, got {plan.element_spec!r}; "
-                "map them, for instance with fl.io.serialize_tensor"
+                f"TFRecordWriter.write: the elements must be scalar strings, got {plan.element_spec!r}; map them, for "
+                "instance with fl.io.serialize_tensor"
             )
         with RecordWriter(self._path, self._options, atomic=True) as writer, iter(dataset) as records:
             writer.write_many(records)
