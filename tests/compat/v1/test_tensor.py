@@ -115,7 +115,7 @@ def test_tensors_of_two_graphs_do_not_mix():
     x = v1.placeholder(fl.int64)
     with v1.Graph().as_default():
         y = v1.placeholder(fl.int64)
-    with pytest.raises(ValueError, match="another graph"):
+    with pytest.raises(ValueError, match="a different graph"):
         x + y
 
 

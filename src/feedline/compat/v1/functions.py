@@ -33,8 +33,8 @@ def placeholder(dtype: object, shape: object = None, name: str | None = None) ->
 
     def unfed(_: SessionRun) -> Sequence[Any]:
         raise InvalidArgumentError(
-            f"placeholder {op.name!r} ({spec.dtype.name}, shape {spec.shape}) has no value in this run; "
-            "give it one with feed_dict={placeholder: value}"
+            f"placeholder {op.name!r} ({spec.dtype.name}, shape {spec.shape}) has no value in this run; pass one with "
+            "feed_dict={placeholder: value}"
         )
 
     op = Operation(name or "Placeholder", unfed, stateful=True)
@@ -71,7 +71,7 @@ def constant(
 def _shaped(array: np.ndarray[Any, Any], shape: TensorShape, verify: bool) -> np.ndarray[Any, Any]:
     size = shape.num_elements()
     if size is None or array.size > size or not array.size or (verify and array.shape != tuple(shape)):
-        raise InvalidArgumentError(f"constant: a value of shape {array.shape} does not fill the shape {shape}")
+        raise InvalidArgumentError(f"constant: a value of shape {array.shape} cannot fill the shape {shape}")
     return np.pad(array.ravel(), (0, size - array.size), "edge").reshape([d or 0 for d in shape])
 
 
@@ -97,7 +97,7 @@ def numpy_function(
         given = func(*values)
         results = list(given) if isinstance(given, (list, tuple)) else [] if given is None and not types else [given]
         if len(results) != len(types):
-            raise InvalidArgumentError(f"{label} gave {len(results)} values, where Tout has {len(types)} types")
+            raise InvalidArgumentError(f"{label} returned {len(results)} values, but Tout has {len(types)} types")
         return [_output(v, t, f"{label}, output {i}") for i, (v, t) in enumerate(zip(results, types, strict=True))]
 
     if inside_function():
@@ -125,7 +125,7 @@ def numpy_function(
 def _output(value: Any, dtype: Any, where: str) -> Any:
     made = np.asarray(value)
     if as_dtype(made.dtype) != dtype:
-        raise InvalidArgumentError(f"{where} is {made.dtype}, where Tout says {dtype.name}; convert it, or change Tout")
+        raise InvalidArgumentError(f"{where} is {made.dtype}, but Tout says {dtype.name}; convert it, or change Tout")
     return leaf_of(made)
 
 
@@ -145,7 +145,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
     controls = []
     for given in inputs:
         if not isinstance(given, (Operation, Tensor)):
-            raise TypeError(f"group: takes operations and tensors, got {given!r} of type {type(given).__name__}")
+            raise TypeError(f"group: expected operations and tensors, got {given!r} of type {type(given).__name__}")
         controls.append(given.op if isinstance(given, Tensor) else given)
     return Operation(name or "group_deps", lambda _: (), controls=controls)
 

@@ -62,8 +62,8 @@ class Session:
         def look(fetch: object) -> None:
             if not isinstance(fetch, (Tensor, Operation)):
                 raise TypeError(
-                    "run: fetches are tensors, operations and nests of them, "
-                    f"got {fetch!r} of type {type(fetch).__name__}"
+                    f"run: fetches must be tensors, operations or nested structures of them, got {fetch!r} of type "
+                    f"{type(fetch).__name__}"
                 )
             self._must_be_mine(fetch)
             if fetch not in fed:
@@ -103,7 +103,7 @@ class Session:
             for tensor, value in zip(keys, tree.flatten(given) if len(keys) != 1 else [given], strict=True):
                 if not isinstance(tensor, Tensor):
                     raise TypeError(
-                        f"run: the keys of feed_dict are tensors, got {tensor!r} of type {type(tensor).__name__}"
+                        f"run: the keys of feed_dict must be tensors, got {tensor!r} of type {type(tensor).__name__}"
                     )
                 self._must_be_mine(tensor)
                 fed[tensor] = _fed_value(tensor, value)
@@ -112,7 +112,7 @@ class Session:
     def _must_be_mine(self, what: Tensor | Operation) -> None:
         if what.graph is not self.graph:
             raise InvalidArgumentError(
-                f"run: {what!r} belongs to another graph than this session; make both within the same "
+                f"run: {what!r} does not belong to the graph of this session; create both within the same "
                 "`with graph.as_default()`, or pass Session(graph=...)"
             )
 
@@ -163,7 +163,7 @@ def _fed_value(tensor: Tensor, value: object) -> Any:
         text = spec.dtype.dtype == object
         made = np.asarray(leaf_of(value) if text else value, spec.dtype.dtype)
         if isinstance(value, int) and made != value:
-            raise OverflowError("it does not fit")
+            raise OverflowError("the value is out of range")
     except (TypeError, ValueError, OverflowError) as e:
         raise InvalidTypeError(f"run: {tensor!r} cannot be fed with {value!r}: {e}") from None
     if not spec.shape.is_compatible_with(made.shape):

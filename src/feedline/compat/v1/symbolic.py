@@ -19,7 +19,7 @@ class SymbolicValues:
 
     def value(self, tensor: Any) -> Any:
         """The value of a `Tensor`."""
-        raise TypeError(f"{type(self).__name__} has no values")
+        raise TypeError(f"{type(self).__name__} must define value")
 
     def once(self, thing: object, make: Callable[[], Any]) -> Any:
         """The result of `make` for an object, computed once and shared by all uses."""
@@ -33,11 +33,11 @@ class Symbolic:
 
     def _tensors(self) -> Iterator[Any]:
         """The tensors whose values `_resolve` needs."""
-        raise TypeError(f"{type(self).__name__} has no tensors")
+        raise TypeError(f"{type(self).__name__} must define _tensors")
 
     def _resolve(self, values: SymbolicValues) -> Any:
         """The value."""
-        raise TypeError(f"{type(self).__name__} has no value")
+        raise TypeError(f"{type(self).__name__} must define _resolve")
 
     def _pending(self) -> bool:
         """Whether there is no value before a session runs."""

@@ -55,7 +55,7 @@ class Operation:
         self.graph: Graph = needed[0].graph if needed else get_default_graph()
         for before in needed:
             if before.graph is not self.graph:
-                raise InvalidArgumentError(f"{before!r} belongs to another graph than the others that {name} uses")
+                raise InvalidArgumentError(f"{before!r} belongs to a different graph than the other inputs of {name}")
         self.name = self.graph.unique_name(name)
         self.number = self.graph._next_number()
         self.compute = compute
@@ -148,8 +148,8 @@ class Tensor(Symbolic):
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise UnimplementedError(
-            f"{self!r} has no value before a session runs, so it cannot become an array here; use NumPy's functions on "
-            "it, numpy_function for your own, and v1.data.Dataset for datasets made from it"
+            f"{self!r} has no value before a session runs, so it cannot be converted to an array; use NumPy's "
+            "functions on it, numpy_function for your own, and v1.data.Dataset for datasets made from it"
         )
 
     # Python's operators
@@ -248,19 +248,19 @@ class Tensor(Symbolic):
         parts = _unpacked_into(sys._getframe(1)) if self.spec is None else None
         if parts is None:
             raise OperatorNotAllowedInGraphError(
-                f"{self!r} has no value before a session runs, so it cannot be iterated; loop over what session.run "
-                "gives, or index it"
+                f"{self!r} has no value before a session runs, so it cannot be iterated; iterate over the result of "
+                "session.run, or index it"
             )
         return iter([self[i] for i in range(parts)])
 
     def __bool__(self) -> bool:
         raise OperatorNotAllowedInGraphError(
-            f"{self!r} has no value before a session runs, so it is neither true nor false; use np.where, "
-            "np.logical_and and the like, or numpy_function"
+            f"{self!r} has no value before a session runs, so it has no truth value; use np.where, np.logical_and and "
+            "the like, or numpy_function"
         )
 
     def __len__(self) -> int:
-        raise TypeError(f"{self!r} has no length before a session runs; .shape tells what is known of it")
+        raise TypeError(f"{self!r} has no length before a session runs; .shape is its static shape")
 
     def __repr__(self) -> str:
         known = "" if self.shape.rank is None else f", shape={self.shape}"
@@ -341,7 +341,7 @@ class StandIns(SymbolicValues):
     def _made_up(self, tensor: Tensor) -> Any:
         spec = tensor.spec
         if spec is None:
-            raise FailedPreconditionError(f"nothing is known of {tensor!r} before a session runs")
+            raise FailedPreconditionError(f"the dtype and shape of {tensor!r} are not known before a session runs")
         if not isinstance(spec, TensorSpec):
             return zeros_of(spec)
         dims, dtype = spec.shape.dims, spec.dtype.dtype

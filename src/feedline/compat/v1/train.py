@@ -62,8 +62,8 @@ class Saver:
         named = dict(var_list) if isinstance(var_list, Mapping) else {s.name: s for s in var_list}
         if not named:
             raise InvalidArgumentError(
-                "Saver: there is nothing to save; give it a list of saveables, or add them to the graph's collection "
-                "GraphKeys.SAVEABLE_OBJECTS before"
+                "Saver: there is nothing to save; pass a list of saveables, or add them to the graph's collection "
+                "GraphKeys.SAVEABLE_OBJECTS first"
             )
         self._saveables: dict[str, Any] = named
 
@@ -87,7 +87,7 @@ class Saver:
             raise DataLossError(f"restore: {path!r} was not written by a Saver, or is damaged") from None
         missing = self._saveables.keys() - states.keys()
         if missing:
-            raise NotFoundError(f"restore: {path!r} has nothing for {sorted(missing)}; it has {sorted(states)}")
+            raise NotFoundError(f"restore: {path!r} has no state for {sorted(missing)}; it has {sorted(states)}")
         for name, saveable in self._saveables.items():
             saveable.restore(sess, base64.b64decode(states[name]))
 

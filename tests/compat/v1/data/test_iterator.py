@@ -141,7 +141,7 @@ def test_datasets_must_fit_the_structure(types, shapes, fits):
     if fits:
         iterator.make_initializer(dataset)
     else:
-        with pytest.raises(TypeError, match="make_initializer: the iterator is for"):
+        with pytest.raises(TypeError, match="make_initializer: the iterator expects"):
             iterator.make_initializer(dataset)
 
 
@@ -189,7 +189,7 @@ def test_feedable_iterators_can_be_initialised(session: v1.Session):
 def test_handles_that_do_not_fit(session: v1.Session):
     which = v1.placeholder(fl.string, [])
     element = Iterator.from_string_handle(which, fl.int64, []).get_next()
-    with pytest.raises(fl.errors.InvalidArgumentError, match="b'nope' is no iterator"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="b'nope' is not an iterator"):
         session.run(element, {which: "nope"})
     handle = session.run(Dataset.from_tensors(1.5).make_one_shot_iterator().string_handle())
     with pytest.raises(fl.errors.InvalidArgumentError, match="from_string_handle"):

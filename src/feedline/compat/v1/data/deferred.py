@@ -43,7 +43,9 @@ class Deferred(InferredSpec, Sampled):
             spec = element_spec(resolved_plan(self, StandIns(size)))
             merged = spec if merged is None else general(merged, spec)
             if merged is None:
-                raise FailedPreconditionError("the structure of the elements depends on values that are not there yet")
+                raise FailedPreconditionError(
+                    "the structure of the elements depends on values that are not available yet"
+                )
         return merged
 
     def cardinality(self) -> int:
@@ -53,8 +55,8 @@ class Deferred(InferredSpec, Sampled):
     def begin(self, pull: Any) -> NoReturn:
         """Raises: there is no plan to run yet."""
         raise FailedPreconditionError(
-            "the dataset depends on values that are there only while a session runs; iterate it with "
-            "make_initializable_iterator(), whose initializer is run with a feed_dict"
+            "the dataset depends on values that exist only while a session runs; use make_initializable_iterator() and "
+            "run its initializer with a feed_dict"
         )
 
     def sampled(self) -> Node:
@@ -75,7 +77,7 @@ def applied(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             except Exception:  # it may reject made-up values; real ones will show
                 made = None
         if made is not None and not isinstance(made, DatasetBase):
-            raise TypeError(f"{call!r} gives no dataset and takes no symbolic arguments")
+            raise TypeError(f"{call!r} does not return a dataset and takes no symbolic arguments")
         return Deferred(call, graph._seeds, graph._reserve(scope.used))
 
 
@@ -105,7 +107,7 @@ def _made(step: Deferred, values: SymbolicValues) -> Node:
         scope.used = step.first
         result = step.call(values)
     if not isinstance(result, DatasetBase):
-        raise TypeError(f"{step.call.function!r} gave no dataset but a {type(result).__name__}")
+        raise TypeError(f"{step.call.function!r} must return a dataset, got {type(result).__name__}")
     return result._plan
 
 

@@ -135,8 +135,8 @@ class Iterator:
         """The operation that starts the iterator over. Only an initializable iterator has one."""
         if self._initializer is None:
             raise InvalidArgumentError(
-                "the iterator has no initializer: it is a one-shot one, or is initialised with "
-                "make_initializer(dataset); make_initializable_iterator makes one that has"
+                "the iterator has no initializer: it is a one-shot iterator, or is initialised with "
+                "make_initializer(dataset); use make_initializable_iterator"
             )
         return self._initializer
 
@@ -199,8 +199,8 @@ class Iterator:
         """The spec of the elements."""
         if self._spec is None:
             raise FailedPreconditionError(
-                "the structure of the elements is not known before the iterator is initialised; "
-                "Iterator.from_structure(output_types, output_shapes) makes one for which you say it"
+                "the structure of the elements is not known before the iterator is initialised; specify it with "
+                "Iterator.from_structure(output_types, output_shapes)"
             )
         return self._spec
 
@@ -229,7 +229,7 @@ class Iterator:
         if isinstance(self._resource, Resource):
             return self._resource
         raise InvalidArgumentError(
-            f"{op}: an iterator from a string handle is another one in each run; use the one it stands for"
+            f"{op}: an iterator from a string handle may differ in each run; use the original iterator"
         )
 
     def _find(self, frame: SessionRun) -> Resource:
@@ -239,7 +239,8 @@ class Iterator:
         found: Resource | None = frame.session.handles.get(handle)
         if found is None:
             raise InvalidArgumentError(
-                f"{handle!r} is no iterator of this session; feed what session.run(iterator.string_handle()) gave"
+                f"{handle!r} is not an iterator of this session; feed the result of "
+                "session.run(iterator.string_handle())"
             )
         if found.spec is not None:
             _must_agree(self._spec, found.spec, "from_string_handle", InvalidArgumentError)
@@ -291,7 +292,7 @@ def make_one_shot_iterator(dataset: Any) -> Iterator:
         if op.stateful:
             raise InvalidArgumentError(
                 f"make_one_shot_iterator: the dataset depends on {op.name!r}, whose value changes from run to run; use "
-                "make_initializable_iterator, whose initializer takes the value of the moment"
+                "make_initializable_iterator, whose initializer reads the current value"
             )
     spec = _known_spec(ds)
     return Iterator._of(Resource(None, spec, one_shot=ds), None, spec)
@@ -360,7 +361,7 @@ def _must_agree(expected: Any, given: Any, op: str, error: type[Exception]) -> N
     got, other = flatten(given)
     order = tree.order_of(other)
     if order is None or not all(_agree(a, got[i]) for a, i in zip(wanted, order, strict=True)):
-        raise error(f"{op}: the iterator is for elements of {expected!r}, and the dataset has {given!r}")
+        raise error(f"{op}: the iterator expects elements of {expected!r}, but the dataset has {given!r}")
 
 
 def _agree(a: Any, b: Any) -> bool:
@@ -371,9 +372,7 @@ def _leaves(element: Any, tree: Tree | None) -> Sequence[Any]:
     try:
         return [element] if tree is None else tree.flatten(element)
     except TypeError as e:
-        raise InvalidArgumentError(
-            f"get_next: the element is not of the structure that the iterator has: {e}"
-        ) from None
+        raise InvalidArgumentError(f"get_next: the element does not have the structure of the iterator: {e}") from None
 
 
 def _everything_below(operations: Iterable[Operation]) -> Generator[Operation]:
