@@ -153,7 +153,7 @@ class AbortedError(OpError):
 
 
 class AlreadyExistsError(OpError, FileExistsError):
-    """Something to be created exists already."""
+    """An object to be created already exists."""
 
     code = ALREADY_EXISTS
 
@@ -171,7 +171,7 @@ class DataLossError(OpError, OSError):
 
 
 class DeadlineExceededError(OpError, TimeoutError):
-    """A time limit passed."""
+    """A time limit was exceeded."""
 
     code = DEADLINE_EXCEEDED
 
@@ -183,7 +183,7 @@ class FailedPreconditionError(OpError, RuntimeError):
 
 
 class InternalError(OpError, RuntimeError):
-    """Something that should not be possible: a bug in feedline."""
+    """An internal invariant is violated: a bug in feedline."""
 
     code = INTERNAL
 
@@ -195,13 +195,13 @@ class InvalidArgumentError(OpError, ValueError):
 
 
 class NotFoundError(OpError, FileNotFoundError):
-    """A file or another thing that was asked for does not exist."""
+    """A file or another requested object does not exist."""
 
     code = NOT_FOUND
 
 
 class OutOfRangeError(OpError, IndexError):
-    """Past the end: of the dataset, or of a valid range."""
+    """Past the end of the dataset, or of a valid range."""
 
     code = OUT_OF_RANGE
 
@@ -213,7 +213,7 @@ class PermissionDeniedError(OpError, PermissionError):
 
 
 class ResourceExhaustedError(OpError, MemoryError):
-    """Memory, disk or another quota is used up."""
+    """Memory, disk space or another quota is exhausted."""
 
     code = RESOURCE_EXHAUSTED
 

@@ -62,7 +62,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     number = shift = 0
     while True:
         if at >= end or shift > 63:
-            raise WireError("a number that does not end")
+            raise WireError("truncated varint")
         byte = data[at]
         at += 1
         number |= (byte & 0x7F) << shift
@@ -75,7 +75,7 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
     """The span of a value whose length is at `at`."""
     length, at = read_varint(data, at, end)
     if length > end - at:
-        raise WireError(f"a length of {length} where {end - at} bytes are left")
+        raise WireError(f"a length of {length} with {end - at} bytes left")
     return at, at + length
 
 
@@ -94,7 +94,7 @@ def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, Any, int,
         head, at = read_varint(data, at, end)
         number, kind = head >> 3, head & 7
         if not 0 < number < 1 << 29:
-            raise WireError(f"a field with the number {number}")
+            raise WireError(f"invalid field number {number}")
         value: Any
         if kind == VARINT:
             value, at = read_varint(data, at, end)
@@ -109,9 +109,9 @@ def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, Any, int,
             at = _group_end(data, at, end, number)
             value = inside, at
         else:
-            raise WireError(f"a field of the kind {kind}")
+            raise WireError(f"unknown wire type {kind}")
         if at > end:
-            raise WireError("a value that is cut")
+            raise WireError("truncated value")
         yield number, kind, value, begin, at
 
 
@@ -125,7 +125,7 @@ def _group_end(data: bytes, at: int, end: int, number: int) -> int:
             depth.append(inner)
         elif kind == GROUP_END:
             if depth.pop() != inner:
-                raise WireError("groups that do not nest")
+                raise WireError("mismatched group tags")
         elif kind == VARINT:
             _, at = read_varint(data, at, end)
         elif kind == DELIMITED:
@@ -133,9 +133,9 @@ def _group_end(data: bytes, at: int, end: int, number: int) -> int:
         elif kind in (FIXED32, FIXED64):
             at += 4 if kind == FIXED32 else 8
         else:
-            raise WireError(f"a field of the kind {kind}")
+            raise WireError(f"unknown wire type {kind}")
         if at > end or len(depth) > 100:
-            raise WireError("a group that is cut")
+            raise WireError("truncated group")
     return at
 
 
@@ -146,12 +146,12 @@ def read_packed(data: bytes, at: int, end: int) -> Array:
     if not len(raw) or last.all():
         return raw.astype(np.int64)
     if not last[-1]:
-        raise WireError("a number that does not end")
+        raise WireError("truncated varint")
     ends = np.flatnonzero(last)
     starts = np.concatenate([[0], ends[:-1] + 1])
     lengths = ends - starts + 1
     if int(lengths.max()) > 10:
-        raise WireError("a number that does not end")
+        raise WireError("truncated varint")
     # Byte k of a number adds its seven bits at bit 7 k; the tenth adds only the top one.
     place = np.arange(len(raw)) - np.repeat(starts, lengths)
     parts = (raw & 0x7F).astype(np.uint64) << (7 * place).astype(np.uint64)

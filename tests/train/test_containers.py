@@ -53,7 +53,7 @@ def test_lists_of_messages() -> None:
     assert len(steps) == 2 and steps == [steps[0], one]
     with pytest.raises(TypeError, match="cannot be assigned"):
         steps[0] = one
-    with pytest.raises(TypeError, match="a Feature is needed"):
+    with pytest.raises(TypeError, match="expected a Feature"):
         steps.append(3)
 
 
@@ -72,7 +72,7 @@ def test_maps() -> None:
     assert features.pop("b") == Feature() and features.pop("b", None) is None and not features
     with pytest.raises(KeyError):
         del features["a"]
-    with pytest.raises(TypeError, match="a key is a str, got 1"):
+    with pytest.raises(TypeError, match="a key must be a str, got 1"):
         features[1]
 
 

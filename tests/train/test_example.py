@@ -154,7 +154,7 @@ def test_numpy_values_are_taken() -> None:
     [b"\xff\xff\xff", b"\n\x05abc", b"\x00\x01", b"\n\x05\n\x03\n\x01\xff", b"\n\x04\n\x02\x1a\xff", b"hello"],
 )
 def test_bytes_that_are_no_example(data: bytes) -> None:
-    with pytest.raises(fl.errors.InvalidArgumentError, match="this is no serialized Example"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match="not a serialized Example"):
         Example.FromString(data)
-    with pytest.raises(TypeError, match="a serialized message is bytes"):
+    with pytest.raises(TypeError, match="a serialized message must be bytes"):
         Example.FromString("text")

@@ -47,7 +47,7 @@ def test_merging() -> None:
     steps = FeatureList(feature=[ints(1)])
     steps.MergeFrom(FeatureList(feature=[ints(2)]))
     assert steps == FeatureList(feature=[ints(1), ints(2)])
-    with pytest.raises(TypeError, match="a Feature is needed, got"):
+    with pytest.raises(TypeError, match="expected a Feature, got"):
         feature.MergeFrom(Int64List())
 
 
@@ -65,7 +65,7 @@ def test_copying_and_clearing() -> None:
     example = Example(features=Features(feature={"a": ints(1)}))
     example.Clear()
     assert example == Example() and example.IsInitialized()
-    with pytest.raises(TypeError, match="a Feature is needed"):
+    with pytest.raises(TypeError, match="expected a Feature"):
         feature.CopyFrom(3)
 
 

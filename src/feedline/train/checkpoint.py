@@ -42,7 +42,7 @@ class Checkpoint:
         for name, thing in objects.items():
             if not (callable(getattr(thing, "save", None)) and callable(getattr(thing, "restore", None))):
                 raise TypeError(
-                    f"Checkpoint: {name}={thing!r} cannot be saved; give iterators, for instance iter(dataset)"
+                    f"Checkpoint: {name}={thing!r} cannot be saved; pass iterators, for instance iter(dataset)"
                 )
         self._objects = objects
         self._count = 0
@@ -73,18 +73,18 @@ class Checkpoint:
         except OSError as e:
             raise op_class(type(e))(f"Checkpoint: {path} cannot be read: {e.strerror or e}") from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
-            raise DataLossError(f"Checkpoint: {path} is no checkpoint, or it is damaged: {e}") from None
+            raise DataLossError(f"Checkpoint: {path} is not a checkpoint, or is damaged: {e}") from None
         if version != VERSION:
             raise FailedPreconditionError(
                 f"Checkpoint: {path} has version {version}, this feedline reads version {VERSION}; use the feedline "
                 "that wrote it"
             )
         if not isinstance(objects, dict) or stored != _checksum(objects):
-            raise DataLossError(f"Checkpoint: {path} is damaged: its checksum does not fit what it holds")
+            raise DataLossError(f"Checkpoint: {path} is damaged: its checksum does not match")
         for name in self._objects:
             if name not in objects:
                 raise FailedPreconditionError(
-                    f"Checkpoint: {path} holds nothing under {name!r}, only {', '.join(sorted(objects)) or 'nothing'}"
+                    f"Checkpoint: {path} has no entry {name!r}, only {', '.join(sorted(objects)) or 'nothing'}"
                 )
         self._restore(objects, path)
 

@@ -214,7 +214,7 @@ def as_key(key: object) -> str:
     if isinstance(key, bytes):
         key = key.decode()
     if not isinstance(key, str):
-        raise TypeError(f"a key is a str, got {key!r} of type {type(key).__name__}")
+        raise TypeError(f"a key must be a str, got {key!r} of type {type(key).__name__}")
     key.encode()  # an unpaired surrogate cannot be written
     return key
 
@@ -231,11 +231,11 @@ _ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t", '"': r"\"", "'": r"\'", "\\":
 
 def _check_ints(values: list[Any]) -> list[int]:
     if any(isinstance(v, (bool, np.bool_)) for v in values):
-        raise TypeError("an int64 value must be an int, got a bool; write int(...) where that is meant")
+        raise TypeError("an int64 value must be an int, got a bool; convert it with int(...)")
     found = [operator.index(v) for v in values]
     for v in found:
         if not _INT64[0] <= v <= _INT64[1]:
-            raise ValueError(f"{v} does not fit int64")
+            raise ValueError(f"{v} is out of range for int64")
     return found
 
 
@@ -266,7 +266,7 @@ def _read_floats(kind: int, value: Any, data: bytes) -> list[float] | None:
         return None
     start, end = value
     if (end - start) % 4:
-        raise WireError("floats that are cut")
+        raise WireError("truncated floats")
     found: list[float] = np.frombuffer(data, "<f4", (end - start) // 4, start).tolist()
     return found
 

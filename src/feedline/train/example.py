@@ -161,7 +161,7 @@ def _feature(name: str, value: Any) -> Feature:
     if kind is bytes or kind is str:
         return Feature(bytes_list=BytesList(value=[value.encode() if kind is str else value]))
     if isinstance(value, (RaggedTensor, SparseTensor)):
-        raise InvalidTypeError(f"example: the feature {name!r} is a {kind.__name__}; give its values, as an array")
+        raise InvalidTypeError(f"example: the feature {name!r} is a {kind.__name__}; pass its values as an array")
     try:
         array = dense(value).ravel()
     except (TypeError, ValueError) as e:
@@ -171,7 +171,9 @@ def _feature(name: str, value: Any) -> Feature:
     if array.dtype.kind in "biu":
         wide = array.astype(np.int64)
         if array.dtype == np.uint64 and (wide < 0).any():
-            raise InvalidTypeError(f"example: the feature {name!r} has the number {array.max()}, too large for int64")
+            raise InvalidTypeError(
+                f"example: the feature {name!r} has the value {array.max()}, too large for int64"
+            )
         return Feature(int64_list=Int64List(value=wide))
     if array.dtype.kind in "fV":
         with np.errstate(over="ignore"):

@@ -18,7 +18,7 @@ def on_disk(name: str | os.PathLike[str], who: str) -> str:
         return path[len("file://") :]
     if "://" in path:
         raise UnimplementedError(
-            f"{who}: {path} is not on this machine; write the file here and copy it there with fl.io.gfile.copy"
+            f"{who}: {path} is not a local path; write a local file and copy it with fl.io.gfile.copy"
         )
     return path
 

@@ -57,7 +57,7 @@ class Field:
 
     def empty(self, message: Message) -> Any:
         """The initial content of the field."""
-        raise TypeError(f"{type(self).__name__} holds nothing")
+        raise TypeError(f"{type(self).__name__} must define empty")
 
     def is_set(self, held: Any) -> bool:
         """Whether there is something to write."""
@@ -65,15 +65,15 @@ class Field:
 
     def parse(self, message: Message, kind: int, value: object, data: bytes) -> bool:
         """Adds a value from the wire; False for a wire type that this field cannot have."""
-        raise TypeError(f"{type(self).__name__} holds nothing")
+        raise TypeError(f"{type(self).__name__} must define parse")
 
     def serialize(self, held: Any) -> bytes:
         """The field on the wire."""
-        raise TypeError(f"{type(self).__name__} holds nothing")
+        raise TypeError(f"{type(self).__name__} must define serialize")
 
     def text(self, held: Any, indent: str) -> str:
         """The field as protobuf prints it."""
-        raise TypeError(f"{type(self).__name__} holds nothing")
+        raise TypeError(f"{type(self).__name__} must define text")
 
 
 class Repeated(Field):
@@ -204,7 +204,7 @@ def _utf8(key: bytes) -> str:
     try:
         return key.decode()
     except UnicodeDecodeError:
-        raise WireError(f"the key {key!r} is no UTF-8") from None
+        raise WireError(f"the key {key!r} is not valid UTF-8") from None
 
 
 class Message(LazyMessage):
@@ -310,7 +310,7 @@ class Message(LazyMessage):
         if self._oneof and field_name == self._oneof:
             return bool(self._set_fields())
         if not isinstance(self._field(field_name), Sub):
-            raise ValueError(f"{type(self).__name__}.{field_name} is a list or map: look at its length")
+            raise ValueError(f"{type(self).__name__}.{field_name} is a list or map; check its length")
         return any(field.name == field_name for field, _ in self._set_fields())
 
     def WhichOneof(self, oneof_group: str) -> str | None:
@@ -339,7 +339,7 @@ class Message(LazyMessage):
     def MergeFrom(self, other: object) -> None:
         """Adds another message's fields: lists grow, entries of maps are replaced."""
         if type(other) is not type(self):
-            raise TypeError(f"a {type(self).__name__} is needed, got {other!r} of type {type(other).__name__}")
+            raise TypeError(f"expected a {type(self).__name__}, got {other!r} of type {type(other).__name__}")
         for field, held in other._set_fields():
             mine = field.held(self)
             if isinstance(field, Sub):
@@ -352,7 +352,7 @@ class Message(LazyMessage):
         """Makes this message equal to another one."""
         if other is not self:
             if type(other) is not type(self):
-                raise TypeError(f"a {type(self).__name__} is needed, got {other!r} of type {type(other).__name__}")
+                raise TypeError(f"expected a {type(self).__name__}, got {other!r} of type {type(other).__name__}")
             self.Clear()
             self.MergeFrom(other)
 
@@ -372,12 +372,12 @@ class Message(LazyMessage):
     def MergeFromString(self, serialized: Any) -> int:
         """Merges the fields of a serialized message; returns the number of bytes."""
         if isinstance(serialized, str):
-            raise TypeError("a serialized message is bytes, got a str")
+            raise TypeError("a serialized message must be bytes, got a str")
         data = bytes(serialized)
         try:
             self._parse(data, 0, len(data))
         except WireError as e:
-            raise InvalidArgumentError(f"this is no serialized {type(self).__name__}: {e}") from None
+            raise InvalidArgumentError(f"the bytes are not a serialized {type(self).__name__}: {e}") from None
         self.SetInParent()
         return len(data)
 

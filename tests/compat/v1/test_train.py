@@ -80,9 +80,9 @@ def test_files_are_written_whole_and_here(tmp_path: Path):
         assert [p.name for p in tmp_path.iterdir()] == ["model"]
         saver.restore(session, f"file://{tmp_path}/model")
         for name in ("s3://b/x", "memory://x"):
-            with pytest.raises(fl.errors.UnimplementedError, match="is not on this machine"):
+            with pytest.raises(fl.errors.UnimplementedError, match="is not a local path"):
                 saver.save(session, name)
-            with pytest.raises(fl.errors.UnimplementedError, match="is not on this machine"):
+            with pytest.raises(fl.errors.UnimplementedError, match="is not a local path"):
                 saver.restore(session, name)
         with pytest.raises(fl.errors.NotFoundError, match=r"Saver.save: .*cannot be written"):
             saver.save(session, tmp_path / "none" / "model")

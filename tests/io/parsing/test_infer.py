@@ -121,7 +121,7 @@ def test_two_types_are_an_error_that_names_both_records(tmp_path: Path) -> None:
         ([wire.delimited(2, b"\x0a\x02x")], "record 0 of .*records is not a serialized SequenceExample"),
         (
             [wire.delimited(1, b"\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x0a\x01\x80")],
-            "the feature 'a' of record 0 of .*records cannot be read: a number that does not end",
+            "the feature 'a' of record 0 of .*records cannot be read: truncated varint",
         ),
     ],
 )

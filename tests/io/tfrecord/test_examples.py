@@ -272,7 +272,7 @@ def test_examples_of_plain_values() -> None:
         (None, "'x' cannot be written: .*NoneType"),
         (2**63, "'x' .*64"),
         (np.array([2**63], np.uint64), "too large for int64"),
-        (fl.ragged.constant([[1], []]), "'x' is a RaggedTensor; give its values"),
+        (fl.ragged.constant([[1], []]), "'x' is a RaggedTensor; pass its values"),
         ([[1], [2, 3]], "'x' cannot be written"),
     ],
 )
