@@ -169,12 +169,12 @@ def test_epochs_count_iterations_unless_told_not_to() -> None:
 
 
 def test_only_inside_functions_of_map_and_filter() -> None:
-    with pytest.raises(fl.errors.FailedPreconditionError, match="no element here"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match="no current element"):
         fl.random.element_rng()
 
     def make(x: Any) -> Any:
         fl.random.element_rng()
         return fl.Dataset.range(1)
 
-    with pytest.raises(fl.errors.FailedPreconditionError, match="no element here"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match="no current element"):
         list(fl.Dataset.range(2).flat_map(make))

@@ -58,7 +58,7 @@ def test_nothing_is_lost_where_tensorflow_loses_one(n: int) -> None:
         ((11, [1, 2], 9), "max_index must be >= index, but 9 < 11"),
         ((-1, [1, 2], 9), "index must be >= 0 but was -1"),
         ((0, [1, 2], -1), "max_index must be >= 0 but was -1"),
-        (([0, 1], [1, 2], [1, 2, 3]), "do not go together"),
+        (([0, 1], [1, 2], [1, 2, 3]), "cannot be broadcast"),
         ((0, [1, 2, 3], 9), "seed must be two integers"),
         ((0, [1.5, 2.0], 9), "seed must be two integers"),
         ((1.5, [1, 2], 9), "index must be an integer"),

@@ -72,8 +72,8 @@ def test_key_order_is_kept_and_can_be_lined_up() -> None:
 @pytest.mark.parametrize(
     ("tree_of", "value", "message"),
     [
-        ((1, 2), (1, 2, 3), "tuple of 2 at $, got a tuple of 3"),
-        ((1, (2, 3)), (1, 2), "tuple of 2 at $[1], got a int"),
+        ((1, 2), (1, 2, 3), "tuple of 2 at $, got tuple of 3"),
+        ((1, (2, 3)), (1, 2), "tuple of 2 at $[1], got int"),
         ({"a": 1}, {"b": 1}, "keys ['a'] at $"),
         (1, (1,), "single value at $"),
         (Pair(1, 2), Point(1, 2), "Pair at $"),
@@ -146,7 +146,7 @@ def test_namedtuples_are_no_tuples_where_types_count() -> None:
             fl.Dataset.from_tensors(one).concatenate(fl.Dataset.from_tensors(two))
         with pytest.raises(TypeError, match="an item is a"):
             fl.experimental.from_list([one, two])
-    with pytest.raises(TypeError, match="padded_shapes need the structure"):
+    with pytest.raises(TypeError, match="padded_shapes must have the structure"):
         fl.Dataset.from_tensors(A([1], [2])).padded_batch(1, padded_shapes=([2], [2]))
 
 

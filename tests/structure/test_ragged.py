@@ -108,7 +108,7 @@ def test_constant_splits_dtype() -> None:
     [
         ([[1], ["a"]], {}, "mix"),
         ([[1], 2], {}, "same nesting"),
-        ([[1], [[]]], {}, "below the values"),
+        ([[1], [[]]], {}, "deeper than the values"),
         ([[[1, 2]], [[3, 4], [5]]], {"ragged_rank": 1}, "differ in length"),
         ([[1], [2, 3]], {"ragged_rank": 0}, "differ in length"),
         ([[1], [2, 3]], {"ragged_rank": 2}, "nested deeper"),
@@ -215,9 +215,9 @@ def test_from_tensor_deeper() -> None:
         ({"lengths": [1]}, "each of 2 rows"),
         ({"lengths": 5}, "each of 2 rows"),
         ({"lengths": [1, 2], "padding": 0}, "not both"),
-        ({"lengths": [1.0, 2.0]}, "float values cannot become int64"),
+        ({"lengths": [1.0, 2.0]}, "float values cannot be converted to int64"),
         ({"padding": [0]}, r"shape \(\) of one value"),
-        ({"padding": 1.5}, "float values cannot become int32"),
+        ({"padding": 1.5}, "float values cannot be converted to int32"),
     ],
 )
 def test_from_tensor_errors(arguments: dict[str, Any], message: str) -> None:
@@ -289,7 +289,7 @@ def test_to_tensor(tensor: RaggedTensor, arguments: dict[str, Any], want: list[A
 @pytest.mark.parametrize(
     ("tensor", "arguments", "message"),
     [
-        (RT, {"default_value": 1.5}, "float values cannot become int32"),
+        (RT, {"default_value": 1.5}, "float values cannot be converted to int32"),
         (RT, {"default_value": [1, 2]}, "default_value with shape"),
         (INNER, {"default_value": [1, 2, 3]}, "default_value with shape"),
         (RT, {"shape": [None]}, "rank 2"),
@@ -366,7 +366,7 @@ def test_getitem_errors() -> None:
     for key in (1.5, "a", [0, 1], np.array([0, 1])):
         with pytest.raises(TypeError):
             RT[key]
-    with pytest.raises(ValueError, match="inner ragged dimension has no item 0 in every row; take a slice"):
+    with pytest.raises(ValueError, match="not every row of a ragged dimension has an item 0; use a slice"):
         RT[:, 0]
     with pytest.raises(ValueError, match="step"):
         RT[:, ::0]
@@ -395,7 +395,7 @@ def test_arithmetic() -> None:
     assert [part.to_list() for part in divmod(RT, 2)] == [[[0, 1], [], [1, 2, 2]], [[1, 0], [], [1, 0, 1]]]
     with pytest.raises(ValueError, match="same row lengths"):
         RT + constant([[1], [], [1]])
-    with pytest.raises(ValueError, match="cannot be lined up"):
+    with pytest.raises(ValueError, match="cannot be broadcast"):
         RT + np.ones((3, 1))
 
 

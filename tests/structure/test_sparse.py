@@ -72,7 +72,7 @@ def test_to_dense_checks_indices() -> None:
     twice = SparseTensor([[0], [0]], [1, 2], [2])
     with pytest.raises(InvalidArgumentError, match=r"indices\[1\] = \[0\] is out of order; use fl.sparse.reorder"):
         unordered.to_dense()
-    with pytest.raises(InvalidArgumentError, match=r"indices\[1\] = \[0\] is there twice"):
+    with pytest.raises(InvalidArgumentError, match=r"indices\[1\] = \[0\] is duplicated"):
         twice.to_dense()
     assert unordered.to_dense(validate_indices=False).tolist() == [2, 1]
     assert twice.to_dense(validate_indices=False).tolist() == [2, 0]
@@ -84,11 +84,11 @@ def test_to_dense_checks_indices() -> None:
 
 def test_to_dense_default_value() -> None:
     ints = SparseTensor([[0]], [1], [2])
-    with pytest.raises(TypeError, match="float values cannot become int32"):
+    with pytest.raises(TypeError, match="float values cannot be converted to int32"):
         ints.to_dense(1.5)
     with pytest.raises(InvalidArgumentError, match="must be a scalar"):
         ints.to_dense([1])
-    with pytest.raises(TypeError, match="a SparseTensor is needed, got a int"):
+    with pytest.raises(TypeError, match="expected a SparseTensor, got int"):
         sparse.to_dense(5)  # type: ignore[arg-type]
 
 

@@ -104,7 +104,7 @@ def element_rng(seed: int | None = None) -> np.random.Generator:
     scope = seeds.current_scope()
     if place.draws is None or scope is None or scope.finished is None:
         raise FailedPreconditionError(
-            "element_rng: there is no element here; call it inside a function given to map or filter"
+            "element_rng: there is no current element; call it inside a function passed to map or filter"
         )
     if place.epochs is not None:
         place.epochs.used = True

@@ -50,7 +50,7 @@ def index_shuffle(index: ArrayLike, seed: Sequence[int] | NDArray[Any], max_inde
         wide, limits = np.broadcast_arrays(indices.astype(np.uint64), limits.astype(np.uint64))
     except ValueError:
         raise InvalidArgumentError(
-            f"index_shuffle: index of shape {indices.shape} and max_index of shape {limits.shape} do not go together"
+            f"index_shuffle: index of shape {indices.shape} and max_index of shape {limits.shape} cannot be broadcast"
         ) from None
     wrong = wide > limits
     if wrong.any():

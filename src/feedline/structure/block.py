@@ -452,7 +452,7 @@ def ungroup(column: Column) -> tuple[Column, Array]:
         if not has_rows and item is not None:
             scalar = isinstance(item, (np.ndarray, np.generic, bytes))
             what = "a scalar" if scalar else f"a {type(item).__name__}"
-            raise Ungroupable(i, InvalidArgumentError(f"{what} has no rows to take out; the elements must be batches"))
+            raise Ungroupable(i, InvalidArgumentError(f"{what} has no rows to unbatch; the elements must be batches"))
     counts = np.array([-1 if item is None else _length(item) for item in items], np.int64)
     kinds = {type(item) for item in items}
     first: Any = items[0] if items else None

@@ -119,14 +119,15 @@ def _family(leaf: Any) -> str:
         if issubclass(leaf, complex):
             return "complex"
     name = leaf.name if isinstance(leaf, np.dtype) else leaf.__name__
-    raise InvalidTypeError(f"a {name} cannot become part of an array; give numbers, bools or strings")
+    raise InvalidTypeError(f"a {name} cannot be part of an array; pass numbers, bools or strings")
 
 
 def _common_family(leaves: dict[Any, None]) -> str:
     families = {_family(leaf) for leaf in leaves}
     if len(families) > 1 and families & {"bool", "string"}:
         raise InvalidArgumentError(
-            f"values that mix {' and '.join(sorted(families))} cannot become one array; give every item the same type"
+            f"values that mix {' and '.join(sorted(families))} cannot be converted to an array; use one type for all "
+            "items"
         )
     return max(families, key=lambda f: _WIDTH.get(f, 0), default="float")
 
@@ -140,7 +141,7 @@ def _natural(value: object, family: str) -> Array:
     except ValueError:
         raise _not_rectangular() from None
     if array.dtype.kind == "O" or (family == "int" and array.size and array.dtype.kind not in "iu"):
-        raise InvalidArgumentError("an integer among the values fits no dtype; the largest are int64 and uint64")
+        raise InvalidArgumentError("an integer is out of range for int64 and uint64")
     return array
 
 
@@ -174,7 +175,7 @@ def _bytes(array: Array) -> Array:
         elif isinstance(item, (list, tuple, np.ndarray)):
             raise _not_rectangular()
         else:
-            raise InvalidTypeError(f"an object array may hold only str and bytes, got a {type(item).__name__}")
+            raise InvalidTypeError(f"an object array may contain only str and bytes, got {type(item).__name__}")
     return out.reshape(array.shape)
 
 
@@ -186,7 +187,7 @@ def _cast(array: Array, family: str, dtype: np.dtype[Any]) -> Array:
         return array.astype(dtype)
     if target != family and ("string" in (target, family) or target == "bool" or _WIDTH[family] > _WIDTH[target]):
         name = "string" if target == "string" else dtype.name
-        raise InvalidTypeError(f"{family} values cannot become {name}: {_short(array)}")
+        raise InvalidTypeError(f"{family} values cannot be converted to {name}: {_short(array)}")
     if target == "int":
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         if int(array.min()) < low or int(array.max()) > high:
@@ -195,12 +196,12 @@ def _cast(array: Array, family: str, dtype: np.dtype[Any]) -> Array:
         with np.errstate(over="raise"):
             return array.astype(dtype)
     except FloatingPointError:
-        raise InvalidArgumentError(f"a number is too large for {dtype}: {_short(array)}; ask for float64") from None
+        raise InvalidArgumentError(f"a number is too large for {dtype}: {_short(array)}; use float64") from None
 
 
 def _not_rectangular() -> InvalidArgumentError:
     return InvalidArgumentError(
-        "nested lists whose rows differ in length cannot become an array; fl.ragged.constant takes them"
+        "nested lists whose rows differ in length cannot be converted to an array; use fl.ragged.constant"
     )
 
 

@@ -207,7 +207,7 @@ def _flatten_as(
     kind = tree.kind
     if kind is None:
         if not deeper and is_structure(value):
-            raise TypeError(f"expected a single value at {path}, got a {type(value).__name__}")
+            raise TypeError(f"expected a single value at {path}, got {type(value).__name__}")
         out.append(value)
         return
     if takes_itself_apart(kind):
@@ -234,10 +234,10 @@ def _flatten_as(
 
 def _brief(value: object) -> str:
     if isinstance(value, tuple):
-        return f"a {type(value).__name__} of {len(value)}"
+        return f"{type(value).__name__} of {len(value)}"
     if isinstance(value, Mapping):
         return f"a mapping with keys {list(value)}"
-    return f"a {type(value).__name__}"
+    return type(value).__name__
 
 
 def _join(path: str, key: object) -> str:

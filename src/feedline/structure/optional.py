@@ -47,7 +47,7 @@ class Optional:
     def get_value(self, name: str | None = None) -> Any:
         """The value. Raises `InvalidArgumentError` if there is none."""
         if not self._has_value:
-            raise InvalidArgumentError("the optional holds no value; ask has_value() first")
+            raise InvalidArgumentError("the optional has no value; check has_value() first")
         return self._value
 
     def __eq__(self, other: object) -> bool:

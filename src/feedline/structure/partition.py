@@ -20,7 +20,7 @@ def splits_dtype(dtype: object) -> np.dtype[Any]:
     """The NumPy dtype for `dtype`, which must be int32 or int64."""
     found = types.as_dtype(dtype).dtype
     if found not in (np.int32, np.int64):
-        raise InvalidArgumentError(f"row splits have the dtype int32 or int64, got {found}")
+        raise InvalidArgumentError(f"row splits must be int32 or int64, got {found}")
     return found
 
 
@@ -29,7 +29,7 @@ def of_splits(given: object, count: int, dtype: object = None, validate: bool = 
     splits = _ints(given, "row_splits", dtype)
     if validate:
         if not len(splits):
-            raise InvalidArgumentError("row_splits must not be empty; for no rows give [0]")
+            raise InvalidArgumentError("row_splits must not be empty; use [0] for no rows")
         if splits[0] != 0:
             raise InvalidArgumentError(f"row_splits must start with 0, got {splits[0]}")
         _check_sorted(splits, "row_splits")
@@ -148,7 +148,9 @@ def _check_sorted(array: Array, name: str) -> None:
     falls = np.flatnonzero(array[1:] < array[:-1])
     if len(falls):
         at = int(falls[0])
-        raise InvalidArgumentError(f"{name} must not fall, got {array[at]} and then {array[at + 1]} at {at + 1}")
+        raise InvalidArgumentError(
+            f"{name} must be non-decreasing, got {array[at]} and then {array[at + 1]} at {at + 1}"
+        )
 
 
 def _check_not_negative(array: Array, name: str) -> None:

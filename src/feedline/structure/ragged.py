@@ -47,7 +47,8 @@ class RaggedTensor(NDArrayOperatorsMixin):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise InvalidArgumentError(
-            "RaggedTensor is not called directly; use fl.ragged.constant or, for instance, RaggedTensor.from_row_splits"
+            "RaggedTensor cannot be created directly; use fl.ragged.constant or, for instance, "
+            "RaggedTensor.from_row_splits"
         )
 
     # -- from parts ------------------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
                 f"ragged_rank must be at least 1 and less than the rank {array.ndim} of the tensor, got {ragged_rank}"
             )
         if lengths is not None and padding is not None:
-            raise InvalidArgumentError("give lengths or padding, not both")
+            raise InvalidArgumentError("pass either lengths or padding, not both")
         if isinstance(lengths, (list, tuple)) and lengths and isinstance(lengths[0], (list, tuple, np.ndarray)):
             if ragged_rank not in (1, len(lengths)):
                 raise InvalidArgumentError(f"ragged_rank is {ragged_rank}, but lengths has {len(lengths)} levels")
@@ -372,7 +373,7 @@ class RaggedTensor(NDArrayOperatorsMixin):
         values = _as_values(values)
         if len(values) != len(self._values):
             raise InvalidArgumentError(
-                f"values must have {len(self._values)} rows as the present ones, got {len(values)}"
+                f"values must have {len(self._values)} rows like the current ones, got {len(values)}"
             )
         dtype = _nested_dtype(values) or self._row_splits.dtype
         return _make(values, self._row_splits.astype(dtype, copy=False))
@@ -499,7 +500,9 @@ def constant(
     inner = None if inner_shape is None else tuple(inner_shape)
     scalar_depth, depth = _depths(pylist)
     if scalar_depth is not None and depth > scalar_depth:
-        raise InvalidArgumentError(f"an empty list lies {depth} deep, below the values, which lie {scalar_depth} deep")
+        raise InvalidArgumentError(
+            f"an empty list at depth {depth} is nested deeper than the values at depth {scalar_depth}"
+        )
     if ragged_rank is None:
         inner = inner or ()
         ragged_rank = max(depth - 1 - len(inner), 0)
@@ -807,7 +810,7 @@ def _index_inside(tensor: RaggedTensor, keys: tuple[Any, ...]) -> RaggedTensor:
         return _make(_index_inside(tensor, rest), uniform(len(tensor), 1, tensor._row_splits.dtype))
     if not isinstance(key, slice):
         raise InvalidArgumentError(
-            f"an inner ragged dimension has no item {key} in every row; take a slice, for instance {key}:{key + 1}"
+            f"not every row of a ragged dimension has an item {key}; use a slice, for instance {key}:{key + 1}"
         )
     values, splits = tensor._values, tensor._row_splits
     if key != slice(None):
@@ -829,7 +832,7 @@ def _operand(value: object, like: RaggedTensor) -> Any:
     array = dense(value)
     if array.ndim >= like.flat_values.ndim:
         raise InvalidArgumentError(
-            f"an array of shape {array.shape} cannot be lined up with ragged rows; it may have at most the inner "
+            f"an array of shape {array.shape} cannot be broadcast to ragged rows; it may have at most the inner "
             f"dimensions {like.flat_values.shape[1:]}"
         )
     return array[()]

@@ -133,7 +133,7 @@ class SparseTensor:
             sign = np.where(sign == 0, np.sign(part), sign)
         if (sign <= 0).any():
             at = int((sign <= 0).argmax()) + 1
-            fault = "is there twice" if sign[at - 1] == 0 else "is out of order; use fl.sparse.reorder first"
+            fault = "is duplicated" if sign[at - 1] == 0 else "is out of order; use fl.sparse.reorder first"
             raise InvalidArgumentError(f"indices[{at}] = {self._indices[at].tolist()} {fault}")
 
     def reorder(self) -> SparseTensor:
@@ -249,5 +249,5 @@ def _make(indices: Array, values: Array, dense_shape: Array) -> SparseTensor:
 
 def _sparse(value: object) -> SparseTensor:
     if not isinstance(value, SparseTensor):
-        raise InvalidTypeError(f"a SparseTensor is needed, got a {type(value).__name__}")
+        raise InvalidTypeError(f"expected a SparseTensor, got {type(value).__name__}")
     return value

@@ -137,7 +137,7 @@ def _dimension(d: object) -> int | None:
     if d is None:
         return None
     if isinstance(d, float) or not hasattr(d, "__index__"):
-        raise TypeError(f"a dimension is an int or None, got {d!r}")
+        raise TypeError(f"a dimension must be an int or None, got {d!r}")
     n = int(d)
     if n < 0:
         raise ValueError(f"Dimension {n} must be >= 0; use None for an unknown dimension")
@@ -170,10 +170,10 @@ class TypeSpec:
         return merged
 
     def _fits(self, other: Any) -> bool:
-        raise TypeError(f"{type(self).__name__} compares with nothing")
+        raise TypeError(f"{type(self).__name__} must define _fits")
 
     def _key(self) -> tuple[Any, ...]:
-        raise TypeError(f"{type(self).__name__} has no fields")
+        raise TypeError(f"{type(self).__name__} must define _key")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._key() == other._key()
@@ -368,7 +368,7 @@ def type_spec_from_value(value: object) -> Any:
         spec = function(value)
         if spec is not None:
             return spec
-    raise TypeError(f"no spec for a {type(value).__name__}")
+    raise TypeError(f"a {type(value).__name__} has no spec")
 
 
 def general_leaf(a: Any, b: Any) -> Any:

@@ -175,14 +175,16 @@ def as_dtype(dtype: Any) -> DType:
         return _bfloat16()
     is_array = hasattr(dtype, "dtype") and hasattr(dtype, "shape") and not isinstance(dtype, (type, np.dtype))
     if dtype is None or is_array:
-        raise InvalidTypeError(f"{dtype!r} is no dtype; give for instance fl.float32")
+        raise InvalidTypeError(f"{dtype!r} is not a dtype; use for instance fl.float32")
     name = getattr(dtype, "name", None)
     if isinstance(name, str) and not isinstance(dtype, np.dtype) and name in _BY_NAME:
         return _BY_NAME[name]  # tf.float32 and torch-like objects that carry a name
     try:
         given = np.dtype(dtype)
     except TypeError as e:
-        raise InvalidTypeError(f"cannot take {dtype!r} as a dtype; give for instance fl.float32 or np.float32") from e
+        raise InvalidTypeError(
+            f"cannot interpret {dtype!r} as a dtype; use for instance fl.float32 or np.float32"
+        ) from e
     if given.kind in "SU":
         return string
     found = _BY_DTYPE.get(given if given.isnative else given.newbyteorder("="))

@@ -113,7 +113,7 @@ def _object_array(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             out.append(bytes(item))
         else:
             raise InvalidTypeError(
-                f"an object array may hold only str and bytes, got a {type(item).__name__}: give it a number dtype, "
+                f"an object array may contain only str and bytes, got {type(item).__name__}: give it a number dtype, "
                 "or use from_list or from_generator for rows of differing shape"
             )
     return _bytes_array(out, value.shape)
@@ -130,7 +130,7 @@ def _int(value: int) -> Any:
         return np.int32(value)
     if -(2**63) <= value < 2**63:
         return np.int64(value)
-    raise InvalidArgumentError(f"the integer {value} fits no dtype; the largest is int64")
+    raise InvalidArgumentError(f"the integer {value} is out of range for int64")
 
 
 def _numpy_scalar(value: Any) -> Any:
@@ -207,10 +207,11 @@ def _stacked(items: list[Any]) -> Any:
     dtypes = {p.dtype for p, x in zip(parts, items, strict=True) if hasattr(p, "dtype") and hasattr(x, "dtype")}
     if any(not isinstance(p, (np.ndarray, np.generic)) for p in parts):
         odd = next(p for p in parts if not isinstance(p, (np.ndarray, np.generic)))
-        raise InvalidTypeError(f"a {type(odd).__name__} inside a list cannot become part of an array; use a tuple")
+        raise InvalidTypeError(f"a {type(odd).__name__} inside a list cannot be part of an array; use a tuple")
     if len(dtypes) > 1:
         raise InvalidArgumentError(
-            f"a list of arrays with different dtypes ({', '.join(sorted(map(str, dtypes)))}) cannot become one array"
+            f"a list of arrays with different dtypes ({', '.join(sorted(map(str, dtypes)))}) cannot be converted to an "
+            "array"
         )
     if len({p.shape for p in parts}) > 1:
         raise _not_rectangular()
@@ -224,13 +225,14 @@ def _side_by_side(parts: list[Any]) -> Datasets:
             type_spec_from_value(made)
             return made
     raise InvalidTypeError(
-        "the datasets in a list must have elements of one structure and of the same types; use a tuple for others"
+        "the datasets in a list must have elements of the same structure and types; use a tuple for others"
     )
 
 
 def _not_rectangular() -> InvalidArgumentError:
     return InvalidArgumentError(
-        "a list whose rows differ in length cannot become an array; use fl.ragged.constant, from_list or from_generator"
+        "a list whose rows differ in length cannot be converted to an array; use fl.ragged.constant, from_list or "
+        "from_generator"
     )
 
 
@@ -238,13 +240,13 @@ def _table(value: object) -> Any:
     """A data frame of numbers as one array, as in TensorFlow. Other data frames and Arrow tables are rejected."""
     kind = type(value).__name__
     if hasattr(value, "column_names"):
-        remedy = f"give the columns of a {kind} by name: dict(zip(table.column_names, table.columns))"
+        remedy = "pass its columns as a dict: dict(zip(table.column_names, table.columns))"
     else:
         array = np.asarray(value)
         if array.dtype.kind in "biufc":
             return array_of(array)
-        remedy = f"give the columns of a {kind} by name: dict(df)"
-    raise InvalidTypeError(f"a {kind}, whose columns have names and types of their own, is no array; {remedy}")
+        remedy = "pass its columns as a dict: dict(df)"
+    raise InvalidTypeError(f"a {kind} has columns with names and types and is not an array; {remedy}")
 
 
 NOT_CARRIED = ("string", "variant", "resource")
@@ -274,8 +276,8 @@ def _foreign(value: Any) -> Any:
         if got.dtype.kind != "O" or not isinstance(got.item() if got.ndim == 0 else None, type(value)):
             return _zero_d(got)
     raise InvalidTypeError(
-        f"a {type(value).__name__} cannot be part of an element: {_short(value)}; give an array, a number, a string, "
-        "or a tuple or dict of such"
+        f"a {type(value).__name__} cannot be part of an element: {_short(value)}; use an array, number or string, or a "
+        "tuple or dict of them"
     )
 
 

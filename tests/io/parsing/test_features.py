@@ -31,7 +31,7 @@ def test_features_are_tuples_as_in_tensorflow() -> None:
         (io.FixedLenFeature(None, fl.int64), ValueError, "'a' has no shape"),
         (io.FixedLenFeature([], None), ValueError, "'a' has no dtype"),
         (io.FixedLenFeature([3], fl.float32, 7.0), ValueError, r"the default_value of 'a' must have the shape \[3\]"),
-        (io.FixedLenFeature([], fl.int64, "x"), ValueError, "cannot become int64"),
+        (io.FixedLenFeature([], fl.int64, "x"), ValueError, "cannot be converted to int64"),
         (io.FixedLenSequenceFeature([], fl.int64), ValueError, "'a' must have allow_missing=True here"),
         (io.FixedLenSequenceFeature([], fl.int64, True, [1, 2]), ValueError, "must have one value"),
         (io.SparseFeature("", "v", fl.int64, 3), ValueError, "needs an index_key and a value_key"),
