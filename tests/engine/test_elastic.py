@@ -159,7 +159,7 @@ def test_steps_that_cannot_be_shared_out_are_told() -> None:
         olds = [iter(make(2, i)) for i in range(2)]
         for it in olds:
             next(it)
-        with pytest.raises(fl.errors.FailedPreconditionError, match="cannot go on in 3 iterators where 2 were saved"):
+        with pytest.raises(fl.errors.FailedPreconditionError, match="cannot be resharded from 2 to 3 iterators"):
             iter(make(3, 0)).load_state_dict([it.state_dict() for it in olds])
 
 
@@ -196,5 +196,5 @@ def test_what_is_refused(files: list[str]) -> None:
         return it
 
     states = [counted(2, i).save() for i in range(2)]
-    with pytest.raises(fl.errors.FailedPreconditionError, match=r"take \(step 4\) cannot go on in 3 iterators"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match=r"take \(step 4\) cannot be resharded from 2 to 3"):
         counted(3, 0).load_state_dict(states)

@@ -235,10 +235,10 @@ def test_endless_epochs_are_told_apart(sources: Sources) -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda s, n, i: s.rows().shard(n, i).window(3, shift=1), "window .* cannot go on in 3 iterators"),
-        (lambda s, n, i: s.rows().shard(n, i).cache(), "cache .* cannot go on in 3 iterators"),
-        (lambda s, n, i: s.rows().shard(n, i).map(lambda x: x + 0).take(5), "take .* cannot go on in 3 iterators"),
-        (lambda s, n, i: s.rows().shard(n, i).map(lambda x: x + 0).skip(4), "skip .* cannot go on in 3 iterators"),
+        (lambda s, n, i: s.rows().shard(n, i).window(3, shift=1), "window .* cannot be resharded from 2 to 3"),
+        (lambda s, n, i: s.rows().shard(n, i).cache(), "cache .* cannot be resharded from 2 to 3"),
+        (lambda s, n, i: s.rows().shard(n, i).map(lambda x: x + 0).take(5), "take .* cannot be resharded from 2 to 3"),
+        (lambda s, n, i: s.rows().shard(n, i).map(lambda x: x + 0).skip(4), "skip .* cannot be resharded from 2 to 3"),
         (lambda s, n, i: s.rows().shuffle(5).shard(n, i), "a shuffle below the shard has no seed"),
         (
             lambda s, n, i: (

@@ -64,7 +64,7 @@ def test_without() -> None:
             assert _names(None) == [n for n in DEFAULTS if n not in ("push_down", "noop_elimination")]
             assert "noop_elimination" in _names(_options(noop_elimination=True))
     assert _names(None) == DEFAULTS
-    with pytest.raises(ValueError, match="no rule is called nothing"):
+    with pytest.raises(ValueError, match="unknown rules nothing"):
         without("nothing")
 
 

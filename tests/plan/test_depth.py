@@ -39,5 +39,5 @@ def test_a_long_chain_in_threads_and_from_a_checkpoint() -> None:
 
 
 def test_a_chain_that_is_too_long_is_refused_when_it_is_built() -> None:
-    with pytest.raises(fl.errors.InvalidArgumentError, match=r"at most 2000 can be run; give many files to one reader"):
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"at most 2000 are supported; pass many files"):
         chained(MOST_STEPS + 10)

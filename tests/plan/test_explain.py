@@ -31,8 +31,8 @@ def test_the_whole_text() -> None:
         str(ds.explain())
         == f"""\
 as written                                    elements  spec
-  6   batch(3)                                       7  known once it runs
-  5 ƒ map(decode)                                   20  known once it runs
+  6   batch(3)                                       7  unknown until it runs
+  5 ƒ map(decode)                                   20  unknown until it runs
         decode at test_explain.py:{line}, once per element
   4   repeat(2)                                     20  int64
   3   shuffle(4, seed=1)                            10  int64
@@ -41,9 +41,9 @@ as written                                    elements  spec
   1   range(10)                                     10  int64
 
 as it runs                                    elements  spec
-  6   map_and_batch(3)                               7  known once it runs
-        an element that fails takes its batch along
-  5 ƒ map(decode)                                   20  known once it runs
+  6   map_and_batch(3)                               7  unknown until it runs
+        an element that fails drops its whole batch
+  5 ƒ map(decode)                                   20  unknown until it runs
         decode at test_explain.py:{line}, once per element
   4   shuffle_and_repeat(4, seed=1, count=2)        20  int64
         holds up to 4 elements, 32 B
@@ -54,7 +54,7 @@ rewritten by
       shuffle_and_repeat_fusion  step 4
       map_and_batch_fusion       step 6
 
-ƒ runs your code: nothing is made before it is asked for"""
+ƒ runs your code: elements are computed only when requested"""
     )
 
 
@@ -69,7 +69,7 @@ def test_branches() -> None:
         "  1   │  range(3)",
         "  1   └─ range(4)",
     ]
-    assert lines[-5:-2] == ["an element", "      $[0]  int64[?]", "      $[1]  int64[?]"]
+    assert lines[-5:-2] == ["element spec", "      $[0]  int64[?]", "      $[1]  int64[?]"]
     assert "it runs as written" in lines
 
 
@@ -83,7 +83,7 @@ def test_at_a_prompt_it_shows_lines() -> None:
 def test_nothing_of_the_users_runs() -> None:
     ds = fl.Dataset.range(3).map(_never).filter(_never).batch(2)
     for text in (repr(ds), str(ds.explain()), ds._repr_html_()):
-        assert "known once it runs" in text
+        assert "unknown until it runs" in text
 
 
 def test_lines_fit() -> None:
@@ -175,7 +175,7 @@ def test_repr() -> None:
     assert repr(fl.Dataset.range(1)) == "<fl.Dataset range(1): TensorSpec(shape=(), dtype=int64), 1 element>"
     assert repr(fl.Dataset.range(2).repeat().take(-2)).endswith("dtype=int64), length unknown>")
     assert repr(fl.Dataset.range(2).map(decode).repeat()) == (
-        "<fl.Dataset repeat() ← map(decode) ← range(2): spec known once it runs, endless>"
+        "<fl.Dataset repeat() ← map(decode) ← range(2): spec unknown until it runs, infinite>"
     )
 
 
@@ -191,7 +191,7 @@ def test_repr_of_long_and_wide_plans_stays_a_line() -> None:
 
 def test_repr_says_what_is_known_by_now() -> None:
     ds = fl.Dataset.range(3).map(decode)
-    assert "known once it runs" in repr(ds)
+    assert "unknown until it runs" in repr(ds)
     assert ds.element_spec is not None
     assert "TensorSpec(shape=(), dtype=string)" in repr(ds)
 
@@ -203,11 +203,11 @@ def _numbers() -> Any:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda files: files.flat_map(fl.TFRecordDataset), "their places, if the datasets of flat_map only read files"),
-        (lambda files: fl.TFRecordDataset(files), "where they lie in their files: about 43.9 KiB"),
-        (lambda files: fl.TFRecordDataset(files).take(5).prefetch(2), "where they lie in their files"),
-        (lambda files: fl.TFRecordDataset(files).map(lambda x: x[:3]), "where they lie in their files"),
-        (lambda files: fl.TFRecordDataset(files).map(decode), r"elements themselves: map \(step 3\) is between them"),
+        (lambda files: files.flat_map(fl.TFRecordDataset), "positions if the datasets of flat_map only read files"),
+        (lambda files: fl.TFRecordDataset(files), "a checkpoint saves file positions: about 43.9 KiB"),
+        (lambda files: fl.TFRecordDataset(files).take(5).prefetch(2), "a checkpoint saves file positions"),
+        (lambda files: fl.TFRecordDataset(files).map(lambda x: x[:3]), "a checkpoint saves file positions"),
+        (lambda files: fl.TFRecordDataset(files).map(decode), r"elements themselves: map \(step 3\) cannot recompute"),
         (
             lambda files: fl.Dataset.from_generator(_numbers, output_signature=fl.TensorSpec([], fl.int32)),
             r"the elements themselves: from_generator \(step 1\) cannot give them again",
@@ -217,5 +217,5 @@ def _numbers() -> Any:
 def test_what_a_checkpoint_of_a_shuffle_holds_is_told(make: Any, text: str) -> None:
     files = fl.Dataset.from_tensor_slices(["never", "opened"])
     lines = str(make(files).shuffle(10_000).batch(2).explain()).splitlines()
-    (told, *_) = [line for line in lines if "a checkpoint holds" in line]
+    (told, *_) = [line for line in lines if "a checkpoint saves" in line]
     assert re.search(text, told) and len(told) <= WIDTH

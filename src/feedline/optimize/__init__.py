@@ -164,7 +164,7 @@ class without:
         known = {r.name for r in (*RULES, INJECT)}
         unknown = set(names) - known
         if unknown:
-            raise ValueError(f"no rule is called {_listed(unknown)}; there are {_listed(known)}")
+            raise ValueError(f"unknown rules {_listed(unknown)}; the rules are {_listed(known)}")
         self.mine = frozenset(names)
 
     def __enter__(self) -> None:

@@ -24,8 +24,8 @@ def shuffle_and_repeat_fusion(node: Node) -> Node | None:
         return None
     if node.count == 0 or node.count < -1:
         raise InvalidArgumentError(
-            f"repeat at step {node.position}: after a shuffle, count must be greater than zero or equal to -1, "
-            f"got {node.count}; leave the repeat out, or put another step between the two"
+            f"repeat at step {node.position}: after a shuffle, count must be greater than zero or equal to -1, got "
+            f"{node.count}; remove the repeat, or put another step between the two"
         )
     if below is not node.input:  # the shard stays; seeds are drawn as by one step
         return node.replace(frugal=True)

@@ -52,9 +52,7 @@ def parallel_calls(value: object, op: str) -> int | None:
         return None
     n = integer(value, "num_parallel_calls", op)
     if n != AUTOTUNE and n <= 0:
-        raise InvalidArgumentError(
-            f"{op}: num_parallel_calls must be greater than zero, or AUTOTUNE to have it chosen, got {n}"
-        )
+        raise InvalidArgumentError(f"{op}: num_parallel_calls must be greater than zero, or AUTOTUNE, got {n}")
     return n
 
 
@@ -105,7 +103,7 @@ def element_function(value: object, name: str, op: str, plan: Node) -> Callable[
         _, tree = flatten(plan.element_spec)
         count = len(tree.children) if tree.kind is tuple else 1
         many = f"{count} argument{'s' * (count != 1)}"
-        takes(call, count, f"{name} must take {many}, one for each part of an element {plan.element_spec!r}", op)
+        takes(call, count, f"{name} must take {many}, one for each component of an element {plan.element_spec!r}", op)
     return call
 
 
@@ -123,6 +121,6 @@ def finite(plan: Node, op: str) -> None:
     """Raises for an infinite plan, for operators that must read all elements before they give any."""
     if plan.cardinality() == INFINITE:
         raise InvalidArgumentError(
-            f"{op}: needs all elements before it gives any, and the dataset is infinite; make it finite with take(n), "
-            "or leave out repeat()"
+            f"{op}: requires a finite dataset, since it reads all elements first; make it finite with take(n), or "
+            "remove repeat()"
         )

@@ -18,8 +18,8 @@ def allow(plan: Node) -> None:
     steps = plan.position
     if steps > MOST_STEPS:
         raise InvalidArgumentError(
-            f"{plan.op}: the dataset has {steps} steps one above the other, and at most {MOST_STEPS} can be run; give "
-            "many files to one reader, or make a dataset of the parts and use flat_map instead of concatenate"
+            f"{plan.op}: the dataset is {steps} steps deep, but at most {MOST_STEPS} are supported; pass many files to "
+            "one reader, or use flat_map over a dataset of the parts instead of concatenate"
         )
     needed = 1000 + FRAMES * steps
     if steps > 50 and sys.getrecursionlimit() < needed:

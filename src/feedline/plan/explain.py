@@ -29,7 +29,7 @@ from feedline.structure.types import DType
 WIDTH = 100
 PLACE_BYTES = 4.5
 """About how many bytes a checkpoint takes for the location of a record."""
-UNKNOWN_SPEC = "known once it runs"
+UNKNOWN_SPEC = "unknown until it runs"
 _LARGE = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -192,13 +192,13 @@ def _saved(node: Node) -> str:
     below = node.inputs[0]
     if recomputable(below):
         about = f": about {bytes_text(size * PLACE_BYTES)}" if size > 0 else ""
-        return f"a checkpoint holds where they lie in their files{about}"
+        return f"a checkpoint saves file positions{about}"
     while (isinstance(below, KeepsRows) or can_recompute(below)) and len(below.inputs) == 1:
         below = below.inputs[0]
     if maybe_recomputable(below):
-        return f"a checkpoint holds their places, if the datasets of {below.op} only read files, else the elements"
-    why = "cannot give them again" if not below.inputs else "is between them and their files"
-    return f"a checkpoint holds the elements themselves: {below.op} (step {below.position}) {why}"
+        return f"a checkpoint saves file positions if the datasets of {below.op} only read files, else the elements"
+    why = "cannot repeat them" if not below.inputs else "cannot recompute them"
+    return f"a checkpoint saves the elements themselves: {below.op} (step {below.position}) {why}"
 
 
 def _row_bytes(spec: object) -> int | None:
@@ -278,11 +278,11 @@ def explain(
     if not tree.is_leaf:
         wide = max(map(len, tree.paths()))
         lines = [f"      {p:<{wide}}  {spec_text(s)}" for p, s in zip(tree.paths(), leaves, strict=True)]
-        parts.append(["an element", *lines])
+        parts.append(["element spec", *lines])
     if any(user_code(n) for n in written.walk()):
-        parts.append(["ƒ runs your code: nothing is made before it is asked for"])
+        parts.append(["ƒ runs your code: elements are computed only when requested"])
     else:
-        parts.append(["none of your code runs: elements are made in large blocks"])
+        parts.append(["no user code: elements are computed in large blocks"])
     return Explanation("\n\n".join("\n".join(line.rstrip() for line in part) for part in parts))
 
 
@@ -302,7 +302,7 @@ def summary(plan: Node) -> str:
 
 def length_text(n: int) -> str:
     """A cardinality in words."""
-    return "endless" if n == INFINITE else "length unknown" if n < 0 else f"{n:,} element{'s' * (n != 1)}"
+    return "infinite" if n == INFINITE else "length unknown" if n < 0 else f"{n:,} element{'s' * (n != 1)}"
 
 
 def _chain_text(plan: Node) -> str:

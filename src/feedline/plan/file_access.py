@@ -10,11 +10,11 @@ class OpensFiles:
 
     def named_in(self, state: Any) -> list[bytes]:
         """The file names in a state."""
-        raise TypeError(f"{type(self).__name__} has no names")
+        raise TypeError(f"{type(self).__name__} must define named_in")
 
     def reads_as(self, name: bytes) -> Any:
         """How the node reads a file, the recipe of its reader; None if the file cannot be opened."""
-        raise TypeError(f"{type(self).__name__} opens nothing")
+        raise TypeError(f"{type(self).__name__} must define reads_as")
 
 
 class OpensPlans:
@@ -26,4 +26,4 @@ class OpensFolders:
 
     def gives(self, values: object) -> bool:
         """Whether the node gives datasets with this recipe."""
-        raise TypeError(f"{type(self).__name__} gives no datasets")
+        raise TypeError(f"{type(self).__name__} must define gives")

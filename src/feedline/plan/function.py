@@ -334,7 +334,7 @@ class Function:
             first = [_key(type_spec_from_value(rows_of(slice_column(c, 0, 1))[0])) for c in block.columns]
             if all(key is None for key in first):
                 what = "None" if block.columns else "an empty structure"
-                why = f"the function returned {what}, which is no element; return a value for every element"
+                why = f"the function returned {what}, which is not a valid element; return a value for every element"
                 raise RowFailed(0, None, InvalidTypeError(why))
             with _settling:
                 if self._signature is None:
@@ -355,8 +355,8 @@ class Function:
             if got != want:
                 path = block.tree.paths()[j]
                 message = (
-                    f"the function returned {_words(got)} at {path} where it returned {_words(want)} first; "
-                    "return the same types for every element"
+                    f"the types of the function's results differ at {path}: {_type_name(want)}, then {_type_name(got)};"
+                    " return the same types for every element"
                 )
                 done = concat([block.slice(k, k + 1) for k in range(i)]) if i else None
                 raise RowFailed(i, done, InvalidTypeError(message), path)
@@ -395,7 +395,7 @@ class Function:
 def _advice(error: BaseException) -> str:
     """A hint for the user, for errors whose message gives none."""
     if is_refusal(error):
-        return "; an element may be shared with others: change a copy of it, x.copy()"
+        return "; elements may be shared: modify a copy, x.copy()"
     return ""
 
 
@@ -442,10 +442,10 @@ def _key(spec: object) -> Any:
     return type(spec).__name__, None if dtype is None else dtype.name
 
 
-def _words(key: Any) -> str:
+def _type_name(key: Any) -> str:
     if key is None:
         return "None"
     if isinstance(key, np.dtype):
-        return f"a {as_dtype(key).name} array"
+        return as_dtype(key).name
     kind, dtype = key
-    return f"a {kind.removesuffix('Spec')}" + (f" of {dtype}" if dtype else "")
+    return kind.removesuffix("Spec") + (f" of {dtype}" if dtype else "")

@@ -134,7 +134,7 @@ def _legend(written: Node, running: Node | None, applied: Sequence[object]) -> l
     if any(user_code(n) for n in written.walk()):
         found.append(("code", "runs your code"))
     if running is not None and applied and {n.op for n in running.walk()} - {n.op for n in written.walk()}:
-        found.append(("made", "made by the optimizer"))
+        found.append(("made", "inserted by the optimizer"))
     return found
 
 

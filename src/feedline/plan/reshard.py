@@ -42,13 +42,13 @@ def begun_of(node: Node, states: Sequence[Any]) -> list[Any]:
 def error_waits(node: Node) -> FailedPreconditionError:
     """The error for a state that cannot be resharded because an error is due in it."""
     return FailedPreconditionError(
-        f"{node.op} (step {node.position}): an error is due next in one of the states; save after it has been raised"
+        f"{node.op} (step {node.position}): an error is pending in one of the states; save after it has been raised"
     )
 
 
 def not_reshardable(node: Node, saved: int, parts: int) -> FailedPreconditionError:
     """The error for a step whose state cannot be resharded."""
     return FailedPreconditionError(
-        f"{node.op} (step {node.position}) cannot go on in {parts} iterators where {saved} were saved; put it before "
-        "the shard, or go on with as many as there were"
+        f"{node.op} (step {node.position}) cannot be resharded from {saved} to {parts} iterators; put it before the "
+        f"shard, or continue with {saved}"
     )
