@@ -20,7 +20,7 @@ def test_a_true_statement() -> None:
 
 
 def test_too_few() -> None:
-    text = "assert_cardinality at step 2: the dataset was said to be of 7 elements, but it has only 5"
+    text = "assert_cardinality at step 2: the dataset was asserted to have 7 elements, but it has only 5"
     expect = [*np.arange(5), *[Raises(FailedPreconditionError, text)] * 3]
     check_errors(lambda: fl.Dataset.range(5).apply(assert_cardinality(7)), expect, endless=True)
 
@@ -40,7 +40,7 @@ def test_without_end() -> None:
     forever = fl.Dataset.range(5).repeat().apply(assert_cardinality(fl.INFINITE_CARDINALITY))
     check(forever, [np.int64(i % 5) for i in range(12)], endless=True)
     ends = fl.Dataset.range(2).apply(assert_cardinality(fl.INFINITE_CARDINALITY))
-    text = "said to be without end, but it has only 2"
+    text = "asserted to be infinite, but it has only 2"
     check_errors(lambda: ends, [*np.arange(2), Raises(FailedPreconditionError, text)], endless=True)
     assert ends.cardinality() == fl.INFINITE_CARDINALITY
 
@@ -73,6 +73,6 @@ def test_a_cache_is_complete_with_the_number_that_was_said() -> None:
     ds = cached()
     it = iter(ds)
     assert [int(next(it)) for _ in range(4)] == [0, 1, 2, 3]
-    with pytest.raises(FailedPreconditionError, match="said to be of 4 elements"):
+    with pytest.raises(FailedPreconditionError, match="asserted to have 4 elements"):
         next(it)
     assert [int(x) for x in ds] == [0, 1, 2, 3]

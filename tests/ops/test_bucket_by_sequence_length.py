@@ -102,10 +102,10 @@ def test_errors_name_the_length_function() -> None:
     text = r"bucket_by_sequence_length at step 3 \(test_bucket_by_sequence_length.py:\d+ 'length'\) failed on element 0"
     with pytest.raises(KeyError, match=text):
         list(rows(1).bucket_by_sequence_length(length, [4], [2, 2]))
-    with pytest.raises(TypeError, match="element_length_func must return a single integer"):
+    with pytest.raises(TypeError, match="element_length_func must return a scalar integer"):
         list(rows(1).bucket_by_sequence_length(lambda x: x, [4], [2, 2]))
 
 
 def test_arguments() -> None:
-    with pytest.raises(ValueError, match="one more of bucket_batch_sizes than of bucket_boundaries, got 2 and 2"):
+    with pytest.raises(ValueError, match="one more entry than bucket_boundaries, got 2 and 2"):
         rows(1).bucket_by_sequence_length(len, [4, 8], [2, 2])

@@ -272,7 +272,7 @@ def test_file_of_another_dataset(tmp_path: Path) -> None:
     for other in (fl.Dataset.range(4), fl.Dataset.range(3).map(lambda x: x + 1), fl.Dataset.range(3).shuffle(2)):
         it = iter(other.cache(name))
         for _ in range(2):
-            with pytest.raises(fl.errors.InvalidArgumentError, match="was written by another dataset, or by other"):
+            with pytest.raises(fl.errors.InvalidArgumentError, match="was written by a different dataset or different"):
                 next(it)
     assert list(fl.Dataset.range(3).cache(name)) == [0, 1, 2]
 

@@ -34,16 +34,16 @@ def test_structures() -> None:
 @pytest.mark.parametrize(
     ("value", "got"),
     [
-        (np.int64(3), "the int64 3"),
-        (1, "the int32 1"),
-        ([True, False], r"a bool array of shape \(2,\)"),
+        (np.int64(3), "int64 3"),
+        (1, "int32 1"),
+        ([True, False], r"bool array of shape \(2,\)"),
         (None, "None"),
-        ((True,), "a tuple"),
+        ((True,), "tuple"),
     ],
 )
 def test_the_predicate_must_return_a_bool(value: Any, got: str) -> None:
     text = (
-        rf"filter at step 2 \(test_filter.py:\d+ '<lambda>'\) failed on element 0: .* bool scalar, got {got}; compare"
+        rf"filter at step 2 \(test_filter.py:\d+ '<lambda>'\) failed on element 0: .* bool scalar, got {got}; use"
     )
     check_errors(lambda: fl.Dataset.range(1).filter(lambda x: value), [Raises(ValueError, text)])
 
@@ -51,7 +51,7 @@ def test_the_predicate_must_return_a_bool(value: Any, got: str) -> None:
 def test_whole_columns_that_are_no_answers() -> None:
     check_errors(
         lambda: fl.Dataset.range(2).filter(lambda x: x + 1),
-        [Raises(ValueError, "element 0: .*got the int64 1"), Raises(ValueError, "element 1: .*got the int64 2")],
+        [Raises(ValueError, "element 0: .*got int64 1"), Raises(ValueError, "element 1: .*got int64 2")],
     )
 
 

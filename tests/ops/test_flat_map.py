@@ -118,7 +118,7 @@ def test_errors_of_the_input_the_function_and_the_nested_dataset() -> None:
 
 def test_the_function_must_return_a_dataset() -> None:
     ds = fl.Dataset.range(2).flat_map(lambda x: x)
-    with pytest.raises(TypeError, match=r"flat_map at step 2 .* must return a Dataset, it returned a int64"):
+    with pytest.raises(TypeError, match=r"flat_map at step 2 .* must return a Dataset, got int64"):
         list(ds)
     with pytest.raises(TypeError, match="map_func must be a function"):
         fl.Dataset.range(2).flat_map(3)  # type: ignore[arg-type]

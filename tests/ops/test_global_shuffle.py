@@ -146,5 +146,5 @@ def test_needs_a_known_number_of_elements() -> None:
 def test_no_number_of_elements(make: Any) -> None:
     """TensorFlow raises the one or the other."""
     for kind in (fl.errors.FailedPreconditionError, fl.errors.InvalidArgumentError):
-        with pytest.raises(kind, match="needs a known number of elements, at least one"):
+        with pytest.raises(kind, match="requires a known number of elements, at least one"):
             make(fl.Dataset.range(5)).global_shuffle()

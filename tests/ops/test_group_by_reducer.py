@@ -83,7 +83,7 @@ def test_what_fails_is_left_out() -> None:
 def test_types_are_fixed_by_the_first_state() -> None:
     with pytest.raises(TypeError, match="expected int32, got int64"):
         list(grouped(fl.Dataset.range(3), lambda x: x, init=lambda key: 0))
-    with pytest.raises(ValueError, match="key_func must return a single int64"):
+    with pytest.raises(ValueError, match="key_func must return an int64 scalar"):
         list(grouped(fl.Dataset.range(3), lambda x: np.int32(x)))
 
 

@@ -109,7 +109,7 @@ def test_errors_of_the_size_function() -> None:
     def size(key: Any) -> Any:
         return key * 2
 
-    text = "group_by_window at step 2 .*must be greater than zero, it is 0 for key 0"
+    text = "group_by_window at step 2 .*must be greater than zero, got 0 for key 0"
     check_errors(
         lambda: fl.Dataset.range(6).group_by_window(lambda x: x % 2, lambda k, w: w.batch(4), window_size_func=size),
         [Raises(ValueError, text), ValueError, *batches([1, 3]), ValueError, *batches([5])],
@@ -142,7 +142,7 @@ def test_errors_inside_a_reduced_window() -> None:
 
 @pytest.mark.parametrize("key", [np.int32, lambda x: (x, x), lambda x: 1.5, lambda x: np.zeros(2, np.int64)])
 def test_keys_must_be_int64(key: Any) -> None:
-    with pytest.raises(ValueError, match="key_func must return a single int64"):
+    with pytest.raises(ValueError, match="key_func must return an int64 scalar"):
         list(fl.Dataset.range(2).group_by_window(key, lambda k, w: w, window_size=2))
 
 

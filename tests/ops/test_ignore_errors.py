@@ -44,7 +44,7 @@ def test_says_what_it_left_out(caplog: pytest.LogCaptureFixture) -> None:
         assert len(list(failing(5, 1, 3).ignore_errors(log_warning=True))) == 3
     said = [(r.name, r.levelname, r.getMessage()) for r in caplog.records]
     assert [s[:2] for s in said] == [("feedline", "WARNING")] * 2
-    assert "ignore_errors at step 3 left out an element" in said[0][2] and "bad 1" in said[0][2]
+    assert "ignore_errors at step 3 skipped an element" in said[0][2] and "bad 1" in said[0][2]
 
 
 def test_gives_up_where_the_same_error_comes_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,9 +52,9 @@ def test_gives_up_where_the_same_error_comes_for_ever(monkeypatch: pytest.Monkey
     wrong = fl.Dataset.range(2).apply(fl.experimental.assert_cardinality(3)).ignore_errors()
     it = iter(wrong)
     assert [next(it), next(it)] == [0, 1]
-    with pytest.raises(fl.errors.FailedPreconditionError, match="said to be of 3 elements") as raised:
+    with pytest.raises(fl.errors.FailedPreconditionError, match="asserted to have 3 elements") as raised:
         next(it)
-    assert "20 times in a row" in raised.value.__notes__[0]
+    assert "gave up after 20 equal errors in a row" in raised.value.__notes__[0]
     assert len(list(failing(60, *range(50)).ignore_errors())) == 10
 
 

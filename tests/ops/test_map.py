@@ -70,8 +70,8 @@ def test_errors_come_where_they_happen() -> None:
     ("second", "text"),
     [
         ((1, 2), "single value"),
-        ("text", "a string array at \\$ where it returned a int64 array"),
-        (1.5, "a float32 array"),
+        ("text", "differ at \\$: int64, then string"),
+        (1.5, "int64, then float32"),
         (object(), "cannot be part"),
     ],
 )
@@ -84,7 +84,7 @@ def test_results_must_be_alike(second: Any, text: str) -> None:
 
 def test_no_element() -> None:
     for value in (None, (), {}):
-        with pytest.raises(fl.errors.InvalidArgumentError, match="no element"):
+        with pytest.raises(fl.errors.InvalidArgumentError, match="not a valid element"):
             list(fl.Dataset.range(2).map(lambda x, v=value: v))
 
 

@@ -118,7 +118,7 @@ def test_as_a_function_with_its_arguments() -> None:
     [
         ({"batch_size": 0}, "batch_size must be greater than zero"),
         ({"batch_size": 2, "num_parallel_calls": 0}, "num_parallel_calls must be greater than zero"),
-        ({"batch_size": 2, "num_parallel_calls": 2, "num_parallel_batches": 1}, "give only one, got 1 and 2"),
+        ({"batch_size": 2, "num_parallel_calls": 2, "num_parallel_batches": 1}, "not both, got 1 and 2"),
     ],
 )
 def test_as_a_function_refused(arguments: dict[str, int], text: str) -> None:

@@ -48,7 +48,7 @@ def test_elements_must_be_dicts() -> None:
     [
         (lambda ds: ds.repeat(), "cardinality is infinite"),
         (lambda ds: ds.filter(lambda e: True), "cardinality is unknown; state it with"),
-        (lambda ds: ds.repeat(3), "has 6 elements already, more than 4"),
+        (lambda ds: ds.repeat(3), "has 6 elements, more than 4"),
         (lambda ds: ds.batch(2), r"shape \(None,\) at \$\.a is not fully known"),
     ],
 )

@@ -118,10 +118,10 @@ def test_of_two_bad_components_the_one_in_the_earlier_batch_is_told_first() -> N
 
 def test_ranks_must_agree() -> None:
     ds = fl.experimental.from_list([np.zeros(1), np.zeros((1, 1)), np.zeros(2), np.zeros(1)])
-    with pytest.raises(InvalidArgumentError, match=r"the rank of component \$ is not known"):
+    with pytest.raises(InvalidArgumentError, match=r"the rank of component \$ is unknown"):
         ds.padded_batch(2)
     given = ds.padded_batch(2, padded_shapes=[None])
-    check_errors(given, [Raises(InvalidArgumentError, r"shape \[1, 1\] .* has not the rank"), np.zeros((2, 2))])
+    check_errors(given, [Raises(InvalidArgumentError, r"shape \[1, 1\] .* does not have the rank"), np.zeros((2, 2))])
 
 
 def test_refused_when_made() -> None:
@@ -131,15 +131,15 @@ def test_refused_when_made() -> None:
     for make, error, text in [
         (lambda: vectors.padded_batch(0), InvalidArgumentError, "batch_size must be greater than zero"),
         (lambda: vectors.padded_batch(2, padded_shapes=[1]), ValueError, r"elements of shape \(2,\) .* to \[1\]"),
-        (lambda: vectors.padded_batch(2, padded_shapes=[None, None]), ValueError, "needs the same rank"),
-        (lambda: vectors.padded_batch(2, padded_shapes=[-2]), ValueError, "must be sizes, None or -1"),
-        (lambda: vectors.padded_batch(2, padded_shapes=[1.5]), TypeError, "must be sizes, None or -1"),
+        (lambda: vectors.padded_batch(2, padded_shapes=[None, None]), ValueError, "must have the same rank"),
+        (lambda: vectors.padded_batch(2, padded_shapes=[-2]), ValueError, "must be sizes, or None or -1"),
+        (lambda: vectors.padded_batch(2, padded_shapes=[1.5]), TypeError, "must be sizes, or None or -1"),
         (lambda: vectors.padded_batch(2, padded_shapes=fl.TensorShape(None)), ValueError, "must be sizes"),
-        (lambda: vectors.padded_batch(2, padding_values=0), TypeError, "is int32 and the elements are float64"),
-        (lambda: vectors.padded_batch(2, padding_values="x"), TypeError, "is string and the elements are float64"),
+        (lambda: vectors.padded_batch(2, padding_values=0), TypeError, "is int32, but the elements are float64"),
+        (lambda: vectors.padded_batch(2, padding_values="x"), TypeError, "is string, but the elements are float64"),
         (lambda: vectors.padded_batch(2, padding_values=np.ones(2)), ValueError, "must be a scalar"),
-        (lambda: pairs.padded_batch(2, padded_shapes=[[None], []]), TypeError, "need the structure of the elements"),
-        (lambda: pairs.padded_batch(2, padding_values=(0.0, 0, 0)), TypeError, "need the structure of the elements"),
+        (lambda: pairs.padded_batch(2, padded_shapes=[[None], []]), TypeError, "must have the structure of"),
+        (lambda: pairs.padded_batch(2, padding_values=(0.0, 0, 0)), TypeError, "must have the structure of"),
         (lambda: ragged.padded_batch(2), TypeError, "only arrays can be padded"),
         (lambda: fl.Dataset.from_tensors((1, None)).padded_batch(2), TypeError, r"component \$\[1\] is None"),
     ]:
@@ -148,8 +148,8 @@ def test_refused_when_made() -> None:
 
 
 def test_what_a_function_returns_is_refused_when_it_comes() -> None:
-    with pytest.raises(TypeError, match="int32 and the elements are int64"):
+    with pytest.raises(TypeError, match="int32, but the elements are int64"):
         next(iter(_filled(1, 3).padded_batch(2, padding_values=-1)))
     sparse = fl.Dataset.range(2).map(lambda x: fl.SparseTensor([[0]], [1], [2]))
-    with pytest.raises(TypeError, match="only arrays can be padded, and component"):
+    with pytest.raises(TypeError, match="only arrays can be padded, but component"):
         next(iter(sparse.padded_batch(2)))

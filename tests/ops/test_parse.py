@@ -103,7 +103,7 @@ def test_sources_it_can_infer_from(path: str, source: Any) -> None:
 def test_sources_it_cannot(path: str, source: Any) -> None:
     ds = source(path).parse()
     for look in (lambda: ds.element_spec, lambda: next(iter(ds))):
-        with pytest.raises(InvalidArgumentError, match="only where the records come straight from TFRecord files"):
+        with pytest.raises(InvalidArgumentError, match="only for records read directly from TFRecord files"):
             look()
 
 
@@ -158,7 +158,7 @@ def test_random_access() -> None:
 
 
 def test_what_is_refused(path: str) -> None:
-    with pytest.raises(TypeError, match=r"the elements must be records, strings, or batches of them, got TensorSpec"):
+    with pytest.raises(TypeError, match=r"the elements must be strings or batches of strings, got TensorSpec"):
         fl.Dataset.range(3).parse(FEATURES)
     with pytest.raises(TypeError, match="features must be a dict of features"):
         fl.TFRecordDataset(path).parse(["a"])
@@ -166,5 +166,5 @@ def test_what_is_refused(path: str) -> None:
         fl.TFRecordDataset(path).parse({})
     with pytest.raises(ValueError, match="batch_size must be greater than zero"):
         fl.TFRecordDataset(path).parse(FEATURES, batch_size=0)
-    with pytest.raises(TypeError, match="the elements must be records"):
+    with pytest.raises(TypeError, match="the elements must be strings"):
         list(fl.Dataset.range(3).map(lambda x: x * x if x else x).parse(FEATURES))

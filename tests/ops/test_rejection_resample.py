@@ -87,7 +87,7 @@ def test_arguments() -> None:
     ds = thirds(3)
     with pytest.raises(ValueError, match="target_dist must be a vector"):
         ds.rejection_resample(label, 0.5)
-    with pytest.raises(ValueError, match="equally long, got 2 and 3"):
+    with pytest.raises(ValueError, match="the same length, got 2 and 3"):
         ds.rejection_resample(label, [0.3, 0.3, 0.4], [0.5, 0.5])
     with pytest.raises(TypeError, match="class_func must be a function"):
         ds.rejection_resample(3, [0.5, 0.5])  # type: ignore[arg-type]

@@ -101,12 +101,12 @@ def test_shards(tmp_path: Path, size: int | None) -> None:
 @pytest.mark.parametrize(
     ("function", "what"),
     [
-        (lambda x: 0, "got a int32 scalar"),
-        (lambda x: np.int32(x), "got a int32 scalar"),
-        (lambda x: np.array([0]), "got a ndarray"),
-        (lambda x: 0.5, "got a float32 scalar"),
-        (lambda x: None, "got a NoneType"),
-        (lambda x: (np.int64(0),), "got a tuple"),
+        (lambda x: 0, "got int32 scalar"),
+        (lambda x: np.int32(x), "got int32 scalar"),
+        (lambda x: np.array([0]), "got ndarray"),
+        (lambda x: 0.5, "got float32 scalar"),
+        (lambda x: None, "got NoneType"),
+        (lambda x: (np.int64(0),), "got tuple"),
     ],
 )
 def test_shard_functions_that_give_no_number(tmp_path: Path, function: Any, what: str) -> None:
@@ -129,7 +129,7 @@ def test_arguments(tmp_path: Path) -> None:
         ds.save(tmp_path / "s", shard_func=3)  # type: ignore[arg-type]
     for wrong in ({"max_to_keep": 3}, {"directory": "d", "checkpoint": 1}, ["d"]):
         for kind in (TypeError, ValueError):  # TensorFlow raises the one or the other
-            with pytest.raises(kind, match="save: checkpoint_args must be a dict with a directory"):
+            with pytest.raises(kind, match="save: checkpoint_args must be a dict with the key directory"):
                 ds.save(tmp_path / "s", checkpoint_args=wrong)
     with pytest.raises(InvalidArgumentError, match="infinite"):
         ds.repeat().save(tmp_path / "s")

@@ -81,7 +81,7 @@ def test_an_error_of_the_input() -> None:
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (lambda s, x: s + x, "scan_func must return a pair of the new state and the output, got a int64"),
+        (lambda s, x: s + x, "scan_func must return a pair of the new state and the output, got int64"),
         (lambda s, x: (s, x, x), "got 3 values"),
         (lambda s, x: (np.int32(s), x), "expected int64, got int32"),
         (lambda s, x: ((s, s), x), "structure of the initial state"),

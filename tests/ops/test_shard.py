@@ -57,7 +57,7 @@ def test_numbers_that_do_not_go_together(shards: int, index: int) -> None:
 def test_hint() -> None:
     ds = fl.Dataset.range(10).shard(fl.experimental.SHARD_HINT, 0)
     assert ds.cardinality() == -10
-    with pytest.raises(fl.errors.FailedPreconditionError, match="give shard the number of workers"):
+    with pytest.raises(fl.errors.FailedPreconditionError, match="pass the number of workers"):
         iter(ds)
 
 

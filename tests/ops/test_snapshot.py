@@ -127,7 +127,7 @@ def test_shard_functions_that_give_no_number(tmp_path: Path) -> None:
     ds = fl.Dataset.range(2).snapshot(tmp_path / "s", shard_func=lambda x: 0)
     with iter(ds) as it:
         for _ in range(2):
-            with pytest.raises(InvalidArgumentError, match="it must return an int64 scalar, got a int32 scalar"):
+            with pytest.raises(InvalidArgumentError, match=r"it must return an int64 scalar, .* got int32 scalar"):
                 next(it)
 
 

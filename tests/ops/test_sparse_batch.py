@@ -54,10 +54,10 @@ def test_after_an_element_that_does_not_fit_the_batch_begins_anew() -> None:
     large = Raises(DataLossError, r"\[4\] is larger than row_shape \[2\]")
     check_errors(_filled(1, 1, 4, 1, 1).sparse_batch(2, [2]), [good, large, good])
     check_errors(_filled(1, 1, 2, 4, 1, 1).sparse_batch(2, [2]), [good, large, good])
-    rank = Raises(InvalidArgumentError, "has not the rank of row_shape")
+    rank = Raises(InvalidArgumentError, "does not have the rank of row_shape")
     check_errors(_filled(1, 1).sparse_batch(2, [4, 4]), [rank, rank])
     ragged = fl.Dataset.from_tensors(fl.ragged.constant([[1], [2, 3]])).sparse_batch(2, [3, 3])
-    check_errors(ragged, [Raises(InvalidArgumentError, "must be arrays, got a RaggedTensor")])
+    check_errors(ragged, [Raises(InvalidArgumentError, "must be arrays, got RaggedTensor")])
 
 
 def test_an_error_of_the_input_loses_the_batch_in_hand() -> None:

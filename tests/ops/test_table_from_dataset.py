@@ -91,7 +91,7 @@ def test_buckets_by_a_keyed_hash() -> None:
 
 def test_a_key_twice() -> None:
     assert ex.table_from_dataset(_pairs(["a", "a"], [1, 1])).size() == 1
-    with pytest.raises(FailedPreconditionError, match=r"the key b'a' comes with the value .*1.* and again with .*2"):
+    with pytest.raises(FailedPreconditionError, match=r"the key b'a' has the values .*1.* and .*2"):
         ex.table_from_dataset(_pairs(["a", "a"], [1, 2]))
 
 
@@ -105,16 +105,16 @@ def test_a_key_twice() -> None:
     ],
 )
 def test_no_elements(make: Any) -> None:
-    with pytest.raises(OutOfRangeError, match="the dataset has no elements"):
+    with pytest.raises(OutOfRangeError, match="the dataset is empty"):
         make()
 
 
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: ex.table_from_dataset(_pairs(["a"], ["x"])), ValueError, "need a default_value"),
+        (lambda: ex.table_from_dataset(_pairs(["a"], ["x"])), ValueError, "require a default_value"),
         (lambda: ex.table_from_dataset(_pairs(["a"], [1]), num_oov_buckets=-1), ValueError, "zero or more, got -1"),
-        (lambda: ex.table_from_dataset(_pairs(["a"], [1]), num_oov_buckets=2), TypeError, "values of int64, got int32"),
+        (lambda: ex.table_from_dataset(_pairs(["a"], [1]), num_oov_buckets=2), TypeError, "int64 values, got int32"),
         (lambda: ex.table_from_dataset(_pairs(["a"], [1]), vocab_size=0), ValueError, "greater than zero, got 0"),
         (lambda: ex.table_from_dataset(_pairs(["a"], [1]), vocab_size=5), FailedPreconditionError, "has only 1"),
         (lambda: ex.table_from_dataset(_pairs(["a"], [1]), key_dtype=fl.float32), TypeError, "integer type or string"),

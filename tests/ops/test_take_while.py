@@ -35,7 +35,7 @@ def test_tuples_are_several_arguments() -> None:
 def test_the_predicate_must_return_a_bool() -> None:
     check_errors(
         lambda: fl.Dataset.range(2).take_while(lambda x: x),
-        [Raises(ValueError, r"take_while at step 2 .* element 0: .*got the int64 0"), Raises(ValueError, "element 1")],
+        [Raises(ValueError, r"take_while at step 2 .* element 0: .*got int64 0"), Raises(ValueError, "element 1")],
     )
 
 

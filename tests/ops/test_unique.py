@@ -48,7 +48,7 @@ def test_goes_on_after_an_error() -> None:
         ([1.5], TypeError, r"must be int32, int64 or strings, got float32 at \$"),
         (np.array([1], np.uint8), TypeError, "got uint8"),
         (([1], [2.5]), TypeError, r"got float32 at \$\[1\]"),
-        (([1], [2]), fl.errors.InvalidArgumentError, "a single array, number or string each"),
+        (([1], [2]), fl.errors.InvalidArgumentError, "must be a single array, number or string"),
         (fl.ragged.constant([[1], [1, 2]]), fl.errors.InvalidArgumentError, "a single array"),
     ],
 )

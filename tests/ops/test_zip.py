@@ -149,10 +149,10 @@ def test_random_access() -> None:
     ("args", "kwargs", "error", "text"),
     [
         ((), {}, TypeError, "at least one dataset"),
-        (([],), {}, TypeError, r"a Dataset at \$, got a list; use a tuple"),
-        (((),), {}, ValueError, "empty structure"),
-        (({"a": 5},), {}, TypeError, r"a Dataset at \$\.a, got a int"),
-        ((fl.Dataset.range(1), [fl.Dataset.range(1)]), {}, TypeError, r"at \$\[1\], got a list; use a tuple"),
+        (([],), {}, TypeError, r"a Dataset at \$, got list; use a tuple"),
+        (((),), {}, ValueError, "the structure is empty"),
+        (({"a": 5},), {}, TypeError, r"a Dataset at \$\.a, got int"),
+        ((fl.Dataset.range(1), [fl.Dataset.range(1)]), {}, TypeError, r"at \$\[1\], got list; use a tuple"),
         ((fl.Dataset.range(1),), {"datasets": fl.Dataset.range(1)}, TypeError, "not both"),
     ],
 )

@@ -56,9 +56,9 @@ class AssertCardinality(KeepsRows, RandomAccess):
         return block, CountState(count)
 
     def _wrong(self, what: str) -> FailedPreconditionError:
-        expected = "without end" if self.expected == INFINITE else f"of {self.expected} elements"
+        expected = "be infinite" if self.expected == INFINITE else f"have {self.expected} elements"
         return FailedPreconditionError(
-            f"assert_cardinality at step {self.position}: the dataset was said to be {expected}, but {what}"
+            f"assert_cardinality at step {self.position}: the dataset was asserted to {expected}, but {what}"
         )
 
     def after_error(self, state: CountState) -> CountState:

@@ -83,7 +83,7 @@ def _by_number(plan: Node, i: int) -> Node:
         if odd is not plan and has_row(plan, i) is False:
             raise _out_of_range(plan, i)
         raise UnimplementedError(
-            f"at: the dataset gives no random access because of {odd.op} (step {odd.position})"
+            f"at: the dataset does not support random access because of {odd.op} (step {odd.position})"
             + (
                 f": {why_not_indexable(odd)}"
                 if why_not_indexable(odd)

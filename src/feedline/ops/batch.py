@@ -108,7 +108,7 @@ class Grouped(Reshards, ResumableArgs):
 
     def stack(self, rows: Block, size: int) -> Block:
         """Stacks groups of `size` rows. Raises `Ungroupable` for a group that cannot be stacked."""
-        raise TypeError(f"{type(self).__name__} cannot run")
+        raise TypeError(f"{type(self).__name__} must define stack")
 
     def after_error(self, state: Partial) -> Partial:
         """After an error of this step, whose rows are gone, keeps the remaining rows; after an error of the input,

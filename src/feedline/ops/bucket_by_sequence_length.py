@@ -41,7 +41,7 @@ class BucketOf:
         """The element's length."""
         value = self.length_func(*element)
         if np.ndim(value) or not np.issubdtype(np.asarray(value).dtype, np.integer):
-            raise InvalidTypeError(f"element_length_func must return a single integer, it returned {value!r}")
+            raise InvalidTypeError(f"element_length_func must return a scalar integer, got {value!r}")
         return int(value)
 
     def __call__(self, *element: Any) -> int:
@@ -50,7 +50,7 @@ class BucketOf:
         for i, (low, high) in enumerate(pairwise(edges)):
             if low <= length < high:
                 return i
-        raise InvalidArgumentError(f"no bucket takes an element of length {length}; boundaries are {self.boundaries}")
+        raise InvalidArgumentError(f"no bucket for an element of length {length}; the boundaries are {self.boundaries}")
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Batched:
             if bucket == len(self.sizes) - 1:
                 raise InvalidArgumentError(
                     f"{OP}: with pad_to_bucket_boundary all elements must be shorter than the last boundary, "
-                    f"{self.bucket_of.boundaries[-1]}; give a larger one, or filter the elements"
+                    f"{self.bucket_of.boundaries[-1]}; add a larger boundary, or filter the elements"
                 )
             full = self.bucket_of.boundaries[int(bucket)] - 1
             leaves, tree = flatten(self._open_shapes(window) if shapes is None else shapes)
@@ -170,8 +170,8 @@ def bucket_by_sequence_length(
     sizes = tuple(arguments.integer(b, "bucket_batch_sizes", OP) for b in bucket_batch_sizes)
     if len(sizes) != len(boundaries) + 1:
         raise InvalidArgumentError(
-            f"{OP}: there must be one more of bucket_batch_sizes than of bucket_boundaries, "
-            f"got {len(sizes)} and {len(boundaries)}"
+            f"{OP}: bucket_batch_sizes must have one more entry than bucket_boundaries, got {len(sizes)} and "
+            f"{len(boundaries)}"
         )
     bucket_of = BucketOf(call, boundaries)
     spec = self._plan.element_spec if spec_stated(self._plan) else None

@@ -184,7 +184,7 @@ class CacheState:
         rows = CachedRows(saved["rows"])
         rows.join()
         if saved["at"] is not None and not 0 <= saved["at"] <= sum(block.n for block in saved["rows"]):
-            raise ValueError(f"a cache stands at row {saved['at']}, and has fewer")
+            raise ValueError(f"cache: row {saved['at']} is past the last row")
         return cls(rows, saved["at"], saved["complete"])
 
 
@@ -319,7 +319,8 @@ class FileCache(ExecutionArgs, RandomAccess, Stored, Materialize):
             return None
         if reader.fingerprint != self.maker:
             raise InvalidArgumentError(
-                f"cache: {self.path} was written by another dataset, or by other code; remove it, or use another name"
+                f"cache: {self.path} was written by a different dataset or different code; remove it, or choose "
+                "another name"
             )
         spec = reader.tree.unflatten(reader.specs)
         like = self.input.element_spec if has_classes(reader.tree) else None

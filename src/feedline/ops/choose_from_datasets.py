@@ -87,9 +87,11 @@ class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
         """Checks that the state has valid choices and an entry for each input."""
         k, choices = len(self.datasets), state.choices
         if choices is not None and (choices.ndim != 1 or choices.dtype.kind != "i" or not len(choices)):
-            raise DataLossError(f"the iterator state is corrupt: {self.op} (step {self.position}) with other choices")
+            raise DataLossError(f"the iterator state is corrupt: invalid choices in {self.op} (step {self.position})")
         if not len(state.rests) == len(state.errors) == len(state.ended) == k:
-            raise DataLossError(f"the iterator state is corrupt: {self.op} (step {self.position}) of other inputs")
+            raise DataLossError(
+                f"the iterator state is corrupt: {self.op} (step {self.position}) has {k} inputs, the state does not"
+            )
         return state
 
     @property
@@ -185,7 +187,7 @@ class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
         if len(wrong):
             choices = choices[: wrong[0]]
         if not len(choices):
-            what = f"{self.op}: {s.choices[0]} is no dataset's number; there are {len(pulls)}, counted from 0"
+            what = f"{self.op}: choice {s.choices[0]} is out of range for {len(pulls)} datasets"
             return None, _used(s, 1)._replace(error=InvalidArgumentError(what))
         if not self._in_bulk:
             return self._run_of_one(s, choices, pulls)
@@ -278,7 +280,7 @@ class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
         return state._replace(error=None)
 
 
-_CHOICES = "the elements of choice_dataset must be scalar int64 numbers"
+_CHOICES = "the elements of choice_dataset must be int64 scalars"
 
 
 def alike(a: Block, b: Block) -> bool:
@@ -360,7 +362,7 @@ def _used(s: Chosen, n: int) -> Chosen:
 def plans_of(datasets: object, op: str) -> tuple[Node, ...]:
     """The plans of a sequence of datasets."""
     if not isinstance(datasets, Sequence) or isinstance(datasets, (str, bytes)):
-        raise InvalidTypeError(f"{op}: datasets must be a list of datasets, got a {type(datasets).__name__}")
+        raise InvalidTypeError(f"{op}: datasets must be a list of datasets, got {type(datasets).__name__}")
     if not datasets:
         raise InvalidArgumentError(f"{op}: datasets is empty; it needs at least one dataset")
     return tuple(plan_of(d, f"datasets[{i}]", op) for i, d in enumerate(datasets))

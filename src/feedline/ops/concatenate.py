@@ -112,8 +112,8 @@ class Concatenate(KeepsRows, ManyInputs, RandomAccess, RestartsInputs):
 
 def _incompatible(first: object, second: object) -> InvalidTypeError:
     return InvalidTypeError(
-        f"concatenate: the elements of the two datasets differ in structure or types: {first!r} and {second!r}; "
-        "map one of them to the form of the other"
+        f"concatenate: the elements of the two datasets differ in structure or types: {first!r} and {second!r}; map "
+        "one of them to the spec of the other"
     )
 
 

@@ -23,7 +23,7 @@ def get_single_element(self: Dataset[T], name: str | None = None) -> T:
         for element in elements:
             for _ in elements:
                 raise InvalidArgumentError(
-                    "get_single_element: the dataset has more than one element; batch(n) or take(1) makes it one"
+                    "get_single_element: the dataset has more than one element; use batch(n) or take(1) first"
                 )
             return element
     raise InvalidArgumentError("get_single_element: the dataset is empty; it must have exactly one element")

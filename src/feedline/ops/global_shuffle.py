@@ -128,14 +128,14 @@ class GlobalShuffle(Seeded, Reloads, Sampled):
         n = source.cardinality()
         if state.total not in (-1, n):
             raise FailedPreconditionError(
-                f"global_shuffle at step {self.position}: the dataset has {n} elements, but had {state.total} when "
-                "the iteration began; begin anew"
+                f"global_shuffle at step {self.position}: the dataset has {n} elements, but had {state.total} when the "
+                "iteration began; start a new iteration"
             )
         held = IndexedPlan(source)
         if isinstance(state.source, list) and state.source != held.saved_position():
             raise FailedPreconditionError(
                 f"global_shuffle at step {self.position}: the files of the dataset have changed since the state was "
-                "saved: their sizes or bytes are others; put the files back, or begin anew"
+                "saved; restore the files, or start a new iteration"
             )
         return state._replace(total=n, source=held)
 
@@ -206,7 +206,7 @@ def global_shuffle(
         odd = next(p for p in permuted.walk() if not shufflable(p))
         why = "batch without drop_remainder" if odd.op == "batch" else odd.op
         raise FailedPreconditionError(
-            f"global_shuffle: needs random access, which {why} (step {odd.position}) does not give"
+            f"global_shuffle: requires random access, which {why} (step {odd.position}) does not support"
             + (
                 f": {why_not_indexable(odd)}"
                 if why_not_indexable(odd)
@@ -215,7 +215,7 @@ def global_shuffle(
         )
     n = possible.cardinality()
     if n <= 0:
-        got = "none" if n == 0 else "without end" if n == INFINITE else "an unknown number of them"
-        raise NotCounted(f"global_shuffle: needs a known number of elements, at least one, got {got}")
+        got = "none" if n == 0 else "infinitely many" if n == INFINITE else "an unknown number"
+        raise NotCounted(f"global_shuffle: requires a known number of elements, at least one, got {got}")
     reshuffle = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
     return self._derive(GlobalShuffle(plan, SeedGenerator(*get_seed(seed), reshuffle)))

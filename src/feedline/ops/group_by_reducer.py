@@ -106,7 +106,7 @@ class Folded:
         self.rest = saved["rest"]
         self.read, self.ended = saved["at"]
         if type(self.read) is not int or type(self.ended) is not bool:
-            raise TypeError(f"group_by_reducer stands at {saved['at']}")
+            raise TypeError(f"group_by_reducer: invalid position {saved['at']}")
         if self.ended:
             self.end()
         return self
@@ -224,7 +224,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Callable
     op = "group_by_reducer"
     key = Function(arguments.function(key_func, "key_func", op))
     if not isinstance(reducer, Reducer):
-        raise InvalidTypeError(f"{op}: reducer must be a Reducer, got a {type(reducer).__name__}")
+        raise InvalidTypeError(f"{op}: reducer must be a Reducer, got {type(reducer).__name__}")
     functions = [
         Function(arguments.function(f, n, op))
         for f, n in (

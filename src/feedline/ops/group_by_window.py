@@ -98,9 +98,9 @@ class WindowGroups:
         self.taken, self.ended, self.full = saved["at"]
         lost = [key for key in self.rows if self.sizes.get(key, 0) < 1 or not -INT <= key < INT]
         if lost or type(self.taken) is not int or type(self.ended) is not bool:
-            raise ValueError(f"windows of group_by_window: {lost} have no size, at {saved['at']}")
+            raise ValueError(f"group_by_window: invalid position {saved['at']}, or windows without a size: {lost}")
         if self.full is not None and self.full not in self.rows:
-            raise ValueError(f"the window {self.full} is full, and has no rows")
+            raise ValueError(f"group_by_window: the full window {self.full} has no rows")
         return self
 
 
@@ -257,7 +257,7 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
         if self.window_size_func is not None:
             size = int64_of(self.window_size_func.on_row(np.int64(key)), "window_size_func")
         if size is None or size <= 0:
-            raise InvalidArgumentError(f"the window size must be greater than zero, it is {size} for key {key}")
+            raise InvalidArgumentError(f"the window size must be greater than zero, got {size} for key {key}")
         return size
 
     def _start(self, s: WindowGroups, key: int, rows: Block, pull: Pull) -> None:
@@ -292,7 +292,7 @@ def int64_of(value: Any, name: str, exact: bool = False) -> int:
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.int64 and value.shape == ():
         return int(value)
     got = f"{value.dtype} of shape {list(value.shape)}" if hasattr(value, "dtype") else type(value).__name__
-    raise InvalidTypeError(f"{name} must return a single int64, it returned {got}; cast it with np.int64")
+    raise InvalidTypeError(f"{name} must return an int64 scalar, got {got}; cast it with np.int64")
 
 
 def group_by_window(
@@ -317,7 +317,7 @@ def group_by_window(
     key = Function(arguments.function(key_func, "key_func", op))
     reduce = Function(arguments.function(reduce_func, "reduce_func", op))
     if (window_size is None) == (window_size_func is None):
-        raise InvalidArgumentError(f"{op}: give either window_size or window_size_func")
+        raise InvalidArgumentError(f"{op}: pass either window_size or window_size_func")
     if window_size is not None:
         size = arguments.integer(window_size, "window_size", op)
         return self._derive(GroupByWindow(self._plan, key, reduce, size, None, max(1, size)))

@@ -57,10 +57,10 @@ class IgnoreErrors(KeepsRows, Reshards):
             text = f"{type(e).__name__}: {e}"
             times = state.times + 1 if text == state.text else 1
             if times > PATIENCE:
-                e.add_note(f"ignore_errors at step {self.position} met this {PATIENCE} times in a row and gives up")
+                e.add_note(f"ignore_errors at step {self.position} gave up after {PATIENCE} equal errors in a row")
                 raise
             if self.log_warning:
-                _log.warning("ignore_errors at step %d left out an element: %s", self.position, text)
+                _log.warning("ignore_errors at step %d skipped an element: %s", self.position, text)
             return EMPTY, Ignored(text, times)
         return block, state if not state.times or block is None or not block.n else Ignored()
 

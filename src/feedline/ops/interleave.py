@@ -143,7 +143,7 @@ class Cycle:
         self = cls([None if slot is None else NestedRun.load(slot) for slot in saved["slots"]])
         self.at, self.given, self.taken = saved["numbers"]
         if not 0 <= self.at < max(1, len(self.slots)) or self.given < 0 or self.taken < 0:
-            raise ValueError(f"an interleave of {len(self.slots)} datasets stands at {saved['numbers']}")
+            raise ValueError(f"interleave: invalid position {saved['numbers']} for {len(self.slots)} datasets")
         self.ended, self.filled = saved["flags"]
         self.error = saved["error"]
         self.key, self.opened = key_or_opened(saved["key"])
@@ -386,8 +386,8 @@ def interleave(
         raise InvalidArgumentError(f"interleave: cycle_length must be at most {MOST_OPEN}, got {cycle}")
     elif arguments.positive(cycle, "cycle_length", "interleave") < (parallel or 0):
         raise InvalidArgumentError(
-            f"interleave: num_parallel_calls must not be larger than cycle_length, got {parallel} and {cycle}; "
-            "give a larger cycle_length, or AUTOTUNE for num_parallel_calls"
+            f"interleave: num_parallel_calls must not be larger than cycle_length, got {parallel} and {cycle}; pass a "
+            "larger cycle_length, or AUTOTUNE for num_parallel_calls"
         )
     return self._derive(Interleave(self._plan, Function(call), cycle, block, parallel, deterministic))
 

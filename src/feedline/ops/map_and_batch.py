@@ -40,7 +40,7 @@ class MapAndBatch(ReplacesStep, Batch):
     State: ClassVar[Any] = Slots
     op: ClassVar[str] = "map_and_batch"
     written = "batch"
-    note: ClassVar[str] = "an element that fails takes its batch along"
+    note: ClassVar[str] = "an element that fails drops its whole batch"
 
     @property
     def keeps_places(self) -> bool:
@@ -124,8 +124,8 @@ def map_and_batch(
     if num_parallel_batches is not None:
         if num_parallel_calls is not None:
             raise InvalidArgumentError(
-                "map_and_batch: num_parallel_batches and num_parallel_calls say the same thing; give only one, "
-                f"got {num_parallel_batches} and {num_parallel_calls}"
+                "map_and_batch: pass either num_parallel_batches or num_parallel_calls, not both, got "
+                f"{num_parallel_batches} and {num_parallel_calls}"
             )
         num_parallel_calls = size * arguments.positive(num_parallel_batches, "num_parallel_batches", "map_and_batch")
     arguments.parallel_calls(num_parallel_calls, "map_and_batch")

@@ -116,8 +116,8 @@ def _with_entry(leaves: list[Any], tree: Tree, key: str, leaf: object) -> tuple[
 def _must_be_mapping(spec: object) -> None:
     if not isinstance(spec, Mapping):
         raise InvalidArgumentError(
-            f"pad_to_cardinality: elements must be dicts, where one entry more tells real from padding, got {spec!r}; "
-            'map them to dicts first, for instance lambda x: {"x": x}'
+            f"pad_to_cardinality: elements must be dicts, to which the mask is added, got {spec!r}; map them to dicts "
+            'first, for instance lambda x: {"x": x}'
         )
 
 
@@ -125,11 +125,11 @@ def _must_have_shapes(spec: object) -> None:
     leaves, tree = flatten(spec)
     for leaf, path in zip(leaves, tree.paths(), strict=True):
         if isinstance(leaf, (DatasetSpec, OptionalSpec)):
-            raise InvalidTypeError(f"pad_to_cardinality: no zeros can be made for {leaf!r} at {path}")
+            raise InvalidTypeError(f"pad_to_cardinality: {leaf!r} at {path} cannot be padded with zeros")
         if isinstance(leaf, TensorSpec) and not leaf.shape.is_fully_defined():
             raise InvalidArgumentError(
-                f"pad_to_cardinality: the shape {leaf.shape} at {path} is not fully known, so no zeros can be made; "
-                "pad before batch, or batch with drop_remainder=True"
+                f"pad_to_cardinality: the shape {leaf.shape} at {path} is not fully known and cannot be padded; pad "
+                "before batch, or batch with drop_remainder=True"
             )
 
 
@@ -160,7 +160,7 @@ def pad_to_cardinality(
                 "state it with experimental.assert_cardinality, or make it finite with take"
             )
         if n > to:
-            raise InvalidArgumentError(f"pad_to_cardinality: the dataset has {n} elements already, more than {to}")
+            raise InvalidArgumentError(f"pad_to_cardinality: the dataset has {n} elements, more than {to}")
         if spec_known(plan):
             _must_be_mapping(plan.element_spec)
         if spec_stated(plan):

@@ -45,11 +45,11 @@ class PaddedBatch(Grouped):
         shapes, values = self._arguments(tree)
         for leaf, shape, value, path in zip(leaves, shapes, values, tree.paths(), strict=True):
             if not isinstance(leaf, TensorSpec):
-                raise InvalidTypeError(f"padded_batch: only arrays can be padded, and component {path} is {leaf!r}")
+                raise InvalidTypeError(f"padded_batch: only arrays can be padded, but component {path} is {leaf!r}")
             _padding(value, leaf.dtype.dtype, path)
             if shape is None and leaf.shape.rank is None:
                 raise InvalidArgumentError(
-                    f"padded_batch: the rank of component {path} is not known; say padded_shapes for it"
+                    f"padded_batch: the rank of component {path} is unknown; pass padded_shapes for it"
                 )
             # A spec inferred from a few results may be too narrow: elements that do not fit fail when they come.
             if shape is not None and leaf.shape.rank is not None and spec_stated(self.input):
@@ -59,7 +59,7 @@ class PaddedBatch(Grouped):
                 if not fits:
                     raise InvalidArgumentError(
                         f"padded_batch: elements of shape {leaf.shape} in component {path} cannot be padded to "
-                        f"{_text(shape)}; the padded shape needs the same rank and must be as large"
+                        f"{_text(shape)}; the padded shape must have the same rank and be at least as large"
                     )
 
     def stack(self, rows: Block, size: int) -> Block:
@@ -86,12 +86,14 @@ def _shapes(given: object, tree: Tree) -> Shapes:
     try:
         leaves = tree.flatten_up_to(given, exact=True)
     except TypeError as e:
-        raise InvalidTypeError(f"padded_batch: padded_shapes need the structure of the elements: {e}") from None
+        raise InvalidTypeError(f"padded_batch: padded_shapes must have the structure of the elements: {e}") from None
     return [_shape(leaf, path) for leaf, path in zip(leaves, tree.paths(), strict=True)]
 
 
 def _shape(given: object, path: str) -> Dims:
-    wrong = f"padded_batch: padded_shapes for component {path} must be sizes, None or -1 for the largest, got {given!r}"
+    wrong = (
+        f"padded_batch: padded_shapes for component {path} must be sizes, or None or -1 for the largest, got {given!r}"
+    )
     if isinstance(given, TensorShape):
         given = given.dims
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given >= 0:
@@ -115,7 +117,9 @@ def _values(given: object, tree: Tree) -> list[Any]:
         try:
             leaves = tree.flatten_up_to(given, exact=True)
         except TypeError as e:
-            raise InvalidTypeError(f"padded_batch: padding_values need the structure of the elements: {e}") from None
+            raise InvalidTypeError(
+                f"padded_batch: padding_values must have the structure of the elements: {e}"
+            ) from None
     made = []
     for leaf, path in zip(leaves, tree.paths(), strict=True):
         value = None if leaf is None else leaf_of(list(leaf) if isinstance(leaf, tuple) else leaf)
@@ -135,8 +139,8 @@ def _padding(value: Any, dtype: np.dtype[Any], path: str) -> Any:
         wanted, got = as_dtype(dtype).name, as_dtype(given).name
         example = '"text"' if strings else f"np.{wanted}(0)"
         raise InvalidTypeError(
-            f"padded_batch: the padding value for {path} is {got} and the elements are {wanted}; "
-            f"give one of exactly that type, for instance {example}"
+            f"padded_batch: the padding value for {path} is {got}, but the elements are {wanted}; pass a value of "
+            f"exactly that type, for instance {example}"
         )
     return value
 
@@ -188,7 +192,7 @@ def _shapes_of(items: list[Any], path: str) -> list[tuple[int, ...]]:
     for item in items:
         if not isinstance(item, (np.ndarray, np.generic)):
             kind = type(item).__name__
-            raise InvalidTypeError(f"padded_batch: only arrays can be padded, and component {path} has a {kind}")
+            raise InvalidTypeError(f"padded_batch: only arrays can be padded, but component {path} has a {kind}")
         if item.dtype != items[0].dtype:
             raise InvalidArgumentError(
                 f"padded_batch: component {path} has elements of {items[0].dtype} and {item.dtype} in one batch"
@@ -203,7 +207,7 @@ def _padded(shapes: list[tuple[int, ...]], target: Dims | None, path: str) -> tu
     if odd is not None:
         wanted = f"the rank {rank} of the others" if target is None else f"the rank of padded_shapes, {_text(target)}"
         raise InvalidArgumentError(
-            f"padded_batch: an element of shape {list(odd)} in component {path} has not {wanted}"
+            f"padded_batch: an element of shape {list(odd)} in component {path} does not have {wanted}"
         )
     largest = [max(sizes) for sizes in zip(*shapes, strict=True)]
     if target is None:
@@ -213,7 +217,7 @@ def _padded(shapes: list[tuple[int, ...]], target: Dims | None, path: str) -> tu
         odd = next(s for s in shapes if any(n > d for n, d in zip(s, full, strict=True)))
         raise DataLossError(
             f"padded_batch: an element of shape {list(odd)} in component {path} is larger than padded_shapes, "
-            f"{_text(target)}; give a larger shape, or None for the largest of the batch"
+            f"{_text(target)}; pass a larger shape, or None for the largest of the batch"
         )
     return full
 

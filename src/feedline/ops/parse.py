@@ -106,7 +106,7 @@ def _parser_for(features: object) -> ExampleParser | SequenceParser:
 
 def _checked(spec: object) -> Any:
     if not any(records.is_compatible_with(spec) for records in RECORDS):
-        raise InvalidTypeError(f"parse: the elements must be records, strings, or batches of them, got {spec!r}")
+        raise InvalidTypeError(f"parse: the elements must be strings or batches of strings, got {spec!r}")
     return spec
 
 
@@ -114,8 +114,8 @@ def _inferred(plan: Node) -> Any:
     found = list(_files(plan))
     if not found:
         raise InvalidArgumentError(
-            "parse: features can be inferred only where the records come straight from TFRecord files; give features, "
-            "for instance those that fl.io.infer_features(files) finds"
+            "parse: features can be inferred only for records read directly from TFRecord files; pass features, for "
+            "instance fl.io.infer_features(files)"
         )
     names = [name for source in found for block in sample(source.input, MOST_NAMES) for name in block.rows()]
     return infer_features(names, found[0].compression_type)
@@ -165,7 +165,7 @@ def parse(
     """
     given = SequenceFeatures(*features) if isinstance(features, tuple) and len(features) == 2 else features
     if given is not None and not isinstance(given, (Mapping, SequenceFeatures)):
-        raise InvalidTypeError(f"parse: features must be a dict of features, or a pair of two, got {features!r}")
+        raise InvalidTypeError(f"parse: features must be a dict of features or a pair of dicts, got {features!r}")
     plan = self._plan
     if spec_known(plan):
         _checked(plan.element_spec)

@@ -238,8 +238,8 @@ class Accept(ManyInputs):
             left = [b for b in (rows.slice(seen, rows.n), rest) if b is not None and b.n]
             rest = concat(left) if left else None
             error = InvalidArgumentError(
-                f"{OP}: class_func must return an integer from 0 to {len(self.target) - 1}, for target_dist has "
-                f"{len(self.target)} classes; for element {s.read + n} it returned {rows.element(n)[0]!r}"
+                f"{OP}: class_func must return an integer from 0 to {len(self.target) - 1}, since target_dist has "
+                f"{len(self.target)} classes, got {rows.element(n)[0]!r} for element {s.read + n}"
             )
         shares = shares.slice(seen, shares.n) if shares is not None and shares.n > seen else None
         return done, Passed(s.read + seen, s.used + n, numbers[n:], shares, rest, error)
@@ -308,7 +308,7 @@ def rejection_resample(
     initial = _distribution(initial_dist, "initial_dist")
     if len(initial) != len(target):
         raise InvalidArgumentError(
-            f"{OP}: initial_dist and target_dist must be equally long, got {len(initial)} and {len(target)}"
+            f"{OP}: initial_dist and target_dist must have the same length, got {len(initial)} and {len(target)}"
         )
     accepted, m = acceptance(initial, target)
     through = Accept((), labelled, target, accepted, pair)
@@ -326,5 +326,5 @@ def rejection_resample(
 def _distribution(value: object, name: str) -> Array:
     array = leaf_of(value)
     if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "iuf":
-        raise InvalidArgumentError(f"{OP}: {name} must be a vector with one frequency for each class, got {value!r}")
+        raise InvalidArgumentError(f"{OP}: {name} must be a vector with one frequency per class, got {value!r}")
     return array.astype(np.float32)

@@ -132,7 +132,7 @@ def _odds(weights: Any, k: int) -> tuple[Array, list[int]]:
     """The weights above zero, as an array, and the datasets they belong to."""
     given = list(weights)
     if len(given) != k:
-        raise InvalidArgumentError(f"{OP}: there must be one weight for each dataset, got {len(given)} for {k}")
+        raise InvalidArgumentError(f"{OP}: weights must have one entry per dataset, got {len(given)} for {k}")
     kept = [i for i, w in enumerate(given) if w > 0]
     values = [given[i] for i in kept] or [1.0]
     # TensorFlow uses the dtype of the first one; Python numbers become float32 if one of them is a float.
@@ -141,5 +141,5 @@ def _odds(weights: Any, k: int) -> tuple[Array, list[int]]:
     if not isinstance(first, (np.ndarray, np.generic)) and dtype.kind == "f":
         dtype = np.dtype(np.float32)
     if dtype not in (np.float32, np.float64):
-        raise InvalidTypeError(f"{OP}: weights must be float32 or float64 numbers, got {dtype}")
+        raise InvalidTypeError(f"{OP}: weights must be float32 or float64, got {dtype}")
     return np.array(values, dtype), kept

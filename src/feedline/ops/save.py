@@ -142,9 +142,9 @@ class States(NamedTuple):
     def of(cls, given: object) -> States:
         """The checkpoints for the `checkpoint_args` of the user."""
         if not isinstance(given, dict) or "directory" not in given or not set(given) <= set(_KNOWN):
-            what = sorted(map(str, given)) if isinstance(given, dict) else f"a {type(given).__name__}"
+            what = sorted(map(str, given)) if isinstance(given, dict) else type(given).__name__
             raise InvalidTypeError(
-                f"save: checkpoint_args must be a dict with a directory, and may hold {', '.join(_KNOWN[1:])}; "
+                f"save: checkpoint_args must be a dict with the key directory and optionally {', '.join(_KNOWN[1:])}; "
                 f"got {what}"
             )
         most = given.get("max_to_keep", 1)
@@ -212,8 +212,8 @@ def _number(value: object) -> int:
     leaf = None if isinstance(value, (tuple, dict)) else leaf_of(value)
     if isinstance(leaf, np.int64):
         return int(leaf)
-    kind = f"a {leaf.dtype} scalar" if isinstance(leaf, np.generic) else f"a {type(value).__name__}"
-    raise InvalidTypeError(f"it must return an int64 scalar, got {kind}; for instance np.int64(0)")
+    kind = f"{leaf.dtype} scalar" if isinstance(leaf, np.generic) else type(value).__name__
+    raise InvalidTypeError(f"it must return an int64 scalar, for instance np.int64(0), got {kind}")
 
 
 def save(

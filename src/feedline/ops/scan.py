@@ -108,7 +108,7 @@ class Scan(CallsUserCode, InferredSpec):
     def _call(self, current: object, row: object) -> tuple[Any, Any]:
         result = self.function.on_row((current, row))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
-            got = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
+            got = f"{len(result)} values" if isinstance(result, (tuple, list)) else type(result).__name__
             raise InvalidTypeError(f"scan_func must return a pair of the new state and the output, got {got}")
         new, output = result
         return self._carry.next(new), leaf_of(output) if type(output) is list else output

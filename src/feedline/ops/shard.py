@@ -67,8 +67,8 @@ class Shard(KeepsRows, RandomAccess, Reshards, Shards):
         """Starts the input; a SHARD_HINT must have been replaced before an iterator is made."""
         if self.num_shards == SHARD_HINT:
             raise FailedPreconditionError(
-                "shard(SHARD_HINT, ...) stands for numbers that something else fills in, and nothing has; "
-                "give shard the number of workers and the index of this one"
+                "shard(SHARD_HINT, ...) is a placeholder that has not been replaced; pass the number of workers and "
+                "the index of this one"
             )
         pull.start()
         return Phase(self.index, self.index)

@@ -160,12 +160,12 @@ class Buffer:
         ends = [0, *(int(e) for _, e, _ in self.slices)]
         held = ends[-1]
         if any(s != end for (s, _, _), end in zip(self.slices, ends, strict=False)) or ends != sorted(ends):
-            raise ValueError(f"the rows of a shuffle at {[tuple(part) for part in self.slices]}")
+            raise ValueError(f"shuffle: invalid epochs {[tuple(part) for part in self.slices]}")
         if held > (0 if rows is None else rows.n):
-            raise ValueError(f"a shuffle holds {held} rows, and there are fewer")
+            raise ValueError(f"shuffle: expected {held} rows in the buffer, got fewer")
         at, self.limit = map(int, saved["place"])
         if not (at >= 0 and held <= self.limit <= 64 * held + MOST_DRAWN):
-            raise ValueError(f"a shuffle holds {held} rows of {self.limit}, from {at} on")
+            raise ValueError(f"shuffle: invalid position {at} or size {self.limit} of the buffer for {held} rows")
         for part in self.slices:
             part[0], part[1] = part[0] + at, part[1] + at
         self.ring = np.empty(self.limit if at else max(16, held), np.int64)
@@ -174,7 +174,7 @@ class Buffer:
             self.ring[np.arange(at, at + held) % len(self.ring)] = numbers[:held]
             self.pending = numbers[held:]
         if not self.slices and (self.live or len(self.pending)):
-            raise ValueError("a shuffle is in the middle of an epoch, and knows of none")
+            raise ValueError("shuffle: rows without an epoch")
         return self
 
 
@@ -227,7 +227,8 @@ class Shuffle(
         """Refuses a state with more rows than the buffer holds, unless it has several epochs, as after resharding."""
         if state is not None and 0 < self.buffer_size < state.count and len(state.slices) < 2:
             raise DataLossError(
-                f"the iterator state is corrupt: shuffle({self.buffer_size}) (step {self.position}) holds {state.count}"
+                f"the iterator state is corrupt: shuffle({self.buffer_size}) (step {self.position}) has {state.count} "
+                "rows in its buffer"
             )
         return state
 
@@ -450,8 +451,8 @@ class Shuffle(
 def other_epochs(node: Node, epochs: Sequence[int]) -> FailedPreconditionError:
     """The error for states to be resharded that are in different epochs."""
     return FailedPreconditionError(
-        f"{node.op} (step {node.position}): the states are in different epochs ({', '.join(map(str, epochs))}), so "
-        "that it cannot be told what is left of one; save all iterators at the same step, not where an epoch ends"
+        f"{node.op} (step {node.position}): the states are in different epochs ({', '.join(map(str, epochs))}), so the "
+        "remaining elements are not known; save all iterators at the same step, not at the end of an epoch"
     )
 
 

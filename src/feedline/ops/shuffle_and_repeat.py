@@ -59,7 +59,7 @@ def shuffle_and_repeat(
     epochs = -1 if count is None else integer(count, "count", "shuffle_and_repeat")
     if epochs < 1 and epochs != -1:
         raise InvalidArgumentError(
-            f"shuffle_and_repeat: count must be greater than zero, or None or -1 for no end, got {epochs}"
+            f"shuffle_and_repeat: count must be greater than zero, or None or -1 to repeat forever, got {epochs}"
         )
 
     def transform(dataset: Dataset[T]) -> Dataset[T]:

@@ -65,11 +65,11 @@ class SparseBatch(Grouped):
 
 def _misfit(row: object, row_shape: Dims) -> Exception | None:
     if not isinstance(row, (np.ndarray, np.generic, bytes)):
-        return InvalidTypeError(f"sparse_batch: the elements must be arrays, got a {type(row).__name__}")
+        return InvalidTypeError(f"sparse_batch: the elements must be arrays, got {type(row).__name__}")
     shape = () if isinstance(row, bytes) else row.shape
     if len(shape) != len(row_shape):
         return InvalidArgumentError(
-            f"sparse_batch: an element of shape {list(shape)} has not the rank of row_shape {list(row_shape)}"
+            f"sparse_batch: an element of shape {list(shape)} does not have the rank of row_shape {list(row_shape)}"
         )
     if any(d is not None and n > d for n, d in zip(shape, row_shape, strict=True)):
         return DataLossError(
@@ -124,7 +124,7 @@ def sparse_batch(
     size = arguments.positive(batch_size, "batch_size", "sparse_batch")
     shape = TensorShape(row_shape)
     if shape.dims is None:
-        raise InvalidArgumentError("sparse_batch: row_shape must have a known rank; give a list of sizes")
+        raise InvalidArgumentError("sparse_batch: row_shape must have a known rank; pass a list of sizes")
     if spec_known(self._plan):
         check_single(self._plan)
     rows = Fitting(self._plan, shape.dims)

@@ -60,7 +60,7 @@ class Elements:
         with it:
             found = list(islice(chain(rest, it), count))
         if not found and count is None:
-            raise OutOfRangeError(f"{op}: the dataset has no elements, and a table needs one; look at what fills it")
+            raise OutOfRangeError(f"{op}: the dataset is empty; a table must have at least one element")
         return found
 
 
@@ -78,7 +78,7 @@ class DatasetInitializer:
         spec = self._elements.spec
         if not isinstance(spec, tuple) or len(spec) != 2 or not all(_is_scalar(s) for s in spec):
             raise InvalidTypeError(
-                f"a lookup table is made from pairs of a key and a value, both scalars, but the elements are {spec!r}"
+                f"a lookup table requires pairs of a key and a value, both scalars, got elements of {spec!r}"
             )
         self.dataset = dataset
         self.key_dtype: DType = spec[0].dtype
@@ -121,8 +121,8 @@ class StaticHashTable:
                 kept.append(i)
             elif values[kept[first]] != values[i]:
                 raise FailedPreconditionError(
-                    f"table_from_dataset: the key {key!r} comes with the value {values[kept[first]]!r} and again with "
-                    f"{values[i]!r}; every key needs one value"
+                    f"table_from_dataset: the key {key!r} has the values {values[kept[first]]!r} and {values[i]!r}; "
+                    "every key must have one value"
                 )
         self._keys, self._values = keys[kept], values[kept]
         self._found = np.concatenate([self._values, _filled(self.default_value, values.dtype)])
@@ -164,7 +164,7 @@ class IdTableWithHashBuckets:
 
     def __init__(self, table: StaticHashTable, num_oov_buckets: int, hasher_spec: HasherSpec) -> None:
         if table.value_dtype != int64:
-            raise TypeError(f"a table with num_oov_buckets needs values of int64, got {table.value_dtype.name}")
+            raise TypeError(f"num_oov_buckets requires int64 values, got {table.value_dtype.name}")
         self.table, self.num_oov_buckets, self.hasher_spec = table, num_oov_buckets, hasher_spec
         self.key_dtype, self.value_dtype = table.key_dtype, table.value_dtype
         _bucket(b"", hasher_spec)
@@ -219,7 +219,7 @@ def _fitting(value: object, dtype: np.dtype[Any]) -> Any:
         if made == leaf or dtype.kind == "f":
             return made
     wanted = as_dtype(dtype).name
-    raise TypeError(f"table_from_dataset: default_value must be {wanted}, as the values are, got {value!r}")
+    raise TypeError(f"table_from_dataset: default_value must be {wanted} like the values, got {value!r}")
 
 
 def _filled(value: object, dtype: np.dtype[Any]) -> Array:
@@ -250,7 +250,7 @@ def table_from_dataset(
         kind = initializer.value_dtype
         if not kind.is_numeric:
             raise InvalidArgumentError(
-                f"table_from_dataset: values of {kind.name} need a default_value; only numbers have one"
+                f"table_from_dataset: values of {kind.name} require a default_value; only numbers have one"
             )
         default_value = -1
     buckets, count = _sizes(num_oov_buckets, vocab_size, key_dtype)

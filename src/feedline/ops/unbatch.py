@@ -174,7 +174,7 @@ def check_batches(plan: Node, op: str) -> None:
         if shape.rank == 0:
             what = "a single dataset" if isinstance(leaf, DatasetSpec) else "a scalar"
             raise InvalidArgumentError(
-                f"{op}: component {path} is {what}; the elements must be batches, such as `batch` makes"
+                f"{op}: component {path} is {what}; the elements must be batches, as returned by `batch`"
             )
         if shape.rank and shape[0] is not None and spec_stated(plan):
             sizes.setdefault(shape[0], path)

@@ -109,13 +109,13 @@ def _check(spec: object) -> None:
         if getattr(leaf, "dtype", None) not in SUPPORTED:
             got = "None" if leaf is None else leaf.dtype.name if hasattr(leaf, "dtype") else repr(leaf)
             raise InvalidTypeError(
-                f"unique: elements must be int32, int64 or strings, got {got} at {path}; "
-                "map them to a number or string that tells them apart"
+                f"unique: elements must be int32, int64 or strings, got {got} at {path}; map them to a number or "
+                "string that identifies them"
             )
     if len(leaves) != 1 or not isinstance(leaves[0], TensorSpec):
         raise InvalidArgumentError(
-            f"unique: elements must be a single array, number or string each, got {spec!r}; "
-            "map them to one number or string that tells them apart"
+            f"unique: each element must be a single array, number or string, got {spec!r}; map them to one number or "
+            "string that identifies them"
         )
 
 

@@ -69,7 +69,9 @@ class Zip(ManyInputs, RandomAccess, Reloads):
         """Checks that there is one valid side per input."""
         known = (side in (None, END) or isinstance(side, (Block, Exception)) for side in state.sides)
         if len(state.sides) != len(self.datasets) or not all(known):
-            raise DataLossError(f"the iterator state is corrupt: zip (step {self.position}) of {state.sides!r}")
+            raise DataLossError(
+                f"the iterator state is corrupt: invalid state of zip (step {self.position}): {state.sides!r}"
+            )
         return state
 
     def step(self, state: Sides, pull: tuple[Pull, ...], want: int) -> tuple[Block | None, Sides]:
@@ -217,15 +219,15 @@ def zip_(*args: Any, datasets: object = None, name: str | None = None) -> Datase
     [{'x': np.int64(0), 'y': np.int64(10)}]
     """
     if not args and datasets is None:
-        raise TypeError("zip: needs at least one dataset")
+        raise TypeError("zip: requires at least one dataset")
     if args and datasets is not None:
-        raise TypeError("zip: give the datasets either one by one or as datasets=..., not both")
+        raise TypeError("zip: pass the datasets either as arguments or as datasets=..., not both")
     nest = datasets if not args else args[0] if len(args) == 1 else args
     leaves, tree = flatten(nest)
     if not leaves:
-        raise InvalidArgumentError("zip: got an empty structure; it needs at least one dataset")
+        raise InvalidArgumentError("zip: the structure is empty; it must have at least one dataset")
     for leaf, path in zip(leaves, tree.paths(), strict=True):
         if not isinstance(leaf, DatasetBase):
-            advice = "; use a tuple in place of the list" if isinstance(leaf, list) else ""
-            raise TypeError(f"zip: expected a Dataset at {path}, got a {type(leaf).__name__}{advice}")
+            advice = "; use a tuple instead of a list" if isinstance(leaf, list) else ""
+            raise TypeError(f"zip: expected a Dataset at {path}, got {type(leaf).__name__}{advice}")
     return dataset(Zip(tuple(leaf._plan for leaf in leaves), tree))

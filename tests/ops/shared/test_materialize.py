@@ -17,7 +17,7 @@ def test_restored_when_it_is_gone(tmp_path: Path) -> None:
     state = it.save()
     it.close()
     (tmp_path / "c.elements").unlink()
-    with iter(ds) as other, pytest.raises(fl.errors.NotFoundError, match="cache: what the iterator's state was"):
+    with iter(ds) as other, pytest.raises(fl.errors.NotFoundError, match="cache: the files that the iterator"):
         other.restore(state)
 
 

@@ -97,5 +97,5 @@ def test_seeds() -> None:
 
 def test_only_datasets_will_do() -> None:
     assert made(Function(lambda x: fl.Dataset.range(x)), 3).cardinality() == 3
-    with pytest.raises(TypeError, match="must return a Dataset, it returned a int"):
+    with pytest.raises(TypeError, match="must return a Dataset, got int"):
         made(Function(lambda x: x), 3)

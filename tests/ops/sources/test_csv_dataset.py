@@ -93,7 +93,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
         ({"select_cols": [1, 0]}, "select_cols must be increasing"),
         ({"exclude_cols": [-1]}, "exclude_cols must be increasing and not negative"),
         ({"select_cols": [0]}, "must have the same length, got 1 and 2"),
-        ({"select_cols": [0, 1], "exclude_cols": [2]}, "give select_cols or exclude_cols, not both"),
+        ({"select_cols": [0, 1], "exclude_cols": [2]}, "pass either select_cols or exclude_cols, not both"),
         ({"compression_type": "BZ2"}, "compression_type must be"),
         ({"buffer_size": 0}, "buffer_size must be greater than zero"),
         ({"record_defaults": [[True]]}, "the type of column 0"),

@@ -149,8 +149,8 @@ def test_reading_goes_on_by_itself_in_large_blocks(tmp_path: Path) -> None:
     ("arguments", "error", "match"),
     [
         ({"filenames": [1, 2]}, TypeError, "a file name must be a str, bytes or path"),
-        ({"filenames": fl.Dataset.range(2)}, TypeError, "a dataset of filenames must have strings"),
-        ({"filenames": fl.Dataset.from_tensors(["a"])}, TypeError, "must have strings as its elements"),
+        ({"filenames": fl.Dataset.range(2)}, TypeError, "a dataset of filenames must be strings"),
+        ({"filenames": fl.Dataset.from_tensors(["a"])}, TypeError, "must be strings, got"),
         ({"filenames": "a", "num_parallel_reads": 0}, InvalidArgumentError, "num_parallel_reads must be greater than"),
         ({"filenames": "a", "num_parallel_reads": 1.5}, TypeError, "num_parallel_reads must be an integer"),
         ({"filenames": "a", "buffer_size": "x"}, TypeError, "buffer_size must be an integer"),

@@ -41,8 +41,8 @@ def test_keeps_nothing_of_the_callers() -> None:
     ("elements", "text"),
     [
         ([], "must not be empty"),
-        ((1, 2), "must be a list, got a tuple"),
-        (np.arange(3), "must be a list, got a ndarray"),
+        ((1, 2), "must be a list, got tuple"),
+        (np.arange(3), "must be a list, got ndarray"),
         ([1, 2.5], r"differ in type at \$: int32, float32"),
         ([{"a": 1}, {"a": "x"}], r"differ in type at \$\.a"),
         ([(1,), 2], "differs in structure from the first"),

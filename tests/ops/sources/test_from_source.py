@@ -266,12 +266,12 @@ def _with_errors(ds: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("items", "text"),
     [
-        ([1.5], r"1.5 at \$ where element_spec says int8"),
+        ([1.5], r"1.5 at \$, but element_spec says int8"),
         ([300], r"a number at \$ does not fit int8"),
-        ([np.int16(1)], r"int16 of shape \[\] at \$ where element_spec says TensorSpec\(shape=\(\), dtype=int8\)"),
+        ([np.int16(1)], r"int16 of shape \[\] at \$, but element_spec says TensorSpec\(shape=\(\), dtype=int8\)"),
         ([np.array([1], np.int8)], r"int8 of shape \[1\] at \$"),
-        ([(1,)], "not the structure of element_spec"),
-        ([None], r"None at \$ where"),
+        ([(1,)], "not have the structure of element_spec"),
+        ([None], r"None at \$, but"),
     ],
 )
 def test_rows_that_are_not_what_the_spec_says(items: list[Any], text: str) -> None:
@@ -295,9 +295,9 @@ class Wrong(fl.Source):
     ("given", "text"),
     [
         ([(1, 2)], "must return rows and the position after them"),
-        (([], None), "gave no rows and stayed where it was"),
+        (([], None), "returned no rows and the same position"),
         (((np.arange(2), np.arange(3)), 5), r"different numbers of rows: \[2, 3\]"),
-        (((np.arange(2), 7), 5), r"7 at \$\[1\] is no column"),
+        (((np.arange(2), 7), 5), r"7 at \$\[1\] is not a column"),
     ],
 )
 def test_a_read_that_gives_something_else(given: Any, text: str) -> None:
@@ -314,11 +314,11 @@ def test_refused_when_made() -> None:
             return None
 
     for source, text in [
-        (Nothing(), "has no way to read rows"),
+        (Nothing(), "must define read"),
         (Nothing, "got the class Nothing itself"),
-        (NoSpec(), "NoSpec needs an element_spec"),
-        (Items(3, []), "must be made of specs, got 3"),
-        ([1, 2], "derived from fl.Source"),
+        (NoSpec(), "NoSpec must define element_spec"),
+        (Items(3, []), "must consist of specs, got 3"),
+        ([1, 2], "subclass of fl.Source"),
     ]:
         with pytest.raises(TypeError, match=text):
             fl.Dataset.from_source(source)  # type: ignore[arg-type]

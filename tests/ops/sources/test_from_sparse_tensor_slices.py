@@ -28,5 +28,5 @@ def test_rows_out_of_order_are_refused() -> None:
 
 @pytest.mark.parametrize("bad", [[1, 2], None, np.zeros((2, 2))])
 def test_it_must_be_sparse(bad: Any) -> None:
-    with pytest.raises(TypeError, match="needs a SparseTensor"):
+    with pytest.raises(TypeError, match="requires a SparseTensor"):
         from_sparse_tensor_slices(bad)

@@ -212,12 +212,12 @@ def test_columns_that_do_not_fit(tmp_path: Path, path: str) -> None:
         ({"filenames": []}, InvalidArgumentError, "filenames is empty"),
         ({"filenames": fl.Dataset.from_tensor_slices(["a"])}, TypeError, "use interleave"),
         ({"filenames": 3}, TypeError, "a file name must be"),
-        ({"columns": "i"}, InvalidArgumentError, "columns must be a list of names"),
-        ({"columns": []}, InvalidArgumentError, "at least one"),
-        ({"columns": [1]}, InvalidArgumentError, "columns must be a list of names"),
+        ({"columns": "i"}, InvalidArgumentError, "columns must be a list of one or more names"),
+        ({"columns": []}, InvalidArgumentError, "one or more names"),
+        ({"columns": [1]}, InvalidArgumentError, "columns must be a list of one or more names"),
         ({"batch_size": 0}, InvalidArgumentError, "batch_size must be greater than zero"),
         ({"batch_size": "x"}, TypeError, "batch_size must be an integer"),
-        ({"drop_remainder": True}, InvalidArgumentError, "drop_remainder needs a batch_size"),
+        ({"drop_remainder": True}, InvalidArgumentError, "drop_remainder requires a batch_size"),
     ],
 )
 def test_arguments(path: str, arguments: dict[str, Any], error: type[Exception], match: str) -> None:

@@ -165,8 +165,8 @@ def test_hostile_headers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "match"),
     [
-        ({"filenames": []}, InvalidArgumentError, "there is no sample in an empty list"),
-        ({"filenames": fl.Dataset.from_tensor_slices(["a"])}, InvalidArgumentError, "name the extensions"),
+        ({"filenames": []}, InvalidArgumentError, "no sample in an empty list"),
+        ({"filenames": fl.Dataset.from_tensor_slices(["a"])}, InvalidArgumentError, "requires extensions"),
         ({"extensions": "a"}, InvalidArgumentError, "extensions must be a non-empty list"),
         ({"extensions": []}, InvalidArgumentError, "non-empty list of str"),
         ({"extensions": ["a", ".A"]}, InvalidArgumentError, "must be distinct"),
@@ -181,7 +181,7 @@ def test_arguments(tmp_path: Path, arguments: dict[str, Any], error: type[Except
     with pytest.raises(error, match=match):
         fl.TarDataset(**{"filenames": path, **arguments})
     empty = write(tmp_path / "empty.tar", [])
-    with pytest.raises(InvalidArgumentError, match=r"there is no sample in .*empty\.tar"):
+    with pytest.raises(InvalidArgumentError, match=r"no sample in .*empty\.tar"):
         fl.TarDataset(empty)
     check(fl.TarDataset([empty, path]), samples(0, 1), sizes=(1,), optimizer=[True])
 

@@ -46,8 +46,8 @@ class Carry:
         if kind != self._kinds[i]:
             where = "" if self._tree.is_leaf else f" at {self._tree.paths()[i]}"
             raise InvalidTypeError(
-                f"the new state must have the types of the initial one: expected {self._kinds[i]}{where}, got {kind}; "
-                f"cast it in the function, or give an initial state of type {kind} (a Python int is int32)"
+                f"the new state must have the types of the initial state: expected {self._kinds[i]}{where}, got "
+                f"{kind}; cast it in the function, or pass an initial state of type {kind} (a Python int is int32)"
             )
         return _frozen(leaf)
 

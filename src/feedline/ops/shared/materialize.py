@@ -93,13 +93,13 @@ class Materialize(OpensChildren, Sampled):
 
     def found(self) -> Node | None:
         """A plan that reads the materialized rows; None if they are incomplete. Raises if they are not this input's."""
-        raise TypeError(f"{type(self).__name__} reads nothing")
+        raise TypeError(f"{type(self).__name__} must define found")
 
     def sink(self, before: object = None) -> Any:
         """A sink for rows: `write` appends, `finish(spec)` completes it, `close` discards it. None if this pass does
         not write. `before` is the saved state of an earlier sink to continue; raises `NotFoundError` if that is gone.
         """
-        raise TypeError(f"{type(self).__name__} writes nothing")
+        raise TypeError(f"{type(self).__name__} must define sink")
 
     def write(self, sink: Any, block: Block, number: int) -> tuple[int, Exception | None]:
         """Writes rows, if there is a sink. `number` is the index of the first; returns how many were written, and the
@@ -113,7 +113,9 @@ class Materialize(OpensChildren, Sampled):
         """The plan that a restored pass reads."""
         plan = self.found()
         if plan is None:
-            raise NotFoundError(f"{self.op}: what the iterator's state was reading is gone; it must be where it was")
+            raise NotFoundError(
+                f"{self.op}: the files that the iterator state was reading no longer exist; restore them"
+            )
         return plan
 
     def begin(self, pull: Pull) -> MaterializeState:

@@ -353,11 +353,11 @@ class NestedRun:
         child, rest, error, *more = saved
         skip = more[0] if more else 0
         if not isinstance(rest, (Block, NoneType)) or not isinstance(error, (Exception, NoneType)):
-            raise TypeError(f"rows of a nested dataset are {rest!r}, and its error is {error!r}")
+            raise TypeError(f"a nested dataset has invalid rows {rest!r} or an invalid error {error!r}")
         if not isinstance(skip, int) or not 0 <= skip <= MOST_PASSED:
-            raise ValueError(f"{skip!r} rows of a nested dataset are to be passed over")
+            raise ValueError(f"a nested dataset has an invalid number of rows to skip: {skip!r}")
         if not isinstance(child, (Child, NoneType)):
-            raise TypeError(f"a nested dataset is {child!r}")
+            raise TypeError(f"an invalid nested dataset: {child!r}")
         return cls(child, None if child is None else child.plan, error, rest, skip)
 
 
@@ -397,8 +397,8 @@ def made(function: Function, element: object) -> Node:
     result = function.on_row(element)
     if not isinstance(result, DatasetBase):
         raise InvalidTypeError(
-            f"the function must return a Dataset, it returned a {type(result).__name__}; "
-            "wrap the value, for instance in Dataset.from_tensors"
+            f"the function must return a Dataset, got {type(result).__name__}; wrap the value, for instance with "
+            "Dataset.from_tensors"
         )
     return result._plan
 

@@ -27,7 +27,7 @@ def redistribute(lefts: Sequence[Left], part: int, parts: int) -> Left:
     n = len(lefts)
     if len({left.resume % n for left in lefts}) != n:
         raise FailedPreconditionError(
-            "the states do not belong together: two of them go on with the same elements, or an element that failed "
+            "the states do not belong together: two of them continue with the same elements, or an element that failed "
             "has shifted one of them"
         )
     whole = max(left.resume for left in lefts)

@@ -18,7 +18,7 @@ class Pick(PicksRows, Sampled):
     """
 
     op: ClassVar[str] = "pick"
-    note: ClassVar[str] = "rows by number, so that none has to be held"
+    note: ClassVar[str] = "reads rows by number instead of buffering them"
     source: Node
     index: Node
 

@@ -26,9 +26,9 @@ def answer(value: object) -> bool:
     if isinstance(leaf, np.bool_):
         return bool(leaf)
     if isinstance(leaf, np.ndarray):
-        got = f"a {leaf.dtype} array of shape {leaf.shape}"
+        got = f"{leaf.dtype} array of shape {leaf.shape}"
     elif isinstance(leaf, np.generic):
-        got = f"the {leaf.dtype} {leaf}"
+        got = f"{leaf.dtype} {leaf}"
     else:
-        got = "None" if value is None else f"a {type(value).__name__}"
-    raise InvalidArgumentError(f"a predicate must return a bool scalar, got {got}; compare it, for instance x > 0")
+        got = "None" if value is None else type(value).__name__
+    raise InvalidArgumentError(f"a predicate must return a bool scalar, got {got}; use a comparison such as x > 0")

@@ -168,15 +168,15 @@ class RecordNumbers(AdaptsToShard, CheckpointTransparent, Recomputable, Reloads,
             return Numbering() if begun else None
         if any(s.at == RECORDS for s in begun) or len({s.mark for s in begun}) > 1:
             raise FailedPreconditionError(
-                "some of the states go by the index of the files and others do not, or the files differed; index the "
-                "files where all iterators find the index (fl.io.tfrecord_index), or nowhere"
+                "some of the states use the index of the files and others do not, or the files differed; index the "
+                "files for all iterators (fl.io.tfrecord_index), or for none"
             )
         if any(s.error is not None for s in states):
             raise error_waits(self)
         if self.most is not None or self.start >= self.by:
             raise FailedPreconditionError(
-                f"a shard of indexed TFRecord files (step {self.position}) beside a take or skip cannot be shared out "
-                "anew; put other steps between them"
+                f"a shard of indexed TFRecord files (step {self.position}) next to a take or skip cannot be resharded; "
+                "put another step between them"
             )
         lefts = []
         for other, s in zip(others, states, strict=True):
@@ -207,7 +207,7 @@ class FetchRecords(CheckpointTransparent, Recomputable, Reloads, Reshards, Sampl
 
     State: ClassVar[Any] = Fetching
     op: ClassVar[str] = "fetch_records"
-    note: ClassVar[str] = "records by number, so that none has to be held: the files have an index"
+    note: ClassVar[str] = "reads records by number instead of buffering them: the files have an index"
     input: Node
 
     @property

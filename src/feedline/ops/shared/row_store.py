@@ -78,7 +78,7 @@ class RowStore:
             column = block.columns[0]
             if isinstance(column, np.ndarray) and column.dtype == _INT64 and column.ndim == 1:
                 return column
-            raise TypeError(f"rows of {block.spec()!r} among rows of int64 scalars")
+            raise TypeError(f"expected rows of int64 scalars, got {block.spec()!r}")
         block = block.reordered(self._tree)
         if block.n:
             self._weigh(block.nbytes, block.n)

@@ -49,5 +49,7 @@ def array_record_dataset(self: Dataset[Any], filenames: Filenames, name: str | N
     """
     needed()
     if isinstance(filenames, DatasetBase):
-        raise InvalidTypeError("ArrayRecordDataset: filenames must be names, got a dataset; use interleave for those")
+        raise InvalidTypeError(
+            "ArrayRecordDataset: filenames must be names, got a dataset; use interleave to read from one"
+        )
     self._plan = ArrayRecords(names_plan(filenames, "ArrayRecordDataset"), 1)

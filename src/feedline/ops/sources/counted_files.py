@@ -110,7 +110,7 @@ class CountedFiles(RandomAccess, Files):
     @property
     def why_not_indexable(self) -> str:
         """Why rows cannot be read by number."""
-        return "" if self.indexable else "one of its files cannot be read, or does not say how many rows it has"
+        return "" if self.indexable else "one of its files cannot be read, or does not state its number of rows"
 
     def rows(self, index: Array) -> Block:
         """The rows with these numbers. Readers may read more, such as whole row groups, and cache the last ones."""

@@ -90,7 +90,7 @@ def csv_dataset(
         _numbers(exclude_cols, "exclude_cols"),
     )
     if form.select and form.exclude:
-        raise InvalidArgumentError(f"{OP}: give select_cols or exclude_cols, not both")
+        raise InvalidArgumentError(f"{OP}: pass either select_cols or exclude_cols, not both")
     if form.select and len(form.select) != len(form.columns):
         raise InvalidArgumentError(
             f"{OP}: select_cols and record_defaults must have the same length, got {len(form.select)} and "
@@ -106,7 +106,7 @@ def csv_dataset(
 
 def _numbers(columns: Sequence[int] | None, name: str) -> tuple[int, ...]:
     if columns is not None and not isinstance(columns, (list, tuple, range, np.ndarray)):
-        raise InvalidTypeError(f"{OP}: {name} must be a list of numbers, got {columns!r}")
+        raise InvalidTypeError(f"{OP}: {name} must be a list of integers, got {columns!r}")
     numbers = tuple(integer(c, name, OP) for c in (() if columns is None else np.atleast_1d(columns).tolist()))
     if list(numbers) != sorted(set(numbers)) or (numbers and numbers[0] < 0):
         raise InvalidArgumentError(f"{OP}: {name} must be increasing and not negative, got {list(numbers)}")

@@ -78,7 +78,7 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
 
     def open_file(self, name: bytes) -> RecordReader:
         """A reader of one file."""
-        raise TypeError(f"{type(self).__name__} opens no files")
+        raise TypeError(f"{type(self).__name__} must define open_file")
 
     @property
     def early(self) -> bool:
@@ -146,7 +146,7 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
 
     def _no_name(self, name: object) -> InvalidTypeError:
         return InvalidTypeError(
-            f"{self.op} at step {self.position}: a dataset of filenames must have strings as its elements, got "
+            f"{self.op} at step {self.position}: the elements of a dataset of filenames must be strings, got "
             f"{type(name).__name__}"
         )
 
@@ -275,7 +275,9 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
         wrong = len(state.slots) not in (0, self.cycle) or state.turn >= max(1, self.cycle)
         wrong = wrong or not all(isinstance(reader, (Expected, NoneType)) for *_, reader in files)
         if wrong or any(offset < GIVEN_UP or number < 0 for offset, number in places):
-            raise DataLossError(f"the iterator state is corrupt: {self.op} reads {len(state.slots)} files at {places}")
+            raise DataLossError(
+                f"the iterator state is corrupt: invalid positions in {self.op}: {len(state.slots)} files at {places}"
+            )
         return state
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
@@ -302,7 +304,7 @@ def names_plan(filenames: object, op: str) -> Node:
         plan = filenames._plan
         if spec_known(plan) and not STRING.is_compatible_with(plan.element_spec):
             raise InvalidTypeError(
-                f"{op}: a dataset of filenames must have strings as its elements, got {plan.element_spec!r}"
+                f"{op}: the elements of a dataset of filenames must be strings, got {plan.element_spec!r}"
             )
         return plan
     names = as_paths(filenames)

@@ -59,8 +59,8 @@ class Live:
         says = self._says()
         if says is None:
             raise FailedPreconditionError(
-                f"the state was saved from a generator that could say where it was; this one, a "
-                f"{type(self._values).__name__}, has no load_state_dict or set_state"
+                "the state was saved by a generator that saves its own position, but this "
+                f"{type(self._values).__name__} has no load_state_dict or set_state"
             )
         getattr(self._values, says[1])(told["at"])
 
@@ -194,8 +194,8 @@ class Generator(CallsUserCode):
                 continue
             if not goes_on:
                 raise FailedPreconditionError(
-                    f"the generator gave {asked} values before the state was saved, and now it ends after {i}; it must "
-                    "give the same values each time, or say where it is (state_dict and load_state_dict)"
+                    f"the generator yielded {asked} values before the state was saved, but ends after {i} now; it must "
+                    "yield the same values each time, or save its position (state_dict and load_state_dict)"
                 )
         return live
 
@@ -363,10 +363,12 @@ def _fitting(leaves: list[_Leaf], tree: Tree) -> Callable[[Any], Any]:
 def _parts(tree: Tree, value: object) -> list[Any]:
     try:
         if tree.kind is not tuple and issubclass(tree.kind or object, tuple) and not hasattr(value, "_fields"):
-            raise TypeError(f"expected a namedtuple with fields {tree.keys}, got a {type(value).__name__}")
+            raise TypeError(f"expected a namedtuple with fields {tree.keys}, got {type(value).__name__}")
         return tree.flatten_up_to(value)
     except TypeError as e:
-        raise InvalidTypeError(f"the generator yielded a value of another structure than the signature: {e}") from None
+        raise InvalidTypeError(
+            f"the generator yielded a value whose structure differs from the signature: {e}"
+        ) from None
 
 
 def from_generator(
@@ -397,7 +399,7 @@ def from_generator(
     """
     if not callable(generator):
         got = type(generator).__name__
-        raise TypeError(f"{OP}: generator must be a function that returns an iterator, got a {got}")
+        raise TypeError(f"{OP}: generator must be a function that returns an iterator, got {got}")
     signature = _signature(output_types, output_shapes, output_signature)
     given = () if args is None else tuple(leaf_of(a) for a in args)
     return dataset(Generator(Function(arguments.function(generator, "generator", OP), late=True), signature, given))
@@ -406,13 +408,15 @@ def from_generator(
 def _signature(types: object, shapes: object, signature: object) -> Any:
     if signature is not None:
         if types is not None or shapes is not None:
-            raise TypeError(f"{OP}: give either output_signature or output_types and output_shapes, not both")
+            raise TypeError(f"{OP}: pass either output_signature or output_types and output_shapes, not both")
         for leaf, path in zip(*_flat(signature), strict=True):
             if leaf is not None and not isinstance(leaf, TypeSpec):
-                raise TypeError(f"{OP}: output_signature must hold specs, as fl.TensorSpec, got {leaf!r} at {path}")
+                raise TypeError(
+                    f"{OP}: output_signature must consist of specs such as fl.TensorSpec, got {leaf!r} at {path}"
+                )
         return signature
     if types is None:
-        raise TypeError(f"{OP}: the elements' types are not known; give output_signature, or output_types")
+        raise TypeError(f"{OP}: the types of the elements are unknown; pass output_signature or output_types")
     leaves, tree = flatten(types)
     try:
         dims = [None] * len(leaves) if shapes is None else tree.flatten_up_to(shapes)

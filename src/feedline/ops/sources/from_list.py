@@ -34,9 +34,9 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset[Any]:
     [array([1], dtype=int32), array([2, 3], dtype=int32)]
     """
     if not isinstance(elements, list):
-        raise InvalidTypeError(f"from_list: elements must be a list, got a {type(elements).__name__}")
+        raise InvalidTypeError(f"from_list: elements must be a list, got {type(elements).__name__}")
     if not elements:
-        raise InvalidArgumentError("from_list: elements must not be empty; Dataset.range(0) is an empty dataset")
+        raise InvalidArgumentError("from_list: elements must not be empty; use Dataset.range(0) for an empty dataset")
     try:
         block = Block.of_elements(elements)
     except TypeError as e:
@@ -44,11 +44,11 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset[Any]:
     first = type(elements[0])
     if issubclass(first, tuple) and not all(same_tuples(type(e), first) for e in elements):
         odd = next(type(e) for e in elements if not same_tuples(type(e), first))
-        raise InvalidTypeError(f"from_list: an item is a {odd.__name__} and the first a {first.__name__}")
+        raise InvalidTypeError(f"from_list: an item is a {odd.__name__}, but the first is a {first.__name__}")
     for column, path in zip(block.columns, block.tree.paths(), strict=True):
         if isinstance(column, Objects) and column.spec is None and any(item is not None for item in column.items):
             kinds = ", ".join(dict.fromkeys(map(_kind, column.items)))
-            raise InvalidTypeError(f"from_list: the items differ in type at {path}: {kinds}; give them one type")
+            raise InvalidTypeError(f"from_list: the items differ in type at {path}: {kinds}; convert them to one type")
     if not block.columns or all(isinstance(c, Objects) and c.items[0] is None for c in block.columns):
         raise InvalidArgumentError("from_list: got no values; an element needs at least one that is not None")
     return dataset(List(block.frozen()))

@@ -74,7 +74,7 @@ class Source:
         `want` is the number of rows needed now. More may be returned if the format has larger pieces; they are kept. An
         exception ends the dataset, after the rows before it.
         """
-        raise TypeError(f"{type(self).__name__} has no way to read rows: define read, or __len__ and __getitem__")
+        raise TypeError(f"{type(self).__name__} must define read, or __len__ and __getitem__")
 
     def rows(self, index: Array) -> Any:
         """The rows with these numbers, for sources with random access."""
@@ -190,7 +190,9 @@ class Reader(Node):
                 raise InvalidTypeError(f"read must return rows and the position after them, or None, got {_short(got)}")
             block = block_of(got[0], self.element_spec)
             if not block.n and got[1] == position:
-                raise InvalidArgumentError("read gave no rows and stayed where it was; it must return None at the end")
+                raise InvalidArgumentError(
+                    "read returned no rows and the same position; it must return None at the end"
+                )
         except Exception as e:
             if want > 1:  # the rows before the failing one are returned first, whatever the block size
                 return self._read(position, 1)
@@ -233,7 +235,7 @@ class Rows(Indexed):
         try:
             block = block_of(self.source.rows(index), self.element_spec)
             if block.n != len(index):
-                raise InvalidArgumentError(f"rows gave {block.n} rows for {len(index)} numbers")
+                raise InvalidArgumentError(f"rows returned {block.n} rows for {len(index)} numbers")
         except Exception as e:
             numbers = f"row {index[0]}" if len(index) == 1 else f"{len(index)} rows, the first {index[0]}"
             raise _blamed(e, f"from_source ({type(self.source).__name__}) failed on {numbers}") from e
@@ -269,7 +271,7 @@ def _taken_apart(tree: Tree, value: object) -> list[Any]:
     try:
         return tree.flatten(value)
     except TypeError as e:
-        raise InvalidTypeError(f"not the structure of element_spec: {e}") from None
+        raise InvalidTypeError(f"the rows do not have the structure of element_spec: {e}") from None
 
 
 def _packed(values: list[Any], spec: object, path: str) -> Column:
@@ -277,7 +279,7 @@ def _packed(values: list[Any], spec: object, path: str) -> Column:
     kinds = set(map(type, values))
     if isinstance(spec, TensorSpec) and spec.dtype.dtype != object and kinds <= {int, float, bool}:
         if (float in kinds and spec.dtype.kind in "iub") or (int in kinds and spec.dtype.kind == "b"):
-            raise InvalidTypeError(f"{_short(values[0])} at {path} where element_spec says {spec.dtype.name}")
+            raise InvalidTypeError(f"{_short(values[0])} at {path}, but element_spec says {spec.dtype.name}")
         try:
             return _fitted(np.array(values, spec.dtype.dtype), spec, path)
         except OverflowError:
@@ -293,7 +295,7 @@ def _column(value: object, path: str) -> Column:
     if isinstance(leaf, SparseTensor):
         return Objects(sparse.rows(leaf))
     if not isinstance(leaf, np.ndarray) or not leaf.ndim:
-        raise InvalidTypeError(f"{_short(value)} at {path} is no column; give an array with one row per element")
+        raise InvalidTypeError(f"{_short(value)} at {path} is not a column; return an array with one row per element")
     return leaf
 
 
@@ -307,7 +309,7 @@ def _fitted(column: Column, spec: Any, path: str) -> Column:
         dtype = getattr(item, "dtype", object)
         if spec is None or item is None or dtype != spec.dtype.dtype or not spec.shape.is_compatible_with(shape):
             got = "None" if item is None else f"{as_dtype(dtype).name} of shape {list(shape)}"
-            raise InvalidTypeError(f"{got} at {path} where element_spec says {spec!r}")
+            raise InvalidTypeError(f"{got} at {path}, but element_spec says {spec!r}")
     return column if isinstance(column, np.ndarray) else Objects(items, spec)
 
 
@@ -332,19 +334,17 @@ def from_source(source: Source, name: str | None = None) -> Dataset[Any]:
     """
     if not isinstance(source, Source):
         got = f"the class {source.__name__} itself" if isinstance(source, type) else _short(source)
-        raise InvalidTypeError(f"from_source: source must be an object of a class derived from fl.Source, got {got}")
+        raise InvalidTypeError(f"from_source: source must be an instance of a subclass of fl.Source, got {got}")
     kind = type(source)
     try:
         leaves, _ = flatten(source.element_spec)
     except AttributeError:
-        raise InvalidTypeError(f"from_source: {kind.__name__} needs an element_spec that says what a row is") from None
+        raise InvalidTypeError(f"from_source: {kind.__name__} must define element_spec, the spec of a row") from None
     if not leaves or not any(isinstance(leaf, TypeSpec) for leaf in leaves):
         got = _short(source.element_spec)
-        raise InvalidTypeError(f"from_source: {kind.__name__}.element_spec must be made of specs, got {got}")
+        raise InvalidTypeError(f"from_source: {kind.__name__}.element_spec must consist of specs, got {got}")
     if hasattr(kind, "__len__") and (hasattr(kind, "__getitem__") or kind.rows is not Source.rows):
         return dataset(Rows(source))
     if kind.read is Source.read:
-        raise InvalidTypeError(
-            f"from_source: {kind.__name__} has no way to read rows: define read, or __len__ with __getitem__ or rows"
-        )
+        raise InvalidTypeError(f"from_source: {kind.__name__} must define read, or __len__ with __getitem__ or rows")
     return dataset(Reader(source))

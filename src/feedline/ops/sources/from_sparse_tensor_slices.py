@@ -45,13 +45,13 @@ def from_sparse_tensor_slices(sparse_tensor: object) -> Dataset[tuple[NDArray[np
     """
     tensor = leaf_of(sparse_tensor) if hasattr(sparse_tensor, "dense_shape") else sparse_tensor
     if not isinstance(tensor, SparseTensor) or not tensor.rank:
-        raise InvalidTypeError(f"{OP}: needs a SparseTensor of rank 1 or more, got {sparse_tensor!r}")
+        raise InvalidTypeError(f"{OP}: requires a SparseTensor of rank 1 or more, got {sparse_tensor!r}")
     indices, values, shape = np.asarray(tensor.indices), np.asarray(tensor.values), np.asarray(tensor.dense_shape)
     row, n = indices[:, 0], int(shape[0])
     if (row[1:] < row[:-1]).any():
         at = int((row[1:] < row[:-1]).argmax()) + 1
         raise UnimplementedError(
-            f"{OP}: the rows must be in order, and indices[{at}] = {indices[at].tolist()} comes after row "
+            f"{OP}: the rows must be in order, but indices[{at}] = {indices[at].tolist()} comes after row "
             f"{row[at - 1]}; use fl.sparse.reorder first"
         )
     limits = np.searchsorted(row, np.arange(n + 1)).tolist()

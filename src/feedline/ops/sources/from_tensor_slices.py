@@ -99,13 +99,13 @@ def slices_of(leaves: list[Any], tree: Tree) -> Block:
     """A block whose rows are the slices of `leaves`."""
     columns = {path: _column(leaf, path) for leaf, path in zip(leaves, tree.paths(), strict=True) if leaf is not None}
     if not columns:
-        raise InvalidArgumentError("from_tensor_slices: got no arrays; give at least one")
+        raise InvalidArgumentError("from_tensor_slices: got no arrays; pass at least one")
     first, n = next((path, len(column)) for path, column in columns.items())
     for path, column in columns.items():
         if len(column) != n:
             raise InvalidArgumentError(
-                f"from_tensor_slices: the first dimensions differ: {first} has {n} rows, {path} has {len(column)}; "
-                "all arrays need the same number of rows"
+                f"from_tensor_slices: the first dimensions differ: {first} has {n} rows, {path} has {len(column)}; all "
+                "arrays must have the same number of rows"
             )
     return Block([columns[path] if path in columns else Objects([None] * n) for path in tree.paths()], n, tree)
 
@@ -122,8 +122,8 @@ def _column(value: object, path: str) -> Column:
     if not isinstance(leaf, np.ndarray) or leaf.ndim == 0:
         what = "a scalar" if isinstance(leaf, (np.generic, bytes)) else f"a {type(leaf).__name__}"
         raise InvalidArgumentError(
-            f"from_tensor_slices: {what} at {path} has no rows to slice; give arrays of at least one dimension, "
-            "or use from_tensors for a single element"
+            f"from_tensor_slices: {what} at {path} has no rows to slice; pass arrays of at least one dimension, or use "
+            "from_tensors for a single element"
         )
     if isinstance(value, np.ndarray) and leaf.nbytes < COPY_BELOW and leaf.dtype.kind != "O":
         leaf = leaf.copy()

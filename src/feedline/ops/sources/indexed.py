@@ -23,7 +23,7 @@ class Indexed(RandomAccess):
 
     def span(self, start: int, stop: int) -> Block:
         """Rows `start` to `stop`; may be views of shared, read-only memory."""
-        raise TypeError(f"{type(self).__name__} has no rows")
+        raise TypeError(f"{type(self).__name__} must define span")
 
     def step(self, state: IndexedState, pull: Any, want: int) -> tuple[Block | None, IndexedState]:
         """The next rows in order."""
@@ -50,4 +50,4 @@ class Indexed(RandomAccess):
 
     def rows(self, index: Array) -> Block:
         """The rows with these numbers."""
-        raise TypeError(f"{type(self).__name__} has no rows")
+        raise TypeError(f"{type(self).__name__} must define rows")

@@ -168,8 +168,8 @@ class Load(HasRecipe, RandomAccess, OpensFolders):
         order = lined_up(tree, self.tree)
         if order is None:
             raise InvalidArgumentError(
-                f"load: {self.path} holds elements of the structure {tree!r}, not {self.tree!r}; "
-                "give the element_spec that the dataset had"
+                f"load: {self.path} holds elements of the structure {tree!r}, not {self.tree!r}; pass the element_spec "
+                "of the saved dataset"
             )
         return Block([block.columns[i] for i in order], block.n, self.tree)
 
@@ -246,8 +246,8 @@ class LoadBy(Sampled, FlatMap, OpensFolders):
             plan = made(self.function, dataset(datasets))
             if spec_known(plan) and general(plan.element_spec, self.element_spec) is None:
                 raise InvalidArgumentError(
-                    f"the dataset it returned has elements of {plan.element_spec!r}, not of {self.element_spec!r} as "
-                    "they were saved; change them with map afterwards"
+                    f"the returned dataset has elements of {plan.element_spec!r}, but the saved elements are "
+                    f"{self.element_spec!r}; use map after load to change them"
                 )
             return plan
         except Exception as e:
@@ -317,8 +317,7 @@ def load(
     saved = _saved(folder, arguments.boolean(wait, "wait", "load"))
     if saved.compression != kind:
         raise DataLossError(
-            f"load: {shown(folder)} was saved with compression={saved.compression or None!r}, "
-            f"not {kind or None!r}; give that one"
+            f"load: {shown(folder)} was saved with compression={saved.compression or None!r}, got {kind or None!r}"
         )
     if element_spec is not None:
         _check_spec(element_spec, saved, folder)

@@ -94,7 +94,7 @@ def make_csv_dataset(
         raise InvalidTypeError(f"{OP}: column_names must be a list of strings, got {column_names!r}")
     if len(set(columns)) != len(columns):
         twice = sorted({c for c in columns if columns.count(c) > 1})
-        raise InvalidArgumentError(f"{OP}: the column names {twice} are there more than once; give column_names")
+        raise InvalidArgumentError(f"{OP}: duplicate column names {twice}; pass column_names")
     selected = range(len(columns)) if select_columns is None else _selected(select_columns, columns)
     defaults: Sequence[Column]
     if column_defaults is not None:
@@ -134,7 +134,7 @@ def _files(pattern: object) -> Any:
 
 def _header_names(files: list[bytes], header: bool, dialect: Dialect) -> list[str]:
     if not header:
-        raise InvalidArgumentError(f"{OP}: files without a header need column_names")
+        raise InvalidArgumentError(f"{OP}: column_names is required for files without a header")
     return names_in(files, dialect, OP)
 
 

@@ -103,8 +103,8 @@ def sql_dataset(self: Dataset[Any], driver_name: str, data_source_name: str, que
         raise InvalidArgumentError(f'SqlDataset: driver_name must be "sqlite", got {driver_name!r}')
     if system_path(source) is None:
         raise UnimplementedError(
-            f"SqlDataset: {data_source_name} is not on this machine, and SQLite reads files that are; copy it here "
-            "first, with fl.io.gfile.copy"
+            f"SqlDataset: {data_source_name} is not a local file, which SQLite requires; copy it first with "
+            "fl.io.gfile.copy"
         )
     leaves, tree = flatten(output_types)
     dtypes = [as_dtype(leaf) for leaf in leaves]

@@ -55,7 +55,7 @@ def table(
         )
     names = as_paths(filenames)
     if not names:
-        raise InvalidArgumentError(f"{op}: filenames is empty; the first file says what the columns are")
+        raise InvalidArgumentError(f"{op}: filenames is empty; the columns are read from the first file")
     first = kind.opener(names[0], None if columns is None else _columns(columns, op))
     first.close()
     fill = tuple(checked_fill(fill_null, first.form, op).items())
@@ -63,7 +63,7 @@ def table(
     drop = arguments.boolean(drop_remainder, "drop_remainder", op)
     if batch_size is None:
         if drop:
-            raise InvalidArgumentError(f"{op}: drop_remainder needs a batch_size")
+            raise InvalidArgumentError(f"{op}: drop_remainder requires a batch_size")
         return plan
     size = arguments.positive(batch_size, "batch_size", op)
     return ragged_batch(dataset(plan), size, drop)._plan
@@ -72,5 +72,5 @@ def table(
 def _columns(columns: object, op: str) -> tuple[str, ...]:
     names = tuple(columns) if isinstance(columns, (list, tuple)) else None
     if not names or not all(isinstance(name, str) for name in names):
-        raise InvalidArgumentError(f"{op}: columns must be a list of names, at least one, got {columns!r}")
+        raise InvalidArgumentError(f"{op}: columns must be a list of one or more names, got {columns!r}")
     return names

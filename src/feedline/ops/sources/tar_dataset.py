@@ -82,7 +82,7 @@ def tar_dataset(
     if extensions is not None:
         form = SampleSchema(checked_extensions(extensions, OP), True, stand_in)
     elif isinstance(filenames, DatasetBase):
-        raise InvalidArgumentError(f"{OP}: for a dataset of filenames name the extensions to read")
+        raise InvalidArgumentError(f"{OP}: a dataset of filenames requires extensions")
     else:
         form = SampleSchema(_first(as_paths(filenames), kind), False, stand_in)
     size = optional_integer(buffer_size, "buffer_size", OP)
@@ -95,4 +95,4 @@ def _first(names: list[bytes], compression: str | None) -> tuple[str, ...]:
         if found:
             return found
     where = ", ".join(map(shown, names[:3])) if names else "an empty list of files"
-    raise InvalidArgumentError(f"{OP}: there is no sample in {where}; name the extensions to read")
+    raise InvalidArgumentError(f"{OP}: no sample in {where}; pass extensions")

@@ -149,11 +149,11 @@ class TFRecords(CountsRows, RecordSource, Sampled, Files):
     def why_not_indexable(self) -> str:
         """Why records cannot be read by number, and what to do about it."""
         if self.names is None:
-            return "the names of its files come from a dataset; give them as a list"
+            return "its file names come from a dataset; pass them as a list"
         if self.on_corrupt != "raise":
-            return "with on_corrupt nobody knows which records will be left out; count them without it"
+            return "with on_corrupt it is not known which records will be skipped; count them without it"
         if self.compression_type == AUTO:
-            return 'with compression_type="AUTO" a file may be compressed; leave it out if none is'
+            return 'with compression_type="AUTO" a file may be compressed; omit it if none is'
         if self.compression_type and self.names:
             return (
                 f"{shown(self.names[0])} is {self.compression_type}-compressed, and compressed files can only be read "
