@@ -53,7 +53,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(fl.errors.NotFoundError, match="no file"):
         fl.train.Checkpoint(it=it).read(tmp_path / "nope")
     (tmp_path / "cut").write_text('{"feedline_ch')
-    with pytest.raises(fl.errors.DataLossError, match="damaged"):
+    with pytest.raises(fl.errors.DataLossError, match="corrupt"):
         fl.train.Checkpoint(it=it).read(tmp_path / "cut")
     path = fl.train.Checkpoint(it=it).write(tmp_path / "state")
     with pytest.raises(fl.errors.FailedPreconditionError, match="no entry 'other', only it"):

@@ -238,7 +238,7 @@ class Iterator(Generic[T]):
         >>> next(other)
         array([10, 11, 12])
 
-        Files that have been read in part must not have changed. A damaged state raises `DataLossError`. On any error
+        Files that have been read in part must not have changed. A corrupt state raises `DataLossError`. On any error
         the iterator stays where it is. To continue despite differences, see `load_state_dict`.
         """
         self.load_state_dict(state)

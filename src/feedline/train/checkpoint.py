@@ -73,14 +73,14 @@ class Checkpoint:
         except OSError as e:
             raise op_class(type(e))(f"Checkpoint: {path} cannot be read: {e.strerror or e}") from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
-            raise DataLossError(f"Checkpoint: {path} is not a checkpoint, or is damaged: {e}") from None
+            raise DataLossError(f"Checkpoint: {path} is not a checkpoint, or is corrupt: {e}") from None
         if version != VERSION:
             raise FailedPreconditionError(
                 f"Checkpoint: {path} has version {version}, this feedline reads version {VERSION}; use the feedline "
                 "that wrote it"
             )
         if not isinstance(objects, dict) or stored != _checksum(objects):
-            raise DataLossError(f"Checkpoint: {path} is damaged: its checksum does not match")
+            raise DataLossError(f"Checkpoint: {path} is corrupt: its checksum does not match")
         for name in self._objects:
             if name not in objects:
                 raise FailedPreconditionError(

@@ -50,7 +50,7 @@ def test_files_that_cannot_be_restored(session: v1.Session, tmp_path: Path):
     with pytest.raises(fl.errors.NotFoundError, match="no file"):
         saver.restore(session, tmp_path / "none")
     (tmp_path / "bad").write_text("{")
-    with pytest.raises(fl.errors.DataLossError, match="damaged"):
+    with pytest.raises(fl.errors.DataLossError, match="corrupt"):
         saver.restore(session, tmp_path / "bad")
     other = v1.train.Saver({"b": saveable(iterator)}).save(session, tmp_path / "other")
     with pytest.raises(fl.errors.NotFoundError, match=r"\['a'\].*\['b'\]"):

@@ -84,7 +84,7 @@ class Saver:
         except FileNotFoundError:
             raise NotFoundError(f"restore: there is no file {path!r}") from None
         except (ValueError, KeyError, TypeError):
-            raise DataLossError(f"restore: {path!r} was not written by a Saver, or is damaged") from None
+            raise DataLossError(f"restore: {path!r} was not written by a Saver, or is corrupt") from None
         missing = self._saveables.keys() - states.keys()
         if missing:
             raise NotFoundError(f"restore: {path!r} has no state for {sorted(missing)}; it has {sorted(states)}")

@@ -43,7 +43,7 @@ def array_record_dataset(self: Dataset[Any], filenames: Filenames, name: str | N
     ([b'one', b'two', b'three'], 3, b'three')
 
     `filenames` is a name or a list of names. The number of records is known, and they can be read in any order, with
-    `global_shuffle` and `experimental.at`; that is fast if the files were written with a small `group_size`. A damaged
+    `global_shuffle` and `experimental.at`; that is fast if the files were written with a small `group_size`. A corrupt
     record raises `DataLossError` with its file and number, and iteration can continue after it. Requires the package
     array_record, which reads only local files.
     """

@@ -43,7 +43,7 @@ def arrow_dataset(
     bytes.
 
     Each record batch is read whole and fully validated before use, which costs up to 0.02 ms per MB for numbers and
-    lists and about 0.1 ms per MB for text, whose UTF-8 is checked. A damaged batch raises `DataLossError` with the rows
+    lists and about 0.1 ms per MB for text, whose UTF-8 is checked. A corrupt batch raises `DataLossError` with the rows
     it contains. Rows of a local file can be read in any order; the file is memory-mapped for that. A stream or a remote
     file has no known length and is read from the beginning, also by a restored iterator.
     """

@@ -297,7 +297,7 @@ def load(
 
     `compression` must be the one given to `save`. Namedtuples are restored as namedtuples of the same name and fields,
     other objects with fields as dicts; an `element_spec` with their classes in it restores the original types. Reading
-    never runs code from a file, verifies every byte, and raises `DataLossError` for a damaged file.
+    never runs code from a file, verifies every byte, and raises `DataLossError` for a corrupt file.
 
     A dataset saved in several shards is read round robin, from as many shards at a time as the machine has processors.
     `reader_func` replaces that: it is given a dataset of datasets, one per shard, and returns a dataset of the elements

@@ -67,7 +67,7 @@ def tar_dataset(
     `extensions` are the files to read; others are ignored. By default they are those of the first sample, which is read
     immediately, and a sample with others is an error. A sample that lacks a file is an error too, unless `missing`
     gives a replacement. These errors are `InvalidArgumentError` with the file and the key, and iteration can continue
-    with the next sample; a damaged or truncated file raises `DataLossError`, and iteration can continue with the next
+    with the next sample; a corrupt or truncated file raises `DataLossError`, and iteration can continue with the next
     file.
 
     `filenames` is a name, a list of names or, with `extensions`, a dataset of names. `compression_type` is "GZIP",

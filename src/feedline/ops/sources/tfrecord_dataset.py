@@ -217,7 +217,7 @@ def tfrecord_dataset(
 
     `filenames` is a name, a list of names, or a dataset of names. `compression_type` is "GZIP", "ZLIB", "ZSTD" or "";
     "AUTO" detects it from each file's first bytes. Files are read one after another, or `num_parallel_reads` of them
-    round robin, one record each. Checksums are always verified; a damaged or truncated file raises `DataLossError`,
+    round robin, one record each. Checksums are always verified; a corrupt or truncated file raises `DataLossError`,
     which names the file, the byte and the record number, and iteration can continue with the next file. Files are read
     again in every iteration, and only as far as needed.
 
