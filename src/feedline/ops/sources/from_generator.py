@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 OP = "from_generator"
 
 
-SAYS = (("state_dict", "load_state_dict"), ("get_state", "set_state"))
+STATE_METHODS = (("state_dict", "load_state_dict"), ("get_state", "set_state"))
 """Pairs of iterator methods that return and restore its position."""
 
 
@@ -45,31 +45,31 @@ class Live:
 
     def next_into(self, fresh: list[Any]) -> bool:
         """Appends the next value to a list, so that no interrupt can lose it between the two; False at the end."""
-        had = len(fresh)
+        before = len(fresh)
         fresh.extend(islice(self._values, 1))
-        return len(fresh) > had
+        return len(fresh) > before
 
     def saved_position(self) -> dict[str, Any] | None:
         """The generator's own saved position; None if it has none."""
-        says = self._says()
-        return says and {"at": getattr(self._values, says[0])()}
+        methods = self._state_methods()
+        return methods and {"at": getattr(self._values, methods[0])()}
 
-    def go_to(self, told: dict[str, Any]) -> None:
+    def restore(self, saved: dict[str, Any]) -> None:
         """Restores a saved position."""
-        says = self._says()
-        if says is None:
+        methods = self._state_methods()
+        if methods is None:
             raise FailedPreconditionError(
                 "the state was saved by a generator that saves its own position, but this "
                 f"{type(self._values).__name__} has no load_state_dict or set_state"
             )
-        getattr(self._values, says[1])(told["at"])
+        getattr(self._values, methods[1])(saved["at"])
 
-    def _says(self) -> tuple[str, str] | None:
-        found = (names for names in SAYS if all(callable(getattr(self._values, name, None)) for name in names))
+    def _state_methods(self) -> tuple[str, str] | None:
+        found = (names for names in STATE_METHODS if all(callable(getattr(self._values, name, None)) for name in names))
         return next(found, None)
 
     @property
-    def goes_on(self) -> bool:
+    def alive(self) -> bool:
         """Whether the generator can yield more; one that has raised is finished."""
         return getattr(self._values, "gi_frame", self) is not None
 
@@ -112,8 +112,8 @@ class Generator(CallsUserCode):
 
     def step(self, state: Yielded, pull: Any, want: int) -> tuple[Block | None, Yielded]:
         """Takes values as long as they fit and come at once. Errors wait in the state: no value can be read twice."""
-        said, asked, ended, error = state
-        live = said if isinstance(said, Live) else None
+        position, asked, ended, error = state
+        live = position if isinstance(position, Live) else None
         if error is not None:
             raise error
         if ended:
@@ -127,7 +127,7 @@ class Generator(CallsUserCode):
             held = pause()
             try:
                 if live is None:
-                    live = self._started(asked, said)
+                    live = self._started(asked, position)
                 take, add = live.next_into, rows.append
                 want, until = live.pace.begin(want)
                 while len(fresh) < want:
@@ -155,7 +155,7 @@ class Generator(CallsUserCode):
                 error = self.generator_func.attribute_error(self.op, self.position, number, RowFailed(0, None, failed))
                 ended = live is None
         asked += max(len(fresh), len(rows) + (ended or error is not None))
-        if interrupt is not None and live is not None and not live.goes_on:
+        if interrupt is not None and live is not None and not live.alive:
             live = None  # the interrupt ended the generator: a new one continues from there
         if ended and live is not None:
             live.close()
@@ -181,18 +181,18 @@ class Generator(CallsUserCode):
             return e
         return None
 
-    def _started(self, asked: int, said: Any) -> Live:
+    def _started(self, asked: int, position: Any) -> Live:
         """The generator at its saved position, or after it has been asked for `asked` values."""
         live = Live(iter(self.generator_func.call(*self.args)))
-        if said is not None:
-            live.go_to(said)
+        if position is not None:
+            live.restore(position)
             return live
         for i in range(asked):
             try:
-                goes_on = live.next_into([])
+                more = live.next_into([])
             except Exception:  # raised when it first happened
                 continue
-            if not goes_on:
+            if not more:
                 raise FailedPreconditionError(
                     f"the generator yielded {asked} values before the state was saved, but ends after {i} now; it must "
                     "yield the same values each time, or save its position (state_dict and load_state_dict)"
