@@ -137,12 +137,12 @@ class FlatMap(Reshards, Flattened):
         if s.ended:
             return False
         try:
-            s.ended = not self.at_hand(s, pull)
+            s.ended = not self.open_next(s, pull)
             if s.opened is not None:
                 s.opened.start()
                 s.nested, s.opened, s.taken = NestedRun(s.opened, s.opened.plan), None, s.taken + 1
         except Exception as e:
-            self.passed_over(s)
+            self.skip_current(s)
             s.error = e
         return not s.ended
 

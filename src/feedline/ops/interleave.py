@@ -240,8 +240,8 @@ class Interleave(Buffers, Reloads, Reshards, ParallelArgs, Flattened):
         share, news = self._share(s, want) if ahead else left, s.news if s.sloppy else None
         if s.sloppy:
             slot.begin(share, s.calls, s.news)
-            if not slot.at_hand or (slot.unread and any(other is not None and other.busy for other in s.slots)):
-                self._pass_over(s, slot)
+            if not slot.ready or (slot.unread and any(other is not None and other.busy for other in s.slots)):
+                self._next_slot(s, slot)
                 return None
         slot.fetch(share, ahead, s.calls, ALL_AHEAD_BYTES // len(s.slots), news)
         if slot.rest is not None:
@@ -256,16 +256,16 @@ class Interleave(Buffers, Reloads, Reshards, ParallelArgs, Flattened):
             self._leave(s, pull)
         return None
 
-    def _pass_over(self, s: Cycle, slot: NestedRun) -> None:
+    def _next_slot(self, s: Cycle, slot: NestedRun) -> None:
         """Moves on to the next slot; first waits, if need be, until one is ready or can be filled."""
-        asked = next((other.asked for other in s.slots if other is not None and other.asked is not None), None)
-        if asked is not None and not any(self._has_something(s, other) for other in s.slots):
-            asked.wait_for_any([other.asked for other in s.slots if other is not None], s.news)
+        pending = next((other.pending for other in s.slots if other is not None and other.pending is not None), None)
+        if pending is not None and not any(self._has_something(s, other) for other in s.slots):
+            pending.wait_for_any([other.pending for other in s.slots if other is not None], s.news)
         s.advance()
 
     @staticmethod
     def _has_something(s: Cycle, slot: NestedRun | None) -> bool:
-        return not s.ended if slot is None else slot.at_hand and not slot.unread
+        return not s.ended if slot is None else slot.ready and not slot.unread
 
     def _reads_ahead(self, s: Cycle, slot: NestedRun) -> bool:
         """Whether a slot may read more rows than it gives now. With parallel calls, user code may run ahead too."""
@@ -302,7 +302,7 @@ class Interleave(Buffers, Reloads, Reshards, ParallelArgs, Flattened):
     def _fill(self, s: Cycle, pull: Pull) -> None:
         """Puts the next nested dataset into the current slot."""
         try:
-            if not self.at_hand(s, pull):
+            if not self.open_next(s, pull):
                 s.end()
             elif s.opened is not None:
                 child = s.opened
@@ -312,7 +312,7 @@ class Interleave(Buffers, Reloads, Reshards, ParallelArgs, Flattened):
                 s.sloppy = s.calls > 0 and not child.ordered(self.deterministic)
                 s.enter(NestedRun(child, child.plan))
         except Exception as e:
-            self.passed_over(s)
+            self.skip_current(s)
             if self._errors_count:
                 s.enter(NestedRun(None, None, e))
             else:

@@ -99,7 +99,7 @@ class Flattened(CallsUserCode, InferredSpec, OpensChildren, Recomputable, Snapsh
             found.append(nested)
         return found
 
-    def at_hand(self, s: Any, pull: Pull) -> bool:
+    def open_next(self, s: Any, pull: Pull) -> bool:
         """Makes the next dataset, without starting it, and keeps it in the state, unless the input has nothing yet;
         False at the end of the input. The function is called only once, even if it is too early to start its dataset.
         """
@@ -113,7 +113,7 @@ class Flattened(CallsUserCode, InferredSpec, OpensChildren, Recomputable, Snapsh
         return key is not None
 
     @staticmethod
-    def passed_over(s: Any) -> None:
+    def skip_current(s: Any) -> None:
         """Skips the current element, if there is one: its dataset cannot run."""
         s.taken += s.key is not None or s.opened is not None
         if s.opened is not None:
@@ -147,14 +147,14 @@ class NestedRun:
     """A running nested dataset: rows read but not returned yet, and an error that follows them.
 
     Rows are read ahead only if that cannot be observed: no user function runs in the dataset, and it shares no seed
-    generator with another one. `seeds` are the generators it draws from. `asked` is the pending background read.
+    generator with another one. `seeds` are the generators it draws from. `pending` is a background read.
     `snapshot_before` is the dataset's snapshot from before that read, if one was taken. Rows read ahead need not be
     saved if the snapshot they were read from, `before`, is known: a restore reads them again and skips the `passed`
     rows that were already returned.
     """
 
     __slots__ = (
-        "_ahead", "_ended", "asked", "before", "child", "error", "failed", "passed", "rest", "row_bytes", "seeds",
+        "_ahead", "_ended", "before", "child", "error", "failed", "passed", "pending", "rest", "row_bytes", "seeds",
         "side_effect_free", "skip", "snapshot_before",
     )
 
@@ -169,7 +169,7 @@ class NestedRun:
         self.child, self.error, self.rest = child, error, rest
         self.side_effect_free = plan is not None and side_effect_free(plan)
         self.seeds = seeds_in(plan) if plan is not None else frozenset()
-        self.asked: Pending | None = None
+        self.pending: Pending | None = None
         self.snapshot_before: Any = None
         self.before: Any = None
         self.passed, self.skip = 0, skip
@@ -189,11 +189,11 @@ class NestedRun:
         if self.rest is not None or self.error is not None or child is None:
             return
         rows = max(want, self._ahead) if ahead else want
-        self.before, self.passed = self._stands(child) if ahead else None, 0
+        self.before, self.passed = self._take_snapshot(child) if ahead else None, 0
         self.failed = False
         block = None
         if not self._ended:
-            block = self._read(child, rows) if self.asked is None else self._received(self.asked)
+            block = self._read(child, rows) if self.pending is None else self._received(self.pending)
         self.snapshot_before = None
         if self.error is None and block is None:
             self._ended = True
@@ -225,8 +225,8 @@ class NestedRun:
 
     def begin(self, want: int, calls: int, news: SimpleQueue[None]) -> None:
         """Begins a background read, unless rows or an error are ready or the order of reads matters (`seeds`)."""
-        at_hand = self.rest is not None or self.error is not None
-        if self.child is not None and self.asked is None and not at_hand and not self.seeds:
+        ready = self.rest is not None or self.error is not None
+        if self.child is not None and self.pending is None and not ready and not self.seeds:
             self._ask(self.child, want, calls, news)
 
     def _ask(self, child: Child, want: int, calls: int, news: SimpleQueue[None] | None) -> None:
@@ -234,14 +234,14 @@ class NestedRun:
             self._read(child, 0)
         if self.error is not None:
             return
-        self.asked = child.ask(want, news, want * self.row_bytes or None)
-        if self.asked is not None:
-            self.snapshot_before = self.asked.snapshot_before
-            self.asked.begin(calls)
+        self.pending = child.ask(want, news, want * self.row_bytes or None)
+        if self.pending is not None:
+            self.snapshot_before = self.pending.snapshot_before
+            self.pending.begin(calls)
 
-    def _stands(self, child: Child) -> Any:
+    def _take_snapshot(self, child: Child) -> Any:
         """A snapshot of the dataset before its next rows, if it has one."""
-        if self.snapshot_before is None and self.asked is None and not self.skip:
+        if self.snapshot_before is None and self.pending is None and not self.skip:
             self.snapshot_before = child.snapshot()
         return self.snapshot_before
 
@@ -259,25 +259,25 @@ class NestedRun:
             self.error = e
             return None
 
-    def _received(self, asked: Pending, again: bool = True) -> Block | None:
+    def _received(self, pending: Pending, again: bool = True) -> Block | None:
         try:
-            return asked.wait(again)
+            return pending.wait(again)
         except Exception as e:
             self.error = e
             return None
         finally:
-            if asked.taken:  # else the wait was interrupted, and the read is still pending
-                self.asked = None
+            if pending.taken:  # else the wait was interrupted, and the read is still pending
+                self.pending = None
 
     @property
-    def at_hand(self) -> bool:
+    def ready(self) -> bool:
         """Whether `fetch` returns without waiting for a background read."""
-        return self.rest is not None or self.error is not None or self.asked is None or self.asked.finished
+        return self.rest is not None or self.error is not None or self.pending is None or self.pending.finished
 
     @property
     def busy(self) -> bool:
         """Whether rows are ready or being read."""
-        return self.rest is not None or self.asked is not None
+        return self.rest is not None or self.pending is not None
 
     @property
     def unread(self) -> bool:
@@ -299,12 +299,12 @@ class NestedRun:
 
     def close(self) -> None:
         """Ends the run."""
-        asked, child = self.asked, self.child
-        self.asked = self.child = None
+        pending, child = self.pending, self.child
+        self.pending = self.child = None
         if child is None:
             return
-        if asked is not None:
-            asked.drop(child)
+        if pending is not None:
+            pending.drop(child)
         else:
             child.close()
 
@@ -319,7 +319,7 @@ class NestedRun:
             return [None, self.rest, self.error, 0]
         if self._reads_again():
             return [self.before, None, None, self.passed]
-        if self.snapshot_before is None and self.asked is None:
+        if self.snapshot_before is None and self.pending is None:
             self.snapshot_before = self.child.snapshot()
         return None if self.snapshot_before is None else [self.snapshot_before, self.rest, self.error, self.skip]
 
@@ -331,11 +331,11 @@ class NestedRun:
 
     def save(self) -> list[Any]:
         """The run as plain values. Whether rows may be read ahead is worked out again on restore."""
-        if self.asked is not None:
+        if self.pending is not None:
             if self.rest is None:
                 self.before, self.passed = self.snapshot_before, 0
             try:
-                block = self._received(self.asked, again=False)
+                block = self._received(self.pending, again=False)
             except Early:
                 block = EMPTY
             self.snapshot_before = None
@@ -427,10 +427,10 @@ def first_elements(plan: Node) -> tuple[list[Any], Exception | None]:
         return [block.rows()[0] for block in blocks], failed
     specs, tree = flatten(plan.element_spec)
     rows = [flatten(tree.unflatten(tree.flatten(block.rows()[0])))[0] for block in blocks]
-    return [tree.unflatten([_said(v, s) for v, s in zip(row, specs, strict=True)]) for row in rows], failed
+    return [tree.unflatten([_with_stated_spec(v, s) for v, s in zip(row, specs, strict=True)]) for row in rows], failed
 
 
-def _said(value: Any, spec: Any) -> Any:
+def _with_stated_spec(value: Any, spec: Any) -> Any:
     if not isinstance(value, DatasetBase) or not isinstance(spec, DatasetSpec):
         return value
     plan = value._plan.replace()
