@@ -111,7 +111,7 @@ class Reached:
         self._process = 0
         self.begun = False
 
-    def upto(self, i: int, plan: Node) -> bool:
+    def read_up_to(self, i: int, plan: Node) -> bool:
         """Reads on up to element i; False if the input ends before it. An element that fails raises and is not counted.
         """
         with self._guard:
@@ -279,7 +279,9 @@ class Cache(RandomAccess, Reshards, Sampled, Stored):
         n = self.input.cardinality()
         if n != UNKNOWN:
             return i >= 0 and (i < n or n == INFINITE)
-        return i >= 0 and (self.memory.reached.upto(i, self.input) if self._whole is None else i < self._whole.count)
+        if i < 0:
+            return False
+        return self.memory.reached.read_up_to(i, self.input) if self._whole is None else i < self._whole.count
 
     @property
     def _whole(self) -> CachedRows | None:
@@ -292,7 +294,7 @@ class Cache(RandomAccess, Reshards, Sampled, Stored):
             return self._whole.take(index)
         reached = self.memory.reached
         if not in_order(self.input):
-            reached.upto(int(index.max(initial=-1)), self.input)
+            reached.read_up_to(int(index.max(initial=-1)), self.input)
             return reached.take(index)
         return read_rows(self.input, index) if side_effect_free(self.input) else reached.take(index, self.input)
 

@@ -106,7 +106,7 @@ class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
         return apart(self.inputs)
 
     @cached_property
-    def _foreseen(self) -> bool:
+    def _far_ahead(self) -> bool:
         """Whether the selector may be read any number of rows ahead: it has no side effects, and consumes seeds only at
         the start.
         """
@@ -151,7 +151,7 @@ class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
         """
         if s.late is not None:
             return s._replace(error=s.late, late=None)
-        need = max(want, s.reach) if self._foreseen else want if self._apart and side_effect_free(self.selector) else 1
+        need = max(want, s.reach) if self._far_ahead else want if self._apart and side_effect_free(self.selector) else 1
         parts: list[Array] = []
         have = 0
         failed: Exception | None = None
@@ -220,7 +220,7 @@ class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
                 errors[j] = read.error
             rests[j] = read.cut(stop)
         s = _used(s, stop + (error is not None or over))
-        over |= self._all_over(ended)
+        over |= self._all_ended(ended)
         s = s._replace(rests=tuple(rests), errors=tuple(errors), ended=tuple(ended), error=error, over=over)
         return self._in_order(s, [read for read in reads.values() if read.places.size and read.rows is not None], stop)
 
@@ -236,7 +236,7 @@ class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
             read.fill(s.rests[j], s.errors[j], pulls[j])
         except Interrupted as e:
             raise Interrupted(e.error, s._replace(rests=_with(s.rests, j, read.rows))) from None
-        over = read.ended and (self.stop_on_empty_dataset or self._all_over(_with(s.ended, j, True)))
+        over = read.ended and (self.stop_on_empty_dataset or self._all_ended(_with(s.ended, j, True)))
         used = n
         if read.error is not None or read.short:
             used = read.failed_at + (read.error is not None)
@@ -249,7 +249,7 @@ class Choose(DrawsSeedsEarly, ManyInputs, Reloads):
         )
         return self._in_order(s, [read] if read.rows is not None else [], n)
 
-    def _all_over(self, ended: Sequence[bool]) -> bool:
+    def _all_ended(self, ended: Sequence[bool]) -> bool:
         return all(e or not d for e, d in zip(ended, self.drawable, strict=True))
 
     def _in_order(self, s: Chosen, reads: list[_Read], stop: int) -> tuple[Block | None, Chosen]:

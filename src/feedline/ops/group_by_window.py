@@ -184,7 +184,7 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
                 return None, s
 
     @cached_property
-    def _foreseen(self) -> bool:
+    def _reads_ahead(self) -> bool:
         """Whether the input may be read ahead: it has no side effects and consumes no seeds."""
         return side_effect_free(self.input) and not seeds_in(self.input)
 
@@ -205,7 +205,7 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
 
     def _sort_in(self, s: WindowGroups, rows: Block) -> None:
         """Assigns rows to their keys, up to one that fails or fills a window; the rows after it wait in `rest`."""
-        if self._foreseen and s.reach < AHEAD_ROWS and rows.nbytes < AHEAD_BYTES // 4:
+        if self._reads_ahead and s.reach < AHEAD_ROWS and rows.nbytes < AHEAD_BYTES // 4:
             s.reach *= 4
         keys, error = self._keys(s, rows)
         places: dict[int, list[int]] = {}

@@ -54,7 +54,7 @@ class MapAndBatch(ReplacesStep, Batch):
         if error is not None:
             raise error
         if failed is not None:
-            return EMPTY, _passed_over(failed, left, pull)
+            return EMPTY, _skip_batch(failed, left, pull)
         parts = [] if rest is None else [rest]
         have = 0 if rest is None else rest.n
         while have < size and not ended:
@@ -88,7 +88,7 @@ class MapAndBatch(ReplacesStep, Batch):
         return state._replace(error=None)
 
 
-def _passed_over(failed: Exception, left: int, pull: Pull) -> Slots:
+def _skip_batch(failed: Exception, left: int, pull: Pull) -> Slots:
     """The state after skipping the remaining places of a lost batch."""
     ended = False
     while left and not ended:

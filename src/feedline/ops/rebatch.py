@@ -10,7 +10,7 @@ import numpy as np
 
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, OpError
 from feedline.ops.batch import batched_spec, in_groups, stacked
-from feedline.ops.unbatch import check_batches, elements_for, leading, shape_of, taken_apart, unbatched_spec
+from feedline.ops.unbatch import check_batches, elements_for, leading, shape_of, unbatched, unbatched_spec
 from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.interrupted import Exited, Interrupted
@@ -115,7 +115,7 @@ class Rebatch(Reshards):
             if block is None:
                 return self._last(parts, s)
             if block.n:
-                opened, failed, after = taken_apart(block, self.op)
+                opened, failed, after = unbatched(block, self.op)
                 if opened.n:
                     parts.append(opened)
                     have += opened.n
@@ -135,7 +135,7 @@ class Rebatch(Reshards):
             return None, ended
         rows = concat(parts)
         done, error, _ = in_groups(stacked, rows, rows.n)
-        return done, ended._replace(error=_told(error))
+        return done, ended._replace(error=_as_precondition(error))
 
     def _emit(self, s: RebatchState, have: int, want: int) -> tuple[Block, RebatchState]:
         """As many batches as the collected rows fill."""
@@ -163,7 +163,7 @@ class Rebatch(Reshards):
                 break
         made = [b for b in made if b.n]
         rest = s.rest.slice(at, have) if s.rest is not None and at < have else None
-        after = s._replace(rest=rest, at=(s.at + count) % len(self.batch_sizes), error=_told(error))
+        after = s._replace(rest=rest, at=(s.at + count) % len(self.batch_sizes), error=_as_precondition(error))
         return concat(made) if made else EMPTY, after
 
     def _no_rows(self, s: RebatchState) -> Block:
@@ -192,7 +192,7 @@ class Rebatch(Reshards):
         return state._replace(rest=None, failed=None)
 
 
-def _told(error: OpError | None) -> OpError | None:
+def _as_precondition(error: OpError | None) -> OpError | None:
     """Rows that do not fit together are a failed precondition here, as in TensorFlow."""
     return None if error is None else FailedPreconditionError(f"rebatch: {error}")
 

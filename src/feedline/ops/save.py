@@ -256,16 +256,16 @@ def save(
         states = States.of(checkpoint_args)
         saving = self._derive(Save(self._plan, folder, kind, function, states.interval))
         try:
-            _save_on(saving, states, states.last())
+            _resume_save(saving, states, states.last())
         except Gone:
-            _save_on(saving, states, None)
+            _resume_save(saving, states, None)
         return
     with iter(self._derive(Save(self._plan, folder, kind, function))) as nothing:
         for _ in nothing:
             pass
 
 
-def _save_on(saving: Any, states: States, last: str | None) -> None:
+def _resume_save(saving: Any, states: States, last: str | None) -> None:
     """Saves from the last checkpoint on and writes checkpoints of its own; the last one marks the end."""
     with iter(saving) as marks:
         checkpoint = Checkpoint(iterator=marks)

@@ -69,7 +69,7 @@ class Unbatch(RandomAccess, Reshards):
                 return None, state
             if not block.n:
                 return EMPTY, state
-            rest, error, waiting = taken_apart(block, self.op)
+            rest, error, waiting = unbatched(block, self.op)
             size = max(1, rest.n // block.n)
         left = rest.slice(want, rest.n) if rest.n > want else None
         return rest.slice(0, want), Opened(left, error, waiting, size)
@@ -97,7 +97,7 @@ class Unbatch(RandomAccess, Reshards):
         size = self._size
         assert size
         numbers, which = np.unique(index // size, return_inverse=True)
-        rows, error, _ = taken_apart(read_rows(self.input, numbers), self.op)
+        rows, error, _ = unbatched(read_rows(self.input, numbers), self.op)
         if error is not None:
             raise error
         return rows.take(which.reshape(-1) * size + index % size)
@@ -109,7 +109,7 @@ def elements_for(rows: int, exact: int | None, input: Node, last: int) -> int:
     return max(1, rows // size) if size else 1
 
 
-def taken_apart(block: Block, op: str) -> tuple[Block, Exception | None, Block | None]:
+def unbatched(block: Block, op: str) -> tuple[Block, Exception | None, Block | None]:
     """The rows of the elements up to the first that cannot be split, its error, and the elements after it."""
     columns, counts, error, stop = [], [], None, block.n
     try:
@@ -139,7 +139,7 @@ def taken_apart(block: Block, op: str) -> tuple[Block, Exception | None, Block |
     if not stop:
         return EMPTY, error, after
     # A later component may fail at an earlier element.
-    rows, earlier, between = taken_apart(block.slice(0, stop), op)
+    rows, earlier, between = unbatched(block.slice(0, stop), op)
     if earlier is not None:
         return rows, earlier, block.slice(stop - (between.n if between is not None else 0), block.n)
     return rows, error, after

@@ -86,9 +86,9 @@ class Zip(ManyInputs, RandomAccess, Reloads):
         sides, n = list(state.sides), want if self._apart else 1
         for i in self._order:
             if sides[i] is None:
-                sure = n if side_effect_free(self.datasets[i]) else min(n, self._sure(i, sides, state.used))
+                count = n if side_effect_free(self.datasets[i]) else min(n, self._known_rows(i, sides, state.used))
                 try:
-                    sides[i] = _next(pull[i], sure)
+                    sides[i] = _next(pull[i], count)
                 except BaseException as e:
                     raise Interrupted(e, Sides(tuple(sides), state.used)) from None
             if sides[i] is None:
@@ -115,7 +115,7 @@ class Zip(ManyInputs, RandomAccess, Reloads):
         """Whether the inputs can be read in any order."""
         return apart(self.datasets)
 
-    def _sure(self, i: int, sides: list[Any], used: int) -> int:
+    def _known_rows(self, i: int, sides: list[Any], used: int) -> int:
         """How many more rows all other inputs are known to have, so that input `i` makes no rows in vain."""
         known = []
         for j, other in enumerate(self.datasets):

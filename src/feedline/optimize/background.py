@@ -57,7 +57,7 @@ def inject_prefetch(plan: Node) -> Node:
     while last.op == "with_options":
         last = last.inputs[0]
     aside = isinstance(last, Prefetches) and last.ahead is not None
-    if aside or _calls_aside(last) or not any(map(_calls_aside, plan.walk())):
+    if aside or _is_parallel(last) or not any(map(_is_parallel, plan.walk())):
         return plan
     return replace_node(plan, Prefetch(plan, AUTOTUNE))
 
@@ -67,6 +67,6 @@ def _makes_rows(plan: Node) -> bool:
     return not isinstance(plan, Prefetch) and (user_code(plan) or any(map(_makes_rows, plan.inputs)))
 
 
-def _calls_aside(node: Node) -> bool:
+def _is_parallel(node: Node) -> bool:
     return parallel_of(node) is not None or (isinstance(node, Interleave) and node.num_parallel_calls is not None)
 

@@ -86,7 +86,7 @@ class RowStore:
         self._free = self._free[: len(self._free) - block.n]
         for i, column in enumerate(block.columns):
             self._stores[i] = _write(self._stores[i], numbers, column)
-        self._say(numbers, block.provenance)
+        self._add_provenance(numbers, block.provenance)
         return numbers
 
     def reserve(self, n: int) -> tuple[Array, Array, Array] | None:
@@ -101,13 +101,13 @@ class RowStore:
         """Implements `RecordBuffer`."""
         self._weigh(size, len(numbers))
         self._free = self._free[: len(self._free) - len(numbers)]
-        self._say(numbers, provenance)
+        self._add_provenance(numbers, provenance)
 
     def _weigh(self, size: int, n: int) -> None:
         usual = size / n
         self._row_bytes += (usual - self._row_bytes) / 8 if self._row_bytes else usual
 
-    def _say(self, numbers: Array, provenance: Provenance | None) -> None:
+    def _add_provenance(self, numbers: Array, provenance: Provenance | None) -> None:
         """Keeps the provenance of these rows, as long as all rows have one of the same lineage."""
         if self._numbers_of is None:
             return

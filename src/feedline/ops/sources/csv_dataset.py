@@ -39,7 +39,7 @@ class CsvRecords(Files):
     ignore_errors: bool = False
 
     @property
-    def forgiving(self) -> bool:
+    def skips_errors(self) -> bool:
         """Whether errors are ignored."""
         return self.ignore_errors
 

@@ -88,13 +88,13 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
         return False
 
     @property
-    def forgiving(self) -> bool:
+    def skips_errors(self) -> bool:
         """Whether unreadable records are skipped."""
         return False
 
-    def judged(self, file: Slot, got: Read) -> Exception | None:
+    def error_of(self, file: Slot, got: Read) -> Exception | None:
         """The error to raise for the current record of `file`; None if it is skipped."""
-        return None if self.forgiving else got.error
+        return None if self.skips_errors else got.error
 
     @property
     def recomputable(self) -> bool:
@@ -195,16 +195,16 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
         got = Read(None) if slots[turn] is None else self._look(slots, turn, 1)
         file, error = slots[turn], got.error
         if error is not None and file is not None:
-            error = self.judged(file, got)
+            error = self.error_of(file, got)
             if error is not None:
-                self._must_be_wanted(error, slots[turn])
+                self._check_wanted(error, slots[turn])
         self._move(slots, turn, got)
         if got.error is not None and error is None and slots[turn] is not None:
             return None, turn, None
         return got.rows, (turn + 1) % self.cycle, error
 
     @staticmethod
-    def _must_be_wanted(error: Exception, slot: Slot | None) -> None:
+    def _check_wanted(error: Exception, slot: Slot | None) -> None:
         """Raises `Early` if the error comes ahead of its turn."""
         try:
             must_be_wanted(error)
@@ -228,7 +228,7 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
                 reader = self.open_file(name)
             except (NotFoundError, PermissionDeniedError) as e:
                 # TensorFlow retries at every turn, forever; a dataset that ignores errors would never end.
-                return Read(None, None if self.forgiving else FilePosition(offset, number), e)
+                return Read(None, None if self.skips_errors else FilePosition(offset, number), e)
             except OpError as e:
                 return Read(None, None, e)
             slots[i] = (name, offset, number, reader)

@@ -196,7 +196,7 @@ class Reader(Node):
         except Exception as e:
             if want > 1:  # the rows before the failing one are returned first, whatever the block size
                 return self._read(position, 1)
-            error = _blamed(e, f"from_source ({name}.read) failed at position {position!r}")
+            error = _located(e, f"from_source ({name}.read) failed at position {position!r}")
             must_be_wanted(error)
             raise error from e
         return Chunk(block, got[1])
@@ -238,11 +238,11 @@ class Rows(Indexed):
                 raise InvalidArgumentError(f"rows returned {block.n} rows for {len(index)} numbers")
         except Exception as e:
             numbers = f"row {index[0]}" if len(index) == 1 else f"{len(index)} rows, the first {index[0]}"
-            raise _blamed(e, f"from_source ({type(self.source).__name__}) failed on {numbers}") from e
+            raise _located(e, f"from_source ({type(self.source).__name__}) failed on {numbers}") from e
         return block
 
 
-def _blamed(error: Exception, place: str) -> Exception:
+def _located(error: Exception, place: str) -> Exception:
     kind = "" if isinstance(error, errors.OpError) else f"{type(error).__name__}: "
     return errors.in_function(error, f"{place}: {kind}{error}")
 
@@ -254,12 +254,12 @@ def block_of(rows: object, spec: object) -> Block:
     if isinstance(rows, list):
         if not rows:
             return EMPTY
-        values = zip(*(_taken_apart(tree, row) for row in rows), strict=True)
+        values = zip(*(_leaves_of(tree, row) for row in rows), strict=True)
         made = [_packed(list(v), leaf, path) for v, leaf, path in zip(values, leaves, paths, strict=True)]
         return Block(made, len(rows), tree)
     columns = [
         freeze(_fitted(_column(value, path), leaf, path))
-        for value, leaf, path in zip(_taken_apart(tree, rows), leaves, paths, strict=True)
+        for value, leaf, path in zip(_leaves_of(tree, rows), leaves, paths, strict=True)
     ]
     lengths = {len(c) for c in columns}
     if len(lengths) != 1:
@@ -267,7 +267,7 @@ def block_of(rows: object, spec: object) -> Block:
     return Block(columns, lengths.pop(), tree)
 
 
-def _taken_apart(tree: Tree, value: object) -> list[Any]:
+def _leaves_of(tree: Tree, value: object) -> list[Any]:
     try:
         return tree.flatten(value)
     except TypeError as e:

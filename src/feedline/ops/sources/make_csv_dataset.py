@@ -82,7 +82,7 @@ def make_csv_dataset(
     compression = checked_compression(compression_type)
     delimiter, na, code = one_byte(field_delim, OP), text(na_value, "na_value", OP), text(encoding, "encoding", OP)
     head, quotes = boolean(header, "header", OP), boolean(use_quote_delim, "use_quote_delim", OP)
-    looked_at = _rows(num_rows_for_inference)
+    sample_rows = _rows(num_rows_for_inference)
     names = dataset(in_memory(Block([files], len(files), LEAF)))
     if shuffle:
         names = shuffle_(names, len(files), shuffle_seed)
@@ -100,7 +100,7 @@ def make_csv_dataset(
     if column_defaults is not None:
         defaults = columns_of(column_defaults, OP, dtypes_allowed=True)
     else:
-        defaults = column_types(files.tolist(), dialect, len(columns), head, na, looked_at, selected, OP)
+        defaults = column_types(files.tolist(), dialect, len(columns), head, na, sample_rows, selected, OP)
     if select_columns is not None and len(defaults) != len(selected):
         raise InvalidArgumentError(
             f"{OP}: column_defaults and select_columns must have the same length, got {len(defaults)} and "

@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger("feedline")
 
 
-def _say(lost: Corruption) -> None:
+def _log_corruption(lost: Corruption) -> None:
     """Logs lost bytes: what `on_corrupt="skip"` does."""
     size = "the rest of the file" if lost.bytes_lost is None else f"{lost.bytes_lost} bytes"
     _log.warning("TFRecordDataset skipped %s: %s", size, lost.error)
 
 
-def _say_nothing(lost: Corruption) -> None:
+def _ignore_corruption(lost: Corruption) -> None:
     """Ignores damage while a few elements are sampled for the spec."""
 
 
@@ -100,19 +100,19 @@ class TFRecords(CountsRows, RecordSource, Sampled, Files):
         for i, (name, _, number, reader), found in zip(order, files, begins, strict=True):
             slots[i] = name, int(found[rounds]), number + rounds, reader
         parts = [reader.provenance(0, found[:rounds]) for (*_, reader), found in zip(files, begins, strict=True)]
-        told = None
+        provenance = None
         if None not in parts:
-            told = Provenance(0, np.stack([p.numbers() for p in parts], 1).ravel(), held(parts))
+            provenance = Provenance(0, np.stack([p.numbers() for p in parts], 1).ravel(), held(parts))
         numbers = numbers[: rounds * k]
-        buffer.commit(numbers, told, sum(int(found[rounds] - found[0]) for found in begins))
+        buffer.commit(numbers, provenance, sum(int(found[rounds] - found[0]) for found in begins))
         return numbers, state._replace(slots=tuple(slots))
 
-    def judged(self, file: Slot, got: Read) -> Exception | None:
+    def error_of(self, file: Slot, got: Read) -> Exception | None:
         """The error to raise, or None if damage is to be skipped; a missing file does not count as damage."""
         if self.on_corrupt == "raise" or not isinstance(got.error, DataLossError):
             return got.error
         name, offset, number, _ = file
-        report = _say if self.on_corrupt == "skip" else self.on_corrupt
+        report = _log_corruption if self.on_corrupt == "skip" else self.on_corrupt
         try:
             report(Corruption(shown(name), offset, number, got.lost, got.error))
         except Exception as e:
@@ -122,7 +122,7 @@ class TFRecords(CountsRows, RecordSource, Sampled, Files):
     def sampled(self) -> Node:
         """A copy that reports no damage, so that nothing is reported twice."""
         made = super().sampled()
-        return made if self.on_corrupt == "raise" else made.replace(on_corrupt=_say_nothing)
+        return made if self.on_corrupt == "raise" else made.replace(on_corrupt=_ignore_corruption)
 
     def cardinality(self) -> int:
         """Unknown, as in TensorFlow, unless the records have been counted."""
