@@ -131,7 +131,7 @@ class Iterator(Generic[T]):
             raise
 
     def _refill(self) -> bool:
-        self._must_be_open()
+        self._check_open()
         if self._due is not None:
             error, self._due = self._due, None
             raise error
@@ -144,7 +144,7 @@ class Iterator(Generic[T]):
         try:
             return self._cursor.refill() or self._ended()
         except Closing:
-            self._must_be_open()
+            self._check_open()
             raise SystemExit from None  # the program ends; this ends a user's thread silently
         finally:
             working.ahead = outer
@@ -268,7 +268,7 @@ class Iterator(Generic[T]):
             if not self._lock.acquire(blocking=False):
                 self._wait_for_lock()
             try:
-                self._must_be_open()
+                self._check_open()
                 with working.in_turn():
                     yield
             finally:
@@ -284,7 +284,7 @@ class Iterator(Generic[T]):
             try:
                 return form(self._cursor)
             except Closing:
-                self._must_be_open()
+                self._check_open()
                 raise SystemExit from None
             finally:
                 if self._closed:
@@ -387,10 +387,10 @@ class Iterator(Generic[T]):
         return self._cursor.rows
 
     def _ended(self) -> bool:
-        self._must_be_open()
+        self._check_open()
         return False
 
-    def _must_be_open(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise FailedPreconditionError("the iterator is closed; make a new one with iter(dataset)")
 

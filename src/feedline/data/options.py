@@ -116,18 +116,18 @@ class _Renamed(Generic[T]):
         self._name = name
         self.__doc__ = f"Deprecated: use `{self._field.name}`."
 
-    def _say(self) -> None:
+    def _log_deprecation(self) -> None:
         if self._warn:
             _log.warning("options.%s is deprecated, use options.%s", self._name, self._field.name)
 
     def __get__(self, options: _OptionsBase | None, owner: type[Any]) -> Any:
         if options is None:
             return self
-        self._say()
+        self._log_deprecation()
         return self._field.__get__(options, owner)
 
     def __set__(self, options: _OptionsBase, value: T) -> None:
-        self._say()
+        self._log_deprecation()
         self._field.__set__(options, value)
 
 

@@ -43,7 +43,7 @@ from feedline.provenance.rows import Provenance
 from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Block, Bytes, Objects, object_array
 from feedline.structure.datasets import Datasets
-from feedline.structure.nest import LEAF, Tree, flatten, takes_itself_apart
+from feedline.structure.nest import LEAF, Tree, flatten, has_tf_flatten
 from feedline.structure.optional import Optional
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
@@ -483,7 +483,7 @@ def _class_of(name: str) -> type:
     # Only classes that can be the structure of an element: building an element calls the class.
     fields = hasattr(found, "__dataclass_fields__") or hasattr(found, "__attrs_attrs__")
     ours = module in _STRUCTURES or module.partition(".")[0] not in sys.stdlib_module_names
-    own = isinstance(found, type) and takes_itself_apart(found)
+    own = isinstance(found, type) and has_tf_flatten(found)
     if not ours or not isinstance(found, type) or not (fields or own or issubclass(found, (tuple, Mapping))):
         raise FailedPreconditionError(
             f"the iterator state needs the class {name}, which is not imported here, or not a structure"

@@ -71,7 +71,7 @@ def infer_unseen(
             continue
         unknown, hidden = _is_open(given), strings_decide and _is_hidden(given)
         if unknown or hidden or _has_integers(given):
-            spec = _Trials(given, partial(list, [element]), attempt).confirmed(spec, unknown, hidden, believed=True)
+            spec = _Trials(given, partial(list, [element]), attempt).confirmed(spec, unknown, hidden, trusted=True)
         return spec if _has_empty(given) else map_structure(_never_empty, spec)
     raise errors[0]
 
@@ -82,7 +82,7 @@ class _Trials:
     def __init__(self, given: Any, elements: Callable[[], Iterable[Any]], attempt: Try) -> None:
         self.given, self.elements, self.attempt = given, elements, attempt
 
-    def confirmed(self, spec: Any, unknown: bool, hidden: bool, believed: bool = False) -> Any:
+    def confirmed(self, spec: Any, unknown: bool, hidden: bool, trusted: bool = False) -> Any:
         """The spec without the sizes that may differ for other elements."""
         if not any(isinstance(leaf, _SHAPED) and leaf.shape.rank for leaf in flatten(spec)[0]):
             return spec
@@ -94,7 +94,7 @@ class _Trials:
             plain, element = base
             spec = self._following_no_value(spec, element)
             if unknown:
-                spec = self._following_none(spec, element, believed)
+                spec = self._following_none(spec, element, trusted)
             if hidden:
                 spec = self._following_known(spec, plain, element)
         return spec
@@ -124,7 +124,7 @@ class _Trials:
                 spec = spec if merged is None else merged
         return spec
 
-    def _following_none(self, spec: Any, element: Any, believed: bool) -> Any:
+    def _following_none(self, spec: Any, element: Any, trusted: bool) -> Any:
         """The spec without the sizes that change when unknown ones do; without any if no trial succeeds."""
         times = MOST_BYTES // max(1, _size(element))
         many = max(2, min(MANY, int(times ** (1 / max(1, _most_unknown(self.given))))))
@@ -137,7 +137,7 @@ class _Trials:
             if merged is not None:
                 spec = merged
                 tried += change in larger
-        return spec if tried or believed else map_structure(without_sizes, spec)
+        return spec if tried or trusted else map_structure(without_sizes, spec)
 
     def _following_known(self, spec: Any, plain: Any, element: Any) -> Any:
         """The spec with only the sizes that change when known ones do."""

@@ -52,7 +52,7 @@ class RowFailed(Exception):
         if block.provenance is not None:
             self.place = block.provenance.place(self.index)
         elif block.batch_provenance is not None:
-            member = _to_blame(block, self.index, getattr(self.error, "culprit", None))
+            member = _culprit_index(block, self.index, getattr(self.error, "culprit", None))
             self.place = "" if member is None else block.batch_provenance.place(self.index, member)
 
     def on(self, number: int | None) -> str:
@@ -76,7 +76,7 @@ def applied_at(step: RowWise, index: Array) -> Block:
         raise blamed from failed.error
 
 
-def _to_blame(block: Block, row: int, culprit: tuple[int, int] | None) -> int | None:
+def _culprit_index(block: Block, row: int, culprit: tuple[int, int] | None) -> int | None:
     """The index in a batch of the string that an error is about; None if it is about none of them. The function may
     have selected among the strings, so the index is checked by the string's checksum.
     """
@@ -119,8 +119,8 @@ class Called(NamedTuple):
 
 def called_by(step: Any) -> tuple[Called, ...]:
     """The functions that a row-wise step lists in `called`, or those among its arguments."""
-    said: tuple[Called, ...] | None = getattr(step, "called", None)
-    if said is not None:
-        return said
+    listed: tuple[Called, ...] | None = getattr(step, "called", None)
+    if listed is not None:
+        return listed
     functions = (getattr(step, field, None) for field in ("function", "predicate"))
     return tuple(Called(step.op, step.position, f.name) for f in functions if f is not None)

@@ -165,8 +165,8 @@ def concat(blocks: Sequence[Block]) -> Block:
     columns = [concat_columns(list(parts)) for parts in zip(*(b.columns for b in blocks), strict=True)]
     filled = [b for b in blocks if b.n]
     batches = [b.batch_provenance for b in filled if b.batch_provenance is not None]
-    told = BatchProvenance.joined(batches) if batches and len(batches) == len(filled) else None
-    return Block(columns, sum(b.n for b in blocks), tree, Provenance.joined([b.provenance for b in filled]), told)
+    joined = BatchProvenance.joined(batches) if batches and len(batches) == len(filled) else None
+    return Block(columns, sum(b.n for b in blocks), tree, Provenance.joined([b.provenance for b in filled]), joined)
 
 
 def pack(values: Sequence[Any]) -> Column:

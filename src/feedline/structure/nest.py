@@ -131,7 +131,7 @@ def fields_of(value: object) -> tuple[str, ...] | None:
     return None if attrs_fields is None else tuple(a.name for a in attrs_fields)
 
 
-def takes_itself_apart(kind: type) -> bool:
+def has_tf_flatten(kind: type) -> bool:
     """Whether a class has TensorFlow's `__tf_flatten__` and `__tf_unflatten__`."""
     return hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__")
 
@@ -144,7 +144,7 @@ def _data(value: Any) -> Sequence[Any]:
 
 def is_structure(value: object) -> bool:
     """Whether a value is a container, not a leaf."""
-    return isinstance(value, (tuple, Mapping)) or takes_itself_apart(type(value)) or fields_of(value) is not None
+    return isinstance(value, (tuple, Mapping)) or has_tf_flatten(type(value)) or fields_of(value) is not None
 
 
 def _equal(a: object, b: object) -> bool:
@@ -174,7 +174,7 @@ def _flatten(value: Any, out: list[Any]) -> Tree:
     if type(value) in _LEAVES:
         out.append(value)
         return LEAF
-    if takes_itself_apart(type(value)):
+    if has_tf_flatten(type(value)):
         fixed, parts = value.__tf_flatten__()
         children = tuple([_flatten(v, out) for v in parts])
         return Tree(type(value), tuple(range(len(children))), children, fixed)
@@ -210,7 +210,7 @@ def _flatten_as(
             raise TypeError(f"expected a single value at {path}, got {type(value).__name__}")
         out.append(value)
         return
-    if takes_itself_apart(kind):
+    if has_tf_flatten(kind):
         parts: Sequence[Any] = _data(value) if isinstance(value, kind) else ()
         if not isinstance(value, kind) or len(parts) != len(tree.children):
             raise TypeError(f"expected a {kind.__name__} at {path}, got {_brief(value)}")
@@ -273,7 +273,7 @@ def _builder(tree: Tree) -> Callable[[Sequence[Any]], Any]:
 
 
 def _maker(kind: Any, keys: tuple[Any, ...], fixed: Any) -> Callable[[Sequence[Any]], Any]:
-    if takes_itself_apart(kind):
+    if has_tf_flatten(kind):
         unflatten = object.__new__(kind).__tf_unflatten__  # on an instance, as TensorFlow does
         return lambda parts: unflatten(fixed, tuple(parts))
     if kind is tuple:

@@ -27,8 +27,8 @@ def round_robin(blocks: Sequence[Block], turn: int = 1) -> Block:
     order = np.arange(k * n).reshape(k, n // turn, turn).transpose(1, 0, 2).ravel()
     columns = [_column(parts, turn, order) for parts in zip(*(b.columns for b in blocks), strict=True)]
     # The provenance is reordered in the same way.
-    told = concat([Block([], b.n, tree, b.provenance, b.batch_provenance) for b in blocks]).take(order)
-    return Block(columns, k * n, tree, told.provenance, told.batch_provenance)
+    reordered = concat([Block([], b.n, tree, b.provenance, b.batch_provenance) for b in blocks]).take(order)
+    return Block(columns, k * n, tree, reordered.provenance, reordered.batch_provenance)
 
 
 def _column(parts: Sequence[Column], turn: int, order: Array) -> Column:

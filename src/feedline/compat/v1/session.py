@@ -65,7 +65,7 @@ class Session:
                     f"run: fetches must be tensors, operations or nested structures of them, got {fetch!r} of type "
                     f"{type(fetch).__name__}"
                 )
-            self._must_be_mine(fetch)
+            self._check_graph(fetch)
             if fetch not in fed:
                 wanted.append(fetch.op if isinstance(fetch, Tensor) else fetch)
 
@@ -105,11 +105,11 @@ class Session:
                     raise TypeError(
                         f"run: the keys of feed_dict must be tensors, got {tensor!r} of type {type(tensor).__name__}"
                     )
-                self._must_be_mine(tensor)
+                self._check_graph(tensor)
                 fed[tensor] = _fed_value(tensor, value)
         return fed
 
-    def _must_be_mine(self, what: Tensor | Operation) -> None:
+    def _check_graph(self, what: Tensor | Operation) -> None:
         if what.graph is not self.graph:
             raise InvalidArgumentError(
                 f"run: {what!r} does not belong to the graph of this session; create both within the same "
