@@ -112,7 +112,7 @@ class Generator(CallsUserCode):
 
     def step(self, state: Yielded, pull: Any, want: int) -> tuple[Block | None, Yielded]:
         """Takes values as long as they fit and come at once. Errors wait in the state: no value can be read twice."""
-        position, asked, ended, error = state
+        position, requested, ended, error = state
         live = position if isinstance(position, Live) else None
         if error is not None:
             raise error
@@ -127,7 +127,7 @@ class Generator(CallsUserCode):
             held = pause()
             try:
                 if live is None:
-                    live = self._started(asked, position)
+                    live = self._started(requested, position)
                 take, add = live.next_into, rows.append
                 want, until = live.pace.begin(want)
                 while len(fresh) < want:
@@ -150,17 +150,17 @@ class Generator(CallsUserCode):
                 raise Interrupted(e, state) from None
             else:  # an interrupt: the value yielded just before it counts
                 interrupt, failed = e, self._caught_up(fresh, fit, rows)
-            number = asked + len(fresh) - (len(fresh) > len(rows)) if live else None
+            number = requested + len(fresh) - (len(fresh) > len(rows)) if live else None
             if failed is not None:
                 error = self.generator_func.attribute_error(self.op, self.position, number, RowFailed(0, None, failed))
                 ended = live is None
-        asked += max(len(fresh), len(rows) + (ended or error is not None))
+        requested += max(len(fresh), len(rows) + (ended or error is not None))
         if interrupt is not None and live is not None and not live.alive:
             live = None  # the interrupt ended the generator: a new one continues from there
         if ended and live is not None:
             live.close()
             live = None
-        state = Yielded(live, asked, ended, error)
+        state = Yielded(live, requested, ended, error)
         block: Block | None = None
         if rows:
             columns = [rows] if tree.is_leaf else zip(*rows, strict=True)
@@ -181,21 +181,21 @@ class Generator(CallsUserCode):
             return e
         return None
 
-    def _started(self, asked: int, position: Any) -> Live:
-        """The generator at its saved position, or after it has been asked for `asked` values."""
+    def _started(self, requested: int, position: Any) -> Live:
+        """The generator at its saved position, or after `requested` values."""
         live = Live(iter(self.generator_func.call(*self.args)))
         if position is not None:
             live.restore(position)
             return live
-        for i in range(asked):
+        for i in range(requested):
             try:
                 more = live.next_into([])
             except Exception:  # raised when it first happened
                 continue
             if not more:
                 raise FailedPreconditionError(
-                    f"the generator yielded {asked} values before the state was saved, but ends after {i} now; it must "
-                    "yield the same values each time, or save its position (state_dict and load_state_dict)"
+                    f"the generator yielded {requested} values before the state was saved, but ends after {i} now; it "
+                    "must yield the same values each time, or save its position (state_dict and load_state_dict)"
                 )
         return live
 

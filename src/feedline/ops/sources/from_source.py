@@ -164,9 +164,9 @@ class Reader(Node):
         if chunk is None:
             most = self.source.rows_at_once
             # After a restore, rows that were already returned are read again and skipped.
-            asked = taken + want if most is None else max(1, min(taken + want, most))
+            requested = taken + want if most is None else max(1, min(taken + want, most))
             try:
-                chunk = self._read(position, asked)
+                chunk = self._read(position, requested)
             except BaseException:
                 if state.lease is None:  # taken just now, after a restore: no state will hold it
                     lease.close()

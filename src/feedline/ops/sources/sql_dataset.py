@@ -98,7 +98,7 @@ def sql_dataset(self: Dataset[Any], driver_name: str, data_source_name: str, que
     values of a dict belong to the columns in the order of its sorted keys. Values are cast as SQLite does.
     """
     driver, source = text(driver_name, "driver_name", "SqlDataset"), as_path(data_source_name)
-    asked = text(query, "query", "SqlDataset")
+    statement = text(query, "query", "SqlDataset")
     if driver != "sqlite":
         raise InvalidArgumentError(f'SqlDataset: driver_name must be "sqlite", got {driver_name!r}')
     if system_path(source) is None:
@@ -114,7 +114,7 @@ def sql_dataset(self: Dataset[Any], driver_name: str, data_source_name: str, que
             raise InvalidArgumentError(f"SqlDataset: output_types must be among {names}, got {dtype.name}")
     columns = tuple(_numbered(tree, count()))
     by_column = tuple(dtype for _, dtype in sorted(zip(columns, dtypes, strict=True), key=lambda pair: pair[0]))
-    self._plan = Sql(os.fsdecode(source), asked, by_column, columns, tree)
+    self._plan = Sql(os.fsdecode(source), statement, by_column, columns, tree)
 
 
 def _numbered(tree: Tree, numbers: Iterator[int]) -> list[int]:
