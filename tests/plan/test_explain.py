@@ -210,7 +210,7 @@ def _numbers() -> Any:
         (lambda files: fl.TFRecordDataset(files).map(decode), r"elements themselves: map \(step 3\) cannot recompute"),
         (
             lambda files: fl.Dataset.from_generator(_numbers, output_signature=fl.TensorSpec([], fl.int32)),
-            r"the elements themselves: from_generator \(step 1\) cannot give them again",
+            r"the elements themselves: from_generator \(step 1\) cannot repeat them",
         ),
     ],
 )

@@ -142,7 +142,7 @@ def test_rows() -> None:
     for bad, why in (
         (SparseTensor([[2, 1], [0, 1]], [1, 2], [3, 2]), "out of order"),
         (SparseTensor([[0, 1], [0, 0]], [1, 2], [3, 2]), "out of order"),
-        (SparseTensor([[0, 1], [0, 1]], [1, 2], [3, 2]), "twice"),
+        (SparseTensor([[0, 1], [0, 1]], [1, 2], [3, 2]), "duplicated"),
         (SparseTensor([[1]], [5], [2]), "rank 1"),
         (SCALAR, "rank 0"),
     ):
