@@ -256,7 +256,7 @@ def test_wrong_arguments() -> None:
         make(count_to_five, fl.int32, output_signature=spec(fl.int32))
     with pytest.raises(TypeError, match="not both"):
         make(count_to_five, output_shapes=[], output_signature=spec(fl.int32))
-    with pytest.raises(TypeError, match=r"must consist of specs, .* got 3 at \$\[1\]"):
+    with pytest.raises(TypeError, match=r"must consist of specs .*, got 3 at \$\[1\]"):
         make(count_to_five, output_signature=(spec(fl.int32), 3))
     with pytest.raises(TypeError, match="must consist of specs"):
         make(count_to_five, output_signature=[spec(fl.int32)])
