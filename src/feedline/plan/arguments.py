@@ -121,6 +121,6 @@ def finite(plan: Node, op: str) -> None:
     """Raises for an infinite plan, for operators that must read all elements before they give any."""
     if plan.cardinality() == INFINITE:
         raise InvalidArgumentError(
-            f"{op}: requires a finite dataset, since it reads all elements first; make it finite with take(n), or "
+            f"{op}: the dataset is infinite, but all its elements are read first; make it finite with take(n), or "
             "remove repeat()"
         )
