@@ -57,7 +57,7 @@ class Node(PlanTree):
 
     def step(self, state: Any, pull: Any, want: int) -> tuple[Block | None, Any]:
         """At most `want` more rows and the state after them; None instead of rows at the end, also if called again."""
-        raise TypeError(f"{type(self).__name__} cannot run")
+        raise TypeError(f"{type(self).__name__} must define step")
 
     def after_error(self, state: Any) -> Any:
         """The state to continue with after `step` has raised with `state`, without what an error discards."""

@@ -33,7 +33,7 @@ class RowWise(Reshards):
 
     def apply(self, block: Block) -> Block:
         """The block's rows, transformed. Raises `RowFailed` for the first row that fails."""
-        raise TypeError(f"{type(self).__name__} cannot run")
+        raise TypeError(f"{type(self).__name__} must define apply")
 
     def attribute_error(self, failed: RowFailed, number: int) -> Exception:
         """The exception users see for a failed row; `number` counts rows from the start of the iteration."""

@@ -39,7 +39,7 @@ class PlanTree:
         given = dict(zip(names, args, strict=False)) | kwargs
         if len(given) < len(args) + len(kwargs) or not given.keys() <= set(names):
             wrong = f"got {len(args)} values and {list(kwargs)}"
-            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}; {wrong}")
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}; {wrong}")
         for f in self._fields:
             if f.name not in given:
                 if f.default is not dataclasses.MISSING:
@@ -47,7 +47,7 @@ class PlanTree:
                 elif f.default_factory is not dataclasses.MISSING:
                     given[f.name] = f.default_factory()
                 else:
-                    raise TypeError(f"{type(self).__name__} needs {f.name}")
+                    raise TypeError(f"{type(self).__name__} requires {f.name}")
         self.__dict__.update(given)
 
     def __setattr__(self, name: str, value: object) -> None:

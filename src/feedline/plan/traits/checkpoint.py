@@ -48,7 +48,7 @@ class HasRecipe(Node):
 
     def recipe(self) -> tuple[Any, ...] | None:
         """The arguments; None if they do not determine the source."""
-        raise TypeError(f"{self.op} has no recipe")
+        raise TypeError(f"{self.op} must define recipe")
 
 
 class Snapshotable(Node):
@@ -62,7 +62,7 @@ class Snapshotable(Node):
     def snapshot(self, state: Any) -> Any:
         """A copy of a mutable state, which does not change and can be saved; the state itself if it cannot be copied.
         """
-        raise TypeError(f"{self.op} does not copy its state")
+        raise TypeError(f"{self.op} must define snapshot")
 
 
 class Reloads(Node):
@@ -70,7 +70,7 @@ class Reloads(Node):
 
     def loaded(self, state: Any) -> Any:
         """The state, made ready to continue. Raises if that is no longer possible."""
-        raise TypeError(f"{self.op} needs no preparation")
+        raise TypeError(f"{self.op} must define loaded")
 
 
 def steps_of(plan: Node) -> list[Node]:

@@ -41,7 +41,7 @@ class RandomAccess(Node):
 
     def rows(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory. They must exist."""
-        raise TypeError(f"{self.op} gives no random access")
+        raise TypeError(f"{self.op} must define rows")
 
 
 class CountsRows(RandomAccess):
@@ -49,13 +49,13 @@ class CountsRows(RandomAccess):
 
     def row_counter(self) -> RowCounter | None:
         """The counter of its rows; None if it needs none."""
-        raise TypeError(f"{self.op} counts nothing")
+        raise TypeError(f"{self.op} must define row_counter")
 
     def counted(self, rows: Any) -> Node:
         """The source with its number of rows known. `rows` is its row counter, or any object with a `count`, to see
         what would follow from that number.
         """
-        raise TypeError(f"{self.op} counts nothing")
+        raise TypeError(f"{self.op} must define counted")
 
 
 def indexable(plan: Node) -> bool:
@@ -86,11 +86,11 @@ def has_row(plan: Node, i: int) -> bool | None:
 def read_rows(plan: Node, index: Array) -> Block:
     """The rows of a plan with these numbers, in fresh memory. They must exist."""
     if not isinstance(plan, RandomAccess):
-        raise TypeError(f"{plan.op} gives no random access")
+        raise TypeError(f"{plan.op} does not support random access")
     return plan.rows(index)
 
 
 def unnumbered(plan: Node, op: str) -> FailedPreconditionError:
     """The error for random access to a plan without a known number of rows."""
-    kind = "has no end" if plan.cardinality() == INFINITE else "has an unknown number of elements"
-    return FailedPreconditionError(f"{op}: the dataset {kind}; take(n) makes it one that allows random access")
+    kind = "is infinite" if plan.cardinality() == INFINITE else "has an unknown number of elements"
+    return FailedPreconditionError(f"{op}: the dataset {kind}; use take(n) to allow random access")

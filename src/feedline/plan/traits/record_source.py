@@ -16,4 +16,4 @@ class RecordSource(Node):
         """Reads up to `want` rows into `buffer`, and gives their numbers there and the state after them. None if that
         is not possible, at the end, or on an error: `step` then tells which.
         """
-        raise TypeError(f"{self.op} reads into no buffer")
+        raise TypeError(f"{self.op} must define read_into")

@@ -21,7 +21,7 @@ class Shards(Node):
     def shard_of(self, arguments: Sequence[int]) -> tuple[int, int]:
         """The number of shards and the index of this one, given the values of `shard_args` in the order of their names.
         """
-        raise TypeError(f"{self.op} is not a shard")
+        raise TypeError(f"{self.op} must define shard_of")
 
     def rows_seen(self, state: Any) -> int:
         """How many rows of its input the node has read; 0 if it reads rows by their numbers."""
@@ -38,7 +38,7 @@ class AdaptsToShard(Node):
 
     def for_shard(self, part: int, parts: int) -> Node:
         """This node in the plan for shard `part` of `parts`."""
-        raise TypeError(f"{self.op} does not depend on a shard")
+        raise TypeError(f"{self.op} must define for_shard")
 
 
 class Reshards(Node):
@@ -56,7 +56,7 @@ class DefersStart(Node):
 
     def primed(self, state: Any, pull: Any) -> Any:
         """The state with the input started. Reads nothing."""
-        raise TypeError(f"{self.op} starts its input at once")
+        raise TypeError(f"{self.op} must define primed")
 
 
 def is_shard(node: Node) -> TypeGuard[Shards]:

@@ -36,7 +36,7 @@ class OpensChildren(Node):
 
     def child(self, key: Any) -> Node:
         """The nested plan made from the block `key`."""
-        raise TypeError(f"{self.op} opens no nested datasets")
+        raise TypeError(f"{self.op} must define child")
 
 
 class Prefetches(Node):
@@ -55,7 +55,7 @@ class Buffers(Node):
         """The number of rows buffered in a state and about how many bytes they take, or None if there are none. Called
         often, so it must be quick.
         """
-        raise TypeError(f"{self.op} buffers nothing")
+        raise TypeError(f"{self.op} must define holds")
 
 
 class Stacks(Node):
@@ -64,4 +64,4 @@ class Stacks(Node):
     @property
     def batch_size_hint(self) -> int:
         """How many rows it stacks."""
-        raise TypeError(f"{self.op} stacks nothing")
+        raise TypeError(f"{self.op} must define batch_size_hint")
