@@ -236,7 +236,7 @@ class Dataset(DatasetBase[T_co]):
         rewritten by
               shuffle_and_repeat_fusion  step 3
         <BLANKLINE>
-        none of your code runs: elements are made in large blocks
+        no user code: elements are computed in large blocks
 
         None of your functions is run. A spec that only running one would show is known once the dataset is used.
         """
