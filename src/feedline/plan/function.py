@@ -447,5 +447,5 @@ def _type_name(key: Any) -> str:
         return "None"
     if isinstance(key, np.dtype):
         return as_dtype(key).name
-    kind, dtype = key
-    return kind.removesuffix("Spec") + (f" of {dtype}" if dtype else "")
+    kind, dtype = str(key[0]).removesuffix("Spec"), key[1]
+    return f"{kind} of {dtype}" if dtype else kind
