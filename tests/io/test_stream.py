@@ -176,10 +176,10 @@ def test_a_glimpse_leaves_everything_where_it_is(path: bytes, compression: str, 
     write(path, pack(DATA))
     stream = Stream(path, compression, 64)
     assert bytes(stream.view(10, 20)[:20]) == DATA[10:30]
-    assert stream.glimpse(4000, 30) == DATA[4000:4030]
-    assert stream.glimpse(4990, 30) == DATA[4990:]
-    assert stream.glimpse(9000, 30) == b""
-    assert stream.glimpse(12, 3) == DATA[12:15]
+    assert stream.peek(4000, 30) == DATA[4000:4030]
+    assert stream.peek(4990, 30) == DATA[4990:]
+    assert stream.peek(9000, 30) == b""
+    assert stream.peek(12, 3) == DATA[12:15]
     data, start = stream.window(10, 20)
     assert data[start : start + 20] == DATA[10:30]
     stream.close()

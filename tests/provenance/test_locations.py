@@ -21,7 +21,7 @@ from feedline.engine.context import forced
 from feedline.engine.run import Run, blocks
 from feedline.io import record_file
 from feedline.io.record_file import RecordFile, rows_at
-from feedline.io.unchanged import must_be_same
+from feedline.io.unchanged import check_unchanged
 from feedline.plan.traits.provenance import recomputable
 from feedline.provenance import codec, files
 from feedline.provenance.codec import packed
@@ -35,7 +35,7 @@ def unpacked(plain: Any, strict: bool = True) -> Provenance:
 
     def open_file(recipe: tuple[Any, ...], name: bytes, mark: list[Any]) -> RecordFile:
         if strict:
-            must_be_same(name, mark)
+            check_unchanged(name, mark)
         return RecordFile.current(recipe, name, mark)
 
     return codec.unpacked(plain, open_file)

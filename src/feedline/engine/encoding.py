@@ -26,7 +26,7 @@ from feedline.errors import DataLossError, FailedPreconditionError, OpError
 from feedline.io.elements import form
 from feedline.io.reader import RecordReader
 from feedline.io.record_file import RecordFile, any_changed, rows_at
-from feedline.io.unchanged import must_be_same
+from feedline.io.unchanged import check_unchanged
 from feedline.plan.dataset_base import DatasetBase, dataset, from_recipe, in_memory
 from feedline.plan.fingerprint import own_digest
 from feedline.plan.function import Function
@@ -62,15 +62,15 @@ def outline(plan: Node) -> list[str]:
 
 def generators(plan: Node) -> list[Any]:
     """The seed generators of a plan, each once."""
-    return _each_once(map(generator_of, plan.walk()))
+    return _distinct(map(generator_of, plan.walk()))
 
 
 def counters(plan: Node) -> list[Any]:
     """The iteration counters of a plan, each once: seed generators, and the epochs of user functions."""
-    return [*generators(plan), *_each_once(map(epochs_of, plan.walk()))]
+    return [*generators(plan), *_distinct(map(epochs_of, plan.walk()))]
 
 
-def _each_once(found: Iterable[Any]) -> list[Any]:
+def _distinct(found: Iterable[Any]) -> list[Any]:
     return list({id(g): g for g in found if g is not None}.values())
 
 
@@ -120,7 +120,7 @@ def encode(value: object) -> Any:
         return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states], []]}
     if isinstance(value, NamedFields):
         usual, fields = value._field_defaults, value._asdict().items()
-        return {"state": {k: encode(v) for k, v in fields if k not in usual or not _is(v, usual[k])}}
+        return {"state": {k: encode(v) for k, v in fields if k not in usual or not _is_default(v, usual[k])}}
     if isinstance(value, tuple):
         return {"tuple": [encode(v) for v in value]}
     if isinstance(value, list):
@@ -163,7 +163,7 @@ def _op_error(kind: type[Exception]) -> str:
     return known[0].__name__
 
 
-def _is(value: object, usual: object) -> bool:
+def _is_default(value: object, usual: object) -> bool:
     return value is usual or (type(value) is type(usual) and isinstance(value, (int, str, tuple)) and value == usual)
 
 
@@ -288,7 +288,7 @@ class StateDecoder:
         """The file that rows were read from. Raises if the plan does not read it, or it has changed."""
         self.allowed_files.check_file(recipe, name)
         if self.strict:
-            must_be_same(name, mark)
+            check_unchanged(name, mark)
         return RecordFile.current(recipe, name, mark)
 
     def _lineage_node(self, name: str, position: int, digest: str) -> RowWise:
@@ -332,11 +332,11 @@ class StateDecoder:
             while row is not None and not row.n:
                 row = pull_recomputable(below.root)
         except Exception as e:
-            raise FailedPreconditionError(f"{_cannot(node)}: {e}") from e
+            raise FailedPreconditionError(f"{_not_recomputable(node)}: {e}") from e
         finally:
             below.close()
         if row is None:
-            raise FailedPreconditionError(f"{_cannot(node)}: its input ends before it")
+            raise FailedPreconditionError(f"{_not_recomputable(node)}: its input ends before it")
         return row
 
     def state(self, value: object, node: Node, run: Run) -> Any:
@@ -394,7 +394,7 @@ class StateDecoder:
             name = base64.b64decode(got[0])
             self.allowed_files.check_name(node, name)
             if self.strict:
-                must_be_same(name, got[1])
+                check_unchanged(name, got[1])
             return Expected(name, got[1])
         if kind == "tuple":
             return tuple(self.value(v, node, run) for v in got)
@@ -449,7 +449,7 @@ class StateDecoder:
 
     def _spec(self, value: object, node: Node, run: Run) -> Any:
         if not isinstance(value, dict):
-            return form.spec_again(value)
+            return form.decode_spec(value)
         ((kind, (tree, leaves, *shape)),) = value.items()
         element_spec = self._tree(tree, node, run).unflatten([self._spec(leaf, node, run) for leaf in leaves])
         return DatasetSpec(element_spec, *shape) if kind == "dataset" else OptionalSpec(element_spec)
@@ -460,14 +460,14 @@ class StateDecoder:
         name, keys, children, *fixed = value
         kind = _class_of(name)
         below = tuple(self._tree(child, node, run) for child in children)
-        told = self.value(fixed[0], node, run) if fixed else None
-        return Tree(kind, tuple(self.value(k, node, run) for k in keys), below, told)
+        metadata = self.value(fixed[0], node, run) if fixed else None
+        return Tree(kind, tuple(self.value(k, node, run) for k in keys), below, metadata)
 
 
 _AGAIN = {"op", "state", "waiting"}
 
 
-def _cannot(node: Node) -> str:
+def _not_recomputable(node: Node) -> str:
     return f"the element that {node.op} (step {node.position}) was called with cannot be recomputed"
 
 

@@ -35,11 +35,11 @@ class ArrayRecordReader(CountedReader):
         if not self._file.ok():
             try:
                 self._file.read([0])
-                said = "it cannot be opened"
+                reason = "it cannot be opened"
             except RuntimeError as e:
-                said = str(e)
+                reason = str(e)
             self.close()
-            raise DataLossError(f"{shown(name)}: not an ArrayRecord file, or truncated or corrupt: {said}")
+            raise DataLossError(f"{shown(name)}: not an ArrayRecord file, or truncated or corrupt: {reason}")
         self._count = int(self._file.num_records())
 
     @property
@@ -69,9 +69,9 @@ class ArrayRecordReader(CountedReader):
         except RuntimeError as e:
             raise self._damaged(int(index[0]), e) from None
 
-    def must_be_whole(self) -> None:
+    def check_unchanged(self) -> None:
         """Raises if the file has changed since it was opened."""
-        self._raw.must_be_whole()
+        self._raw.check_unchanged()
 
     def close(self) -> None:
         """Closes the file."""
@@ -80,8 +80,8 @@ class ArrayRecordReader(CountedReader):
         self._raw.close()
 
     def _damaged(self, number: int, e: Exception) -> DataLossError:
-        said = str(e).partition("\n")[0]
-        return DataLossError(f"{shown(self.name)}, record {number} cannot be read, the file is corrupt: {said}")
+        reason = str(e).partition("\n")[0]
+        return DataLossError(f"{shown(self.name)}, record {number} cannot be read, the file is corrupt: {reason}")
 
 
 def needed() -> Any:

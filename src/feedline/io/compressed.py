@@ -20,8 +20,8 @@ INPUT = 1 << 18
 """Compressed bytes read at a time."""
 OUTPUT = 1 << 20
 """The most bytes decompressed at a time: a small file may expand to a very large one."""
-CAREFUL_INPUT = 64
-SIGHT = 1 << 16
+BYTEWISE_INPUT = 64
+PROBE_BYTES = 1 << 16
 """Bytes of a file that are examined to detect its compression."""
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -117,18 +117,18 @@ class Deflated(Decoder):
     def __init__(self, raw: Raw) -> None:
         super().__init__(raw)
         self._inflate: Any = None
-        self._careful = self._full = False
+        self._bytewise = self._full = False
         self._streams = self._began = self._size = self._sum = 0
         self._rest = b""
 
     def _piece(self, size: int) -> bytes:
         while not self._rest and (self._inflate is not None or self._begun()):
             try:
-                self._rest = self._stepped() if self._careful else self._inflated()
+                self._rest = self._inflated_bytewise() if self._bytewise else self._inflated()
             except ERRORS as e:
-                if self._careful or not self.raw_file.seekable:
+                if self._bytewise or not self.raw_file.seekable:
                     raise Damaged(str(e)) from None
-                self._go_carefully()
+                self._restart_bytewise()
                 continue
             self._size += len(self._rest)
             if not self._rest:
@@ -145,7 +145,7 @@ class Deflated(Decoder):
         self._streams += 1
         self._began = self.raw_file.tell() - len(self._pending) if self.raw_file.seekable else 0
         self._inflate = inflater(self.window_bits)
-        self._size, self._full, self._careful = 0, False, False
+        self._size, self._full, self._bytewise = 0, False, False
         return True
 
     def _inflated(self) -> bytes:
@@ -166,10 +166,10 @@ class Deflated(Decoder):
         self._pending = inflate.unused_data
         return b""
 
-    def _go_carefully(self) -> None:
+    def _restart_bytewise(self) -> None:
         """Decodes again up to the current position, and byte by byte from there."""
         self.raw_file.seek(self._began)
-        self._pending, self._careful = b"", True
+        self._pending, self._bytewise = b"", True
         self._inflate, self._sum = zlib.decompressobj(-zlib.MAX_WBITS), self._summed(b"")
         left = self._size
         while left:
@@ -183,12 +183,12 @@ class Deflated(Decoder):
             self._sum = self._summed(piece, self._sum)
             self._pending, left = self._inflate.unconsumed_tail, left - len(piece)
 
-    def _stepped(self) -> bytes:
+    def _inflated_bytewise(self) -> bytes:
         """Like `_inflated`, byte by byte."""
         inflate, out = self._inflate, bytearray()
         while len(out) < OUTPUT and not inflate.eof:
             self._pending = self._pending or self._input()
-            some = bytes(self._pending[:CAREFUL_INPUT])
+            some = bytes(self._pending[:BYTEWISE_INPUT])
             try:
                 if not some:
                     raise Damaged("it is truncated")
@@ -221,10 +221,10 @@ class Deflated(Decoder):
                 while data:
                     size += len(inflate.decompress(data, OUTPUT))
                     data = inflate.unconsumed_tail
-            as_it_is = inflate.copy()
-            as_it_is.decompress((before | _EMPTY_BLOCK << at).to_bytes(4, "little"))
+            unfinished = inflate.copy()
+            unfinished.decompress((before | _EMPTY_BLOCK << at).to_bytes(4, "little"))
             size += len(inflate.decompress((before | _LAST_BLOCK << at).to_bytes(4, "little")))
-            return size == self._size and inflate.eof and not as_it_is.eof
+            return size == self._size and inflate.eof and not unfinished.eof
         except zlib.error:
             return False
         finally:
@@ -426,7 +426,7 @@ def zlib_header(head: bytes) -> bool:
     )
 
 
-def likely(head: bytes, whole: bool) -> str:
+def detect_compression(head: bytes, whole: bool) -> str:
     """The likely compression of a file that begins with `head` (the complete file if `whole`), "" if there is none."""
     if head.startswith(GZIP_MAGIC):
         return "GZIP"

@@ -60,8 +60,8 @@ class Progress:
 
 
 def _wanted() -> bool:
-    said = os.environ.get("FEEDLINE_PROGRESS", "")
-    return said != "0" if said else sys.stderr is not None and sys.stderr.isatty()
+    setting = os.environ.get("FEEDLINE_PROGRESS", "")
+    return setting != "0" if setting else sys.stderr is not None and sys.stderr.isatty()
 
 
 def _amount(n: int) -> str:

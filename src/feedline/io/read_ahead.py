@@ -68,7 +68,7 @@ class ReadAheadStream:
     def __init__(self, decoder: PieceSource) -> None:
         self._decoder = decoder
         self._inline = 0
-        self._belt: _SharedQueue | None = None
+        self._queue: _SharedQueue | None = None
         self._thread: threading.Thread | None = None
         self._last: bytes | BaseException | None = None
         self._process = os.getpid()
@@ -76,18 +76,18 @@ class ReadAheadStream:
     @property
     def forked(self) -> bool:
         """Whether this is a copy in a forked process, which has no thread to wait for."""
-        return self._belt is not None and self._process != os.getpid()
+        return self._queue is not None and self._process != os.getpid()
 
     def read(self, size: int) -> bytes:
         """At least one byte, none at the end: at most `size`, or one piece of the thread."""
-        if self._belt is None and (self._inline < BEGINS or not self._begun()):
+        if self._queue is None and (self._inline < BEGINS or not self._begun()):
             piece = self._decoder.read(size)
             self._inline += len(piece)
             return piece
-        assert self._belt is not None
+        assert self._queue is not None
         if self._last is None:
-            got = self._belt.pieces.get()
-            self._belt.room.put(None)
+            got = self._queue.pieces.get()
+            self._queue.room.put(None)
             if isinstance(got, bytes) and got:
                 return got
             self._last = got  # nothing comes after it
@@ -97,7 +97,7 @@ class ReadAheadStream:
 
     def begin(self) -> None:
         """Starts now, for a reader that comes later."""
-        if self._belt is None:
+        if self._queue is None:
             self._begun(EARLY_DEPTH)
 
     def _begun(self, depth: int = DEPTH) -> bool:
@@ -105,51 +105,51 @@ class ReadAheadStream:
         places = _places.left
         if not places.acquire(blocking=False):
             return False
-        belt = _SharedQueue(depth)
+        queue = _SharedQueue(depth)
         thread = threading.Thread(
-            target=_work, args=(self._decoder, belt, places), name="feedline-read", daemon=True
+            target=_work, args=(self._decoder, queue, places), name="feedline-read", daemon=True
         )
         try:
             thread.start()
         except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
             places.release()
             return False
-        self._belt, self._thread, self._process = belt, thread, os.getpid()
+        self._queue, self._thread, self._process = queue, thread, os.getpid()
         return True
 
     def stop(self) -> bool:
         """Stops the thread. False if it is still running: it then closes the file itself when it ends."""
-        if self._belt is None or self._thread is None or self.forked:
+        if self._queue is None or self._thread is None or self.forked:
             return True
-        self._belt.stop()
+        self._queue.stop()
         if self._thread is not threading.current_thread():
             self._thread.join(PATIENCE_S)
         return not self._thread.is_alive()
 
     def __del__(self) -> None:
-        belt = self.__dict__.get("_belt")
-        if belt is not None and not self.forked:
-            belt.stop()
+        queue = self.__dict__.get("_queue")
+        if queue is not None and not self.forked:
+            queue.stop()
 
 
-def _work(decoder: PieceSource, belt: _SharedQueue, places: threading.Semaphore) -> None:
+def _work(decoder: PieceSource, queue: _SharedQueue, places: threading.Semaphore) -> None:
     """The thread's loop. It holds no reference to the reader or the stream, so they can be collected while it waits."""
     raw: Any = decoder.raw_file
     last: bytes | BaseException = ValueError("the file is closed")
     try:
-        belt.room.get()
-        while not belt.stopped:
+        queue.room.get()
+        while not queue.stopped:
             piece = decoder.read(OUTPUT)
             if not piece:
                 last = piece
                 break
-            belt.pieces.put(piece)
+            queue.pieces.put(piece)
             del piece
-            belt.room.get()
+            queue.room.get()
     except BaseException as e:
         last = e.with_traceback(None)
     finally:
-        if belt.stopped:
+        if queue.stopped:
             raw.close()
         places.release()
-        belt.pieces.put(last)
+        queue.pieces.put(last)

@@ -94,9 +94,9 @@ class RecordReader:
         """At most `want` rows from `place` on; at least one, unless the file ends there or the record is bad."""
         raise TypeError(f"{type(self).__name__} does not define read")
 
-    def must_be_whole(self) -> None:
+    def check_unchanged(self) -> None:
         """Raises if the file has been truncated or replaced since it was opened. Called at its end."""
-        self._stream.must_be_whole()
+        self._stream.check_unchanged()
 
     def doubt(self) -> None:
         """Marks the file as damaged: a checkpoint then records only its length, so that it may be repaired."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from feedline import kernels
 from feedline.errors import DataLossError, InvalidArgumentError, InvalidTypeError, OpError, ResourceExhaustedError
-from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, SIGHT, Damaged, likely
+from feedline.io.compressed import DECODERS, INPUT, MOST, OUTPUT, PROBE_BYTES, Damaged, detect_compression
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.read_ahead import EARLY_DEPTH, ReadAheadStream
 from feedline.io.remote import RemoteFile
@@ -30,7 +30,7 @@ LARGEST_READ = 0x7FFFF000
 PIECE = 1 << 20
 OVERLAP = 1 << 15
 """Bytes by which consecutive read-ahead pieces overlap, so that a record across their border need not be joined."""
-STEADY = 4
+SEQUENTIAL_CHUNKS = 4
 """Chunks read in sequence before a thread reads ahead."""
 
 MOST_LINE = 1 << 30
@@ -51,7 +51,7 @@ class Stream:
     """
 
     __slots__ = (
-        *("_base", "_chunk", "_data", "_file", "_pieces", "_position", "_raw", "_steady"),
+        *("_base", "_chunk", "_data", "_file", "_pieces", "_position", "_raw", "_sequential"),
         *("compression", "ended", "failure", "name"),
     )
 
@@ -71,16 +71,16 @@ class Stream:
     def _restart(self, plain: Plain | None = None) -> None:
         self.close()
         self._base, self._data = 0, b""
-        self._position = self._steady = 0
+        self._position = self._sequential = 0
         self.ended = False
         self.failure: OpError | None = None
         try:
             here = system_path(self.name)
             self._raw = RemoteFile(self.name) if here is None else LocalFile(here)
             if self.compression == AUTO:
-                head = self._raw.ahead(SIGHT)
+                head = self._raw.ahead(PROBE_BYTES)
                 is_plain = plain is not None and plain(head)
-                self.compression = "" if is_plain else likely(head, len(head) < SIGHT)
+                self.compression = "" if is_plain else detect_compression(head, len(head) < PROBE_BYTES)
         except OSError as e:
             raise as_op_error(e, self.name) from None
         self._file = self._raw
@@ -116,7 +116,7 @@ class Stream:
         data, start = self.window(at, need)
         return memoryview(data)[start:]
 
-    def glimpse(self, at: int, size: int) -> bytes:
+    def peek(self, at: int, size: int) -> bytes:
         """The bytes from `at` on, fewer at the end of the file. Skipped bytes are not kept if the file can seek;
         otherwise the buffer keeps everything read.
         """
@@ -182,11 +182,13 @@ class Stream:
         sequentially, chunk by chunk, gets such a thread.
         """
         if self._pieces is None:
-            self._steady = self._steady + 1 if self._base < at <= self.end and need <= OVERLAP else 0
-            if self._steady < STEADY or self._chunk or not self.on_disk or len(_open) > FILES or spare_processors() < 1:
+            self._sequential = self._sequential + 1 if self._base < at <= self.end and need <= OVERLAP else 0
+            if self._sequential < SEQUENTIAL_CHUNKS or self._chunk or not self.on_disk:
+                return False
+            if len(_open) > FILES or spare_processors() < 1:
                 return False
             assert isinstance(self._raw, LocalFile)
-            self._pieces = ReadAheadStream(_Pieces(self._raw.twin(), self.end - OVERLAP))
+            self._pieces = ReadAheadStream(_Pieces(self._raw.reopened(), self.end - OVERLAP))
         start = self.end - OVERLAP
         try:
             piece = self._pieces.read(CHUNK) if start <= at and not self._pieces.forked else b""
@@ -195,14 +197,14 @@ class Stream:
         if not start <= at <= start + len(piece) - need:
             self._stop_ahead()
             if at < start:  # the records are too large for read-ahead
-                self._steady = -sys.maxsize
+                self._sequential = -sys.maxsize
             return False
         self._base, self._data = start, piece
         return True
 
     def _stop_ahead(self) -> None:
         """Stops the thread, if there is one. It has its own handle of the file."""
-        pieces, self._pieces, self._steady = self._pieces, None, 0
+        pieces, self._pieces, self._sequential = self._pieces, None, 0
         if pieces is not None:
             pieces.stop()
 
@@ -241,11 +243,11 @@ class Stream:
         """The size of the file; None for a compressed or endless one."""
         return None if self.compression else self._opened.size()
 
-    def must_be_whole(self) -> None:
+    def check_unchanged(self) -> None:
         """Raises if the file has been truncated since it was opened, or replaced while it was read."""
         raw = self._opened
         if isinstance(raw, RemoteFile) or raw.seekable:
-            raw.must_be_whole()
+            raw.check_unchanged()
 
     @property
     def here(self) -> bool:
@@ -283,11 +285,11 @@ class LocalFile:
         status = os.fstat(self._number)
         self.seekable = stat.S_ISREG(status.st_mode)
         self.identity = Identity(status.st_size, status.st_mtime_ns)
-        self._head = self._beginning()
+        self._head = self._head_checksum()
         self._ahead = b""
         _open.add(self)
 
-    def twin(self) -> LocalFile:
+    def reopened(self) -> LocalFile:
         """The same file, opened a second time."""
         other = object.__new__(LocalFile)
         other.__dict__.update(self.__dict__, _number=os.dup(self.fileno()), _ahead=b"")
@@ -304,24 +306,24 @@ class LocalFile:
             return data
         piece = os.read(self.fileno(), size)
         if not piece and size and self.seekable:
-            self.must_be_whole(self.tell())
+            self.check_unchanged(self.tell())
         return piece
 
-    def must_be_whole(self, read: int | None = None) -> None:
+    def check_unchanged(self, read: int | None = None) -> None:
         """Raises if the file has been truncated since it was opened, or rewritten in place. `read` bytes of it were
         read: all of them by default.
         """
         status = os.fstat(self.fileno())
         now, size = Identity(status.st_size, status.st_mtime_ns), self.identity.size
         whole = now.size >= size and (read is None or read >= size)
-        if now == self.identity or (whole and self._beginning() == self._head):
+        if now == self.identity or (whole and self._head_checksum() == self._head):
             return  # unchanged, or appended to
         what = f"it had {size} bytes when it was opened and now has {now.size}"
         if now.size == size:
             what = "it was rewritten"
         raise DataLossError(f"{shown(self.name)} was changed while it was read: {what}")
 
-    def _beginning(self) -> int:
+    def _head_checksum(self) -> int:
         """Checksum of the first bytes."""
         return kernels.crc32c(os.pread(self.fileno(), HEAD, 0)) if self.seekable else 0
 

@@ -119,9 +119,9 @@ class TarReader(RecordReader):
         if sample.problem:
             return sample.problem
         extensions, others, missing = self._form
-        strange = [] if others else [e for e in sample.files if e not in extensions]
-        if strange:
-            return f"it has a file {strange[0]!r}, which the first sample does not have; list the extensions to read"
+        unexpected = [] if others else [e for e in sample.files if e not in extensions]
+        if unexpected:
+            return f"it has a file {unexpected[0]!r}, which the first sample does not have; list the extensions to read"
         lacking = [e for e in extensions if e not in sample.files]
         if lacking and missing is None:
             return f"it has no file {lacking[0]!r}, only {list(sample.files)}; missing=b'' fills in for it"
@@ -210,9 +210,9 @@ def _member(data: bytes, at: int) -> tuple[Member | None, int]:
                 if header.type == _LONG_NAME:
                     name = data[at : at + length].rstrip(b"\0")
                 else:
-                    said = _extended(data[at : at + length])
-                    name = said.get(b"path", name)
-                    size = int(said.get(b"size", b"-1")) if b"size" in said else size
+                    records = _extended(data[at : at + length])
+                    name = records.get(b"path", name)
+                    size = int(records.get(b"size", b"-1")) if b"size" in records else size
             elif header.type not in (_LONG_LINK, _EXTENDED_FOR_ALL):
                 name = size = None  # a folder or link: its extended metadata do not apply to the next file
             at = after
@@ -225,7 +225,7 @@ def _member(data: bytes, at: int) -> tuple[Member | None, int]:
 
 def _extended(text: bytes) -> dict[bytes, bytes]:
     """The records of an extended header: each its own length, a space, a name, `=`, a value, a line end."""
-    said = {}
+    records = {}
     at = 0
     while at < len(text) and text[at : at + 1] != b"\0":
         digits, _, _ = text[at : at + 20].partition(b" ")
@@ -234,9 +234,9 @@ def _extended(text: bytes) -> dict[bytes, bytes]:
         name, found, value = text[at + len(digits) + 1 : at + int(digits) - 1].partition(b"=")
         if not found or (name == b"size" and not value.isdigit()):
             raise Damage("an invalid extended header")
-        said[name] = value
+        records[name] = value
         at += int(digits)
-    return said
+    return records
 
 
 def compression_of(name: bytes, compression: str | None) -> str:

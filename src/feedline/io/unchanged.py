@@ -49,7 +49,7 @@ def pieces(name: bytes, identity: Identity) -> int:
         return UNKNOWN
     here = system_path(name)
     try:
-        return _pieces_there(name, identity) if here is None else _pieces_here(here, identity)
+        return _remote_pieces(name, identity) if here is None else _local_pieces(here, identity)
     except (OSError, OpError):
         return UNKNOWN
 
@@ -58,7 +58,7 @@ _known_pieces = lru_cache(4096)(pieces)
 """Cached, since checkpoints contain the same files again and again."""
 
 
-def _pieces_here(path: bytes, identity: Identity) -> int:
+def _local_pieces(path: bytes, identity: Identity) -> int:
     size = identity.size
     with open(path, "rb") as f:
         status = os.fstat(f.fileno())
@@ -71,7 +71,7 @@ def _pieces_here(path: bytes, identity: Identity) -> int:
         return kernels.crc32c(b"".join(found))
 
 
-def _pieces_there(name: bytes, identity: Identity) -> int:
+def _remote_pieces(name: bytes, identity: Identity) -> int:
     with contextlib.closing(RemoteFile(name)) as file:
         if file.identity != identity:
             return UNKNOWN
@@ -92,7 +92,7 @@ def changed(name: bytes, mark: Sequence[Any]) -> str:
     return difference(mark, now, lambda: pieces(name, now))
 
 
-def must_be_same(name: bytes, mark: Sequence[Any]) -> None:
+def check_unchanged(name: bytes, mark: Sequence[Any]) -> None:
     """Raises if a file has changed."""
     what = changed(name, mark)
     if what:

@@ -12,7 +12,7 @@ import pytest
 
 import feedline as fl
 from feedline.errors import InvalidTypeError
-from feedline.io.elements.form import ObservedSpecs, described, form, form_text, has_classes, lined_up, spec_of_text
+from feedline.io.elements.form import ObservedSpecs, described, form, form_text, has_classes, leaf_order, spec_of_text
 from feedline.structure.block import Block, Objects
 from feedline.structure.nest import LEAF, flat, flatten
 
@@ -73,7 +73,7 @@ def test_classes_come_back_as_what_is_like_them() -> None:
     ],
 )
 def test_lined_up(have: Any, want: Any, order: list[int] | None) -> None:
-    assert lined_up(flatten(have)[1], flatten(want)[1]) == order
+    assert leaf_order(flatten(have)[1], flatten(want)[1]) == order
 
 
 @pytest.mark.parametrize("spec", [fl.DatasetSpec(INT), (INT, fl.OptionalSpec(INT))])

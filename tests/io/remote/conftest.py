@@ -9,7 +9,7 @@ import fsspec
 import pytest
 from tests.s3 import Server, serving
 
-from feedline.io.remote import trying
+from feedline.io.remote import retry
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def s3(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(trying, "PAUSES_S", (0.01, 0.02))
+    monkeypatch.setattr(retry, "PAUSES_S", (0.01, 0.02))
     server.again()
     yield server
     server.again()

@@ -19,7 +19,7 @@ from feedline.errors import (
     UnavailableError,
     UnimplementedError,
 )
-from feedline.io.remote import trying, web
+from feedline.io.remote import retry, web
 
 LINES = [b"line %06d" % i for i in range(20_000)]
 BODY = b"".join(line + b"\n" for line in LINES)
@@ -33,7 +33,7 @@ def server() -> Iterator[Site]:
 
 @pytest.fixture
 def site(server: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
-    monkeypatch.setattr(trying, "PAUSES_S", (0.01, 0.02, 0.04))
+    monkeypatch.setattr(retry, "PAUSES_S", (0.01, 0.02, 0.04))
     server.again()
     return server
 

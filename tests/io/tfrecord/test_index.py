@@ -193,7 +193,7 @@ def test_files_that_cannot_have_one(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, hop = write(tmp_path / "a"), indexing.hop
+    path, scan_headers = write(tmp_path / "a"), indexing.scan_headers
     times = 0
 
     def growing(*arguments: Any) -> Any:
@@ -202,9 +202,9 @@ def test_a_file_that_is_being_written(tmp_path: Path, monkeypatch: pytest.Monkey
         if times < 3:
             with open(path, "ab") as file:
                 file.write(frame(b"more"))
-        return hop(*arguments)
+        return scan_headers(*arguments)
 
-    monkeypatch.setattr(indexing, "hop", growing)
+    monkeypatch.setattr(indexing, "scan_headers", growing)
     assert fl.io.tfrecord_index(path).tolist() == [8]
     times = -10
     os.utime(path, ns=(7, 7))

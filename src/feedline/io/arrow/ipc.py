@@ -47,17 +47,17 @@ class ArrowReader(TableReader):
         if self._batches is None or system_path(self.name) is None:
             return None
         # Batches may be compressed by column: one column is enough to count rows.
-        one = self._only([0], self._mapping())
+        one = self._open_columns([0], self._mapping())
         return self.counted(one.get_batch(i).num_rows for i in range(one.num_record_batches))
 
     def part(self, i: int) -> Any:
         """A record batch, memory-mapped: only the rows taken are read."""
         self._mapping()
-        return self._anywhere.get_batch(i)
+        return self._random_access.get_batch(i)
 
     def take(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory."""
-        with self._told():
+        with self._errors_converted():
             self._mapping()
         return super().take(index)
 
@@ -94,19 +94,19 @@ class ArrowReader(TableReader):
     @cached_property
     def _wanted(self) -> Any:
         """The file, reading only the selected columns."""
-        return self._only(self._columns, self._file)
+        return self._open_columns(self._columns, self._file)
 
     @cached_property
-    def _anywhere(self) -> Any:
+    def _random_access(self) -> Any:
         """The same, memory-mapped for random access."""
-        return self._only(self._columns, self._mapping())
+        return self._open_columns(self._columns, self._mapping())
 
     @property
     def _columns(self) -> list[int]:
         return [self._batches.schema.get_field_index(name) for name in self.form.tree.keys]
 
     @staticmethod
-    def _only(columns: list[int], file: object) -> Any:
+    def _open_columns(columns: list[int], file: object) -> Any:
         pa = needed("ArrowDataset")
         return pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=sorted(columns)))
 

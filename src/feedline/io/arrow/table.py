@@ -47,7 +47,7 @@ class TableReader(CountedReader):
         self._next: Iterator[tuple[int, ArrowRowBatch]] | None = None
         self._failure: OpError | None = None
         self._kept: OrderedDict[int, ArrowRowBatch] = OrderedDict()
-        with self._told():
+        with self._errors_converted():
             self._raw = LocalFile(here) if (here := system_path(name)) is not None else RemoteFile(name)
             self.file = RecordFile((), name, *self._raw.identity)
             try:
@@ -62,7 +62,7 @@ class TableReader(CountedReader):
                 self.close()
                 raise InvalidArgumentError(f"{shown(name)}: {e}") from None
         if form is not None:
-            self._must_be(form)
+            self._check_schema(form)
 
     # Defined by subclasses.
 
@@ -90,7 +90,7 @@ class TableReader(CountedReader):
     @property
     def count(self) -> int | None:
         """The number of rows; None if the parts are unknown."""
-        with self._told():
+        with self._errors_converted():
             return None if self.starts is None else int(self.starts[-1])
 
     def counted(self, counts: Iterable[int]) -> Array:
@@ -127,9 +127,9 @@ class TableReader(CountedReader):
         for i in np.unique(which).tolist():
             rows, wanted = self._whole(i), index[which == i] - starts[i]
             for path, bad in rows.bad.items():
-                met = wanted[np.isin(wanted, bad)]
-                if len(met):
-                    raise self._null(int(starts[i] + met[0]), path)
+                nulls = wanted[np.isin(wanted, bad)]
+                if len(nulls):
+                    raise self._null(int(starts[i] + nulls[0]), path)
             blocks.append(rows.block.take(wanted))
         back = np.argsort(np.argsort(which, kind="stable"), kind="stable")
         return blocks[0] if len(blocks) == 1 else concat(blocks).take(back)
@@ -143,10 +143,10 @@ class TableReader(CountedReader):
         if self._raw is not None:
             self._raw.close()
 
-    def must_be_whole(self) -> None:
+    def check_unchanged(self) -> None:
         """Raises if the file has changed since it was opened."""
         if self._raw is not None:
-            self._raw.must_be_whole()
+            self._raw.check_unchanged()
 
     def source(self) -> Any:
         """A file for Arrow to read from: a local one, or a remote one with read-ahead."""
@@ -173,7 +173,7 @@ class TableReader(CountedReader):
     def _parts(self, row: int) -> Iterator[tuple[int, ArrowRowBatch]]:
         """The parts from a row on, as rows. An error ends them, and is raised after the rows before it."""
         try:
-            with self._told():
+            with self._errors_converted():
                 for first, batch in self.parts_from(row):
                     if first + batch.num_rows > row and batch.num_rows:
                         yield first, self._rows_of(batch, first)
@@ -191,7 +191,7 @@ class TableReader(CountedReader):
     def _whole(self, i: int) -> ArrowRowBatch:
         found = self._kept.get(i)
         if found is None:
-            with self._told():
+            with self._errors_converted():
                 assert self.starts is not None
                 found = self._kept[i] = self._rows_of(self.part(i), int(self.starts[i]))
             while len(self._kept) > 1 and sum(r.block.nbytes for r in self._kept.values()) > KEEP:
@@ -199,7 +199,7 @@ class TableReader(CountedReader):
         self._kept.move_to_end(i)
         return found
 
-    def _must_be(self, form: TableSchema) -> None:
+    def _check_schema(self, form: TableSchema) -> None:
         """Raises unless the columns are those of the first file."""
         if self.form == form:
             return
@@ -219,7 +219,7 @@ class TableReader(CountedReader):
         )
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_converted(self) -> Iterator[None]:
         """Turns errors of Arrow or the system into TensorFlow's classes."""
         pa = needed(type(self).__name__)
         try:
@@ -234,5 +234,5 @@ class TableReader(CountedReader):
             raise self._damaged(e) from None
 
     def _damaged(self, e: BaseException, where: str = "") -> DataLossError:
-        said = str(e).partition("\n")[0].rstrip(".")
-        return DataLossError(f"{shown(self.name)}{where}: not a valid {self.kind}, or truncated or corrupt: {said}")
+        reason = str(e).partition("\n")[0].rstrip(".")
+        return DataLossError(f"{shown(self.name)}{where}: not a valid {self.kind}, or truncated or corrupt: {reason}")

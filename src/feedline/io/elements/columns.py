@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidTypeError
-from feedline.io.elements.form import dtype_named, spec_again, spec_described
+from feedline.io.elements.form import decode_spec, dtype_named, spec_described
 from feedline.structure.block import Array, Block, Bytes, Column, Objects, object_array
 from feedline.structure.nest import Tree
 from feedline.structure.ragged import RaggedTensor
@@ -57,8 +57,8 @@ def decoded(data: memoryview, tree: Tree) -> Block:
     if rows > MOST_ROWS:
         raise ValueError(f"its number of rows is {rows}")
     buffers = _Buffers(data, start + -start % ALIGNMENT, about["buffers"])
-    columns = [_column_again(coded, rows, buffers) for coded in about["columns"]]
-    buffers.must_be_used()
+    columns = [_decode_column(coded, rows, buffers) for coded in about["columns"]]
+    buffers.check_all_used()
     if len(columns) != tree.size:
         raise ValueError(f"{len(columns)} columns for {tree.size} components")
     return Block(columns, rows, tree)
@@ -198,21 +198,21 @@ class _Buffers:
         """The next buffer, as int64."""
         return _array(self.take(), np.dtype(np.int64))
 
-    def must_be_used(self) -> None:
+    def check_all_used(self) -> None:
         """Raises if a buffer is left over."""
         if next(self._next, None) is not None:
             raise ValueError("it has more buffers than columns need")
 
 
-def _column_again(coded: Any, rows: int, buffers: _Buffers) -> Column:
+def _decode_column(coded: Any, rows: int, buffers: _Buffers) -> Column:
     kind, *about = coded
     if kind == "dense":
         return _dense(about, rows, buffers)
     if kind == "strings":
         shape = tuple(map(_count, about[0]))
-        strings = _strings_again(rows * math.prod(shape), buffers)
+        strings = _decode_strings(rows * math.prod(shape), buffers)
         return object_array(strings.rows()).reshape(rows, *shape) if shape else strings
-    spec = spec_again(about[0])
+    spec = decode_spec(about[0])
     if kind == "mixed":
         which = buffers.numbers()
         if which.shape != (rows,) or (rows and not 0 <= which.min() <= which.max() < len(about[1])):
@@ -230,7 +230,7 @@ def _items(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
     if kind == "none":
         return [None] * rows
     if kind == "each":
-        return _each_again(about[0], rows, buffers)
+        return _decode_each(about[0], rows, buffers)
     if kind == "ragged":
         levels = [_items(level, rows, buffers) for level in about[0]]
         values = _items(about[1], rows, buffers)
@@ -242,7 +242,7 @@ def _items(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
     raise ValueError(f"a column of the unknown kind {kind!r}")
 
 
-def _each_again(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
+def _decode_each(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
     ranks, sizes = buffers.numbers(), buffers.numbers()
     if ranks.shape != (rows,) or (rows and not 0 <= ranks.min() <= ranks.max() <= 64) or ranks.sum() != len(sizes):
         raise ValueError("the shapes of its rows are inconsistent")
@@ -251,7 +251,7 @@ def _each_again(coded: Any, rows: int, buffers: _Buffers) -> list[Any]:
     counts = [math.prod(shape) for shape in shapes]
     kind, *about = coded
     if kind == "strings":
-        flat: Array = object_array(_strings_again(sum(counts), buffers).rows())
+        flat: Array = object_array(_decode_strings(sum(counts), buffers).rows())
     else:
         flat = _dense(about, sum(counts), buffers)
     if about[-1] != []:
@@ -277,7 +277,7 @@ def _dense(about: Any, rows: int, buffers: _Buffers) -> Array:
     return _array(data, dtype).reshape(shape)
 
 
-def _strings_again(count: int, buffers: _Buffers) -> Bytes:
+def _decode_strings(count: int, buffers: _Buffers) -> Bytes:
     offsets, data = buffers.numbers(), _array(buffers.take(), np.dtype(np.uint8))
     fits = offsets.shape == (count + 1,) and offsets[0] == 0 and offsets[-1] == len(data)
     if not fits or (offsets[1:] < offsets[:-1]).any():

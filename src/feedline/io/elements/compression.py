@@ -32,9 +32,9 @@ def compressed(pieces: Sequence[Any], compression: str) -> list[Any]:
     """The pieces compressed together, preceded by their size; unchanged without a compression."""
     if not compression:
         return list(pieces)
-    squeeze = zlib.compressobj(_LEVEL[compression], wbits=_GZIP)
+    compressor = zlib.compressobj(_LEVEL[compression], wbits=_GZIP)
     size = sum(memoryview(p).nbytes for p in pieces)
-    return [_SIZE.pack(size), *(squeeze.compress(p) for p in pieces), squeeze.flush()]
+    return [_SIZE.pack(size), *(compressor.compress(p) for p in pieces), compressor.flush()]
 
 
 def decompressed(data: memoryview, compression: str) -> memoryview:
@@ -44,11 +44,11 @@ def decompressed(data: memoryview, compression: str) -> memoryview:
     if compression not in _LEVEL:
         raise ValueError(f"unknown compression {compression!r}")
     (size,) = _SIZE.unpack_from(data)
-    squeezed = data[_SIZE.size :]
-    if size > len(squeezed) * MOST_INFLATED:
-        raise ValueError(f"{len(squeezed)} bytes cannot decompress to {size}")
-    stretch = zlib.decompressobj(_GZIP)
-    made = stretch.decompress(squeezed, size + 1)
-    if len(made) != size or not stretch.eof or stretch.unused_data:
+    packed = data[_SIZE.size :]
+    if size > len(packed) * MOST_INFLATED:
+        raise ValueError(f"{len(packed)} bytes cannot decompress to {size}")
+    decompressor = zlib.decompressobj(_GZIP)
+    made = decompressor.decompress(packed, size + 1)
+    if len(made) != size or not decompressor.eof or decompressor.unused_data:
         raise ValueError(f"the data does not decompress to {size} bytes")
     return memoryview(made)

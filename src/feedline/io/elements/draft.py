@@ -150,7 +150,7 @@ class Draft:
                 key = _key(file)
                 here = key in self._held
                 file.close()
-                if here and self._handed_over(key, tried):
+                if here and self._may_be_free(key, tried):
                     tried += 1
                     continue
                 where = "here" if here else "in another process"
@@ -160,7 +160,7 @@ class Draft:
                 ) from None
 
 
-    def _handed_over(self, key: tuple[int, int, int], tried: int) -> bool:
+    def _may_be_free(self, key: tuple[int, int, int], tried: int) -> bool:
         """Whether the lock may be free now: its holder has failed, or may have been garbage."""
         held = self._held.get(key)
         holder = held() if held is not None else None

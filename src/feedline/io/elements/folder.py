@@ -333,12 +333,12 @@ def _remove_abandoned(folder: bytes) -> None:
 def _missing(path: bytes) -> list[bytes]:
     """The missing parent folders of `path`, outermost first."""
 
-    def upwards(folder: bytes) -> Iterator[bytes]:
+    def ancestors(folder: bytes) -> Iterator[bytes]:
         while folder and not os.path.isdir(folder):
             yield folder
             folder = os.path.dirname(folder)
 
-    return [*upwards(path.rstrip(b"/") or b"/")][::-1]
+    return [*ancestors(path.rstrip(b"/") or b"/")][::-1]
 
 
 def _file_name(number: int) -> bytes:

@@ -1,7 +1,7 @@
 """Structures and specs as JSON.
 
 Tuples, dicts and OrderedDicts round-trip. A namedtuple becomes one of the same name and fields, an object with fields
-(a dataclass) a dict; if the reader has the classes, `lined_up` maps the leaves to their fields.
+(a dataclass) a dict; if the reader has the classes, `leaf_order` maps the leaves to their fields.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def described(spec: object) -> Any:
 def form(described: Any) -> tuple[Tree, list[Any]]:
     """The structure and leaf specs given to `described`. Raises ValueError or TypeError for any other value."""
     coded, specs = described
-    tree = _tree_again(coded)
-    leaves = [spec_again(s) for s in specs]
+    tree = _decode_tree(coded)
+    leaves = [decode_spec(s) for s in specs]
     if len(leaves) != tree.size:
         raise ValueError(f"{len(leaves)} specs for {tree.size} components")
     return tree, leaves
@@ -53,15 +53,15 @@ def has_classes(tree: Tree) -> bool:
     return tree.kind not in (tuple, dict, OrderedDict) or any(map(has_classes, tree.children))
 
 
-def lined_up(have: Tree, want: Tree) -> list[int] | None:
+def leaf_order(have: Tree, want: Tree) -> list[int] | None:
     """The index in `have` of each leaf of `want`. `have` may use other containers: a tuple for a namedtuple, a dict for
     an object. None if the structures differ.
     """
     found: list[int] = []
-    return found if _line_up(have, want, 0, found) else None
+    return found if _match_leaves(have, want, 0, found) else None
 
 
-def _line_up(have: Tree, want: Tree, first: int, found: list[int]) -> bool:
+def _match_leaves(have: Tree, want: Tree, first: int, found: list[int]) -> bool:
     if have.kind is None or want.kind is None:
         found.append(first)
         return have.kind is want.kind
@@ -74,7 +74,7 @@ def _line_up(have: Tree, want: Tree, first: int, found: list[int]) -> bool:
     place = {key: i for i, key in enumerate(have.keys)}
     for i, (key, child) in enumerate(zip(want.keys, want.children, strict=True)):
         at = i if by_place else place.get(key, -1)
-        if at < 0 or not _line_up(have.children[at], child, starts[at], found):
+        if at < 0 or not _match_leaves(have.children[at], child, starts[at], found):
             return False
     return True
 
@@ -141,7 +141,7 @@ def spec_described(spec: object) -> Any:
     raise InvalidTypeError(f"elements of {spec!r} cannot be written to a file; map them to arrays first")
 
 
-def spec_again(coded: Any) -> Any:
+def decode_spec(coded: Any) -> Any:
     """The leaf spec given to `spec_described`."""
     if coded is None:
         return None
@@ -180,14 +180,14 @@ def _tree(tree: Tree) -> Any:
     return {"object": [kind.__name__, list(tree.keys), children]}
 
 
-def _tree_again(coded: Any) -> Tree:
+def _decode_tree(coded: Any) -> Tree:
     if coded is None:
         return LEAF
     if isinstance(coded, list):
-        return Tree(tuple, tuple(range(len(coded))), tuple(map(_tree_again, coded)))
+        return Tree(tuple, tuple(range(len(coded))), tuple(map(_decode_tree, coded)))
     ((kind, (*name, keys, below)),) = coded.items()
-    children = tuple(map(_tree_again, below))
-    fields: tuple[Any, ...] = tuple(map(_key_again, keys))
+    children = tuple(map(_decode_tree, below))
+    fields: tuple[Any, ...] = tuple(map(_decode_key, keys))
     if len(set(fields)) != len(children) or len(fields) != len(children):
         raise ValueError("a structure with different numbers of keys and parts")
     if kind == "namedtuple":
@@ -212,7 +212,7 @@ def _key(key: object) -> Any:
     raise InvalidTypeError(f"the key {key!r} cannot be written to a file; use strings")
 
 
-def _key_again(coded: object) -> Any:
+def _decode_key(coded: object) -> Any:
     if isinstance(coded, list):
-        return tuple(map(_key_again, coded))
+        return tuple(map(_decode_key, coded))
     return bytes.fromhex(coded["bytes"]) if isinstance(coded, dict) else coded

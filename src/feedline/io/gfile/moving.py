@@ -46,8 +46,8 @@ def rename(src: object, dst: object, overwrite: bool = False) -> None:
         if fs is None:
             raise FailedPreconditionError(f"{shown(old)} is a folder, which cannot be moved to another file system")
         above, target = (remote.filesystem(p)[1] for p in (old, new))
-        for file in remote.asked(old, lambda: fs.find(above)):
-            remote.asked(old, partial(fs.cp_file, file, target + file.removeprefix(above)))
+        for file in remote.with_retries(old, lambda: fs.find(above)):
+            remote.with_retries(old, partial(fs.cp_file, file, target + file.removeprefix(above)))
         remote.remove_all(old)
     else:
         copy(src, dst, overwrite)
@@ -73,7 +73,7 @@ def copy(src: object, dst: object, overwrite: bool = False) -> None:
     fs = _shared(old, new)
     if fs is not None:
         paths = [remote.filesystem(p)[1] for p in (old, new)]
-        remote.asked(new, lambda: fs.cp_file(*paths))
+        remote.with_retries(new, lambda: fs.cp_file(*paths))
         return
     with GFile(src, "rb") as source, GFile(dst, "wb") as target:
         target.write(b"")  # so that an empty file is created too

@@ -103,7 +103,7 @@ def mkdir(path: object) -> None:
     if here is None:
         fs, there = remote.filesystem(name)
         with contextlib.suppress(AlreadyExistsError):
-            remote.asked(name, lambda: fs.mkdir(there, create_parents=False))
+            remote.with_retries(name, lambda: fs.mkdir(there, create_parents=False))
         return
     with op_errors(name), contextlib.suppress(FileExistsError):
         os.mkdir(here)
@@ -122,7 +122,7 @@ def makedirs(path: object) -> None:
     here = system_path(name)
     if here is None:
         fs, there = remote.filesystem(name)
-        remote.asked(name, lambda: fs.makedirs(there, exist_ok=True))
+        remote.with_retries(name, lambda: fs.makedirs(there, exist_ok=True))
         return
     try:
         with op_errors(name):
@@ -144,7 +144,7 @@ def remove(path: object) -> None:
         if stat(path).is_directory:
             raise FailedPreconditionError(f"{shown(name)}: Is a directory")
         fs, there = remote.filesystem(name)
-        remote.asked(name, lambda: fs.rm_file(there))
+        remote.with_retries(name, lambda: fs.rm_file(there))
         return
     try:
         os.unlink(here)

@@ -77,7 +77,7 @@ def conversion(data: bytes) -> int | None:
     return adobe[15] if adobe[4:9] == b"Adobe" and len(adobe) > 15 else None
 
 
-def at_sides(kept: Layout, window: tuple[int, int, int, int], full: int) -> dict[int, int]:
+def edge_columns(kept: Layout, window: tuple[int, int, int, int], full: int) -> dict[int, int]:
     """The columns that differ from those of the whole image, `full` columns wide, and their rounding terms."""
     _, left, _, width = window
     if kept.across != 2 or kept.down > 2 or full <= 4:  # otherwise nothing is interpolated horizontally
@@ -92,7 +92,7 @@ def at_sides(kept: Layout, window: tuple[int, int, int, int], full: int) -> dict
 
 
 def sides(planes: Array, kept: Layout, window: tuple[int, int, int, int]) -> list[tuple[int, Array]]:
-    """The pixels of the columns `at_sides`, counted from the window's first. `planes` are the pixels of `unconverted`,
+    """The pixels of the `edge_columns`, counted from the window's first. `planes` are the pixels of `unconverted`,
     without interpolation of colours.
     """
     top, left, height, _ = window
@@ -100,7 +100,7 @@ def sides(planes: Array, kept: Layout, window: tuple[int, int, int, int]) -> lis
     rows = np.arange(top, top + height)
     own = rows // kept.down
     found = []
-    for column, rounding in at_sides(kept, window, planes.shape[1]).items():
+    for column, rounding in edge_columns(kept, window, planes.shape[1]).items():
         mixed = colours[own, column // 2].astype(np.int32)
         if kept.down == 2 and rounding:
             nearest = np.clip(own + np.where(rows % 2, 1, -1), 0, len(colours) - 1)

@@ -49,7 +49,7 @@ def decode(
         raise ResourceExhaustedError(
             f"a JPEG file of {len(data)} bytes has {height} x {width} pixels, which do not fit in memory"
         ) from None
-    return _from_four(pixels, _ADOBE in data) if four else pixels
+    return _from_cmyk(pixels, _ADOBE in data) if four else pixels
 
 
 def crop(
@@ -59,7 +59,7 @@ def crop(
     top, left, height, width = window
     part = pixels[top : top + height, left : left + width].copy()
     kept = cropped.layout(data, ratio) if fancy and ratio < 8 and pixels.shape[2] == 3 else None
-    if kept is not None and cropped.at_sides(kept, window, pixels.shape[1]):
+    if kept is not None and cropped.edge_columns(kept, window, pixels.shape[1]):
         full_height, full_width, space = _header(data)
         if space == "YCbCr":
             options = _options(full_height, full_width, ratio, False, dct)
@@ -125,7 +125,7 @@ def _pixels(data: bytes, space: str, recover: bool, options: dict[str, Any]) -> 
     return pixels
 
 
-def _from_four(pixels: Array, inverted: bool) -> Array:
+def _from_cmyk(pixels: Array, inverted: bool) -> Array:
     """Converts cyan, magenta, yellow and black, which Adobe's programs store inverted, to red, green and blue."""
     ink = pixels.astype(np.uint16) if inverted else 255 - pixels.astype(np.uint16)
     return (ink[..., :3] * ink[..., 3:] // 255).astype(np.uint8)

@@ -46,8 +46,8 @@ def decode(data: bytes, target: str, ratio: int, fancy: bool, fast: bool) -> Arr
     if target == "GRAY":
         if kept != "RGB":
             return planes[..., :1]
-        weighed = planes.astype(np.int32) @ np.array([19595, 38470, 7471], np.int32)
-        return ((weighed + (1 << 15)) >> 16).astype(np.uint8)[..., None]
+        luma = planes.astype(np.int32) @ np.array([19595, 38470, 7471], np.int32)
+        return ((luma + (1 << 15)) >> 16).astype(np.uint8)[..., None]
     if kept in ("YCbCr", "YCCK"):
         light, colours = planes[..., 0].astype(np.int32), planes[..., 1:3].astype(np.int32) - 128
         rgb = cropped.rgb(light, colours)
@@ -91,13 +91,13 @@ def _mixed(plane: Array, across: int, down: int) -> Array:
         if across == 1:
             mixed: Array = ((sums + np.where(rows % 2, 2, 1)[:, None]) >> 2).astype(np.uint8)
             return mixed
-        return _across(sums, 8, 7, 4)[:, :width]
+        return _double_columns(sums, 8, 7, 4)[:, :width]
     if (across, down) == (2, 1) and kept.shape[1] > 2:
-        return _across(kept, 1, 2, 2)[:, :width]
+        return _double_columns(kept, 1, 2, 2)[:, :width]
     return plane
 
 
-def _across(kept: Array, left: int, right: int, shift: int) -> Array:
+def _double_columns(kept: Array, left: int, right: int, shift: int) -> Array:
     """Twice as many columns, each interpolated from the two nearest, three parts to one; `left` and `right` are the
     rounding terms of the even and the odd ones.
     """

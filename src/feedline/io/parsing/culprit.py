@@ -39,7 +39,7 @@ def numbered(number: int) -> Iterator[None]:
         raise BadExample(number, str(e)) from None
 
 
-def blamed(
+def located(
     error: InvalidArgumentError, parse: Parse, examples: Sequence[bytes], op: str, names: Sequence[bytes]
 ) -> InvalidArgumentError:
     """Turns the error that `parse` raised into one about a single example: if the batch fails as a whole, the first

@@ -13,7 +13,7 @@ import numpy as np
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.assemble import Found, assembled, composed, in_tensors
-from feedline.io.parsing.culprit import Parse, blamed, numbered
+from feedline.io.parsing.culprit import Parse, located, numbered
 from feedline.io.parsing.features import (
     KINDS,
     Dense,
@@ -185,7 +185,7 @@ class ExampleParser:
         """
         strings = for_kernel(column)
         if strings is None:
-            return self._one_after_another(rows_of(column))
+            return self._parse_separately(rows_of(column))
         if is_strings(column):
             return self.rows(strings)
         return self._in_batches(column, strings) if getattr(column, "ndim", 2) == 2 else (0, {})
@@ -219,14 +219,14 @@ class ExampleParser:
         count, size = len(column), (column.size or 1) if isinstance(column, Bytes) else column.shape[1]
         request = self._requests[True]
         if self._fixed is None or request is None:
-            return self._one_after_another(rows_of(column))
+            return self._parse_separately(rows_of(column))
         done, found = _read(strings, request, max(1, THREADS - 1))
         whole = done // size if size else count
         if whole < count:
             found = [(flat[: whole * size * int(n)], None) for (flat, _), n in zip(found, request[2], strict=True)]
         return whole, {key: found[i][0].reshape(whole, size, *shape) for key, i, shape in self._fixed}
 
-    def _one_after_another(self, rows: list[Any]) -> tuple[int, dict[str, Column]]:
+    def _parse_separately(self, rows: list[Any]) -> tuple[int, dict[str, Column]]:
         done: list[dict[str, Any]] = []
         for strings in rows:
             try:
@@ -415,7 +415,7 @@ def read_with(parse: Parse, serialized: object, op: str, names: object) -> Any:
     try:
         return parse(examples, batch)
     except InvalidArgumentError as e:
-        raise blamed(e, parse, examples, op, given) from None
+        raise located(e, parse, examples, op, given) from None
 
 
 def as_strings(serialized: object, op: str) -> Array:

@@ -150,7 +150,7 @@ class _Seen:
         """Adds the features of one record."""
         for key, span in found.items():
             seen = self.keys.setdefault(key, _Key())
-            count = self._look(seen, data, span, f"the feature {_text(key)!r}", where)
+            count = self._count_values(seen, data, span, f"the feature {_text(key)!r}", where)
             if count is not None:
                 seen.records += 1
                 seen.counts.add(count)
@@ -162,9 +162,9 @@ class _Seen:
             what = f"the feature list {_text(key)!r}"
             seen.records += 1
             for step in _read(spans, data, span, what, where):
-                seen.counts.add(self._look(seen, data, step, what, where) or 0)
+                seen.counts.add(self._count_values(seen, data, step, what, where) or 0)
 
-    def _look(self, seen: _Key, data: bytes, span: Span, what: str, where: str) -> int | None:
+    def _count_values(self, seen: _Key, data: bytes, span: Span, what: str, where: str) -> int | None:
         """The number of values of a Feature; None if it holds no list."""
         number = _read(kind_of, data, span, what, where)
         if number is None:
@@ -277,11 +277,11 @@ def _records(names: list[bytes], compression: str, most: int) -> Iterator[Record
         try:
             size = None if compression else reader._stream.size()
             middle = None if size is None or share < 2 else size // 2
-            first, after = _some(reader, FilePosition(), share if middle is None else share - share // 2)
+            first, after = _read_records(reader, FilePosition(), share if middle is None else share - share // 2)
             if middle is not None and len(first):
                 found = _record_after(reader, max(middle, after))
                 rest = share - len(first)
-                more = [] if found is None else _some(reader, FilePosition(found, -1), rest)[0]
+                more = [] if found is None else _read_records(reader, FilePosition(found, -1), rest)[0]
                 first += more
         finally:
             reader.close()
@@ -292,7 +292,7 @@ def _records(names: list[bytes], compression: str, most: int) -> Iterator[Record
                 return
 
 
-def _some(reader: TFRecordReader, place: FilePosition, most: int) -> tuple[list[Record], int]:
+def _read_records(reader: TFRecordReader, place: FilePosition, most: int) -> tuple[list[Record], int]:
     """Up to `most` records from a position on, as far as they can be read, and the byte after them."""
     found: list[Record] = []
     size = 0

@@ -131,7 +131,7 @@ class SequenceForm:
             return None
         parser = prepared(SequenceParser, self.op, context_features, sequence_features)
         if self.op == "parse_sequence_example":
-            return parser.one_after_another(rows_of(column))
+            return parser.parse_separately(rows_of(column))
         return parser.rows(for_kernel(column)) if is_strings(column) else None
 
     def spec(
@@ -250,7 +250,7 @@ class SequenceParser:
             return 0, ({}, {})
         return done, (_first(whole, done), _first({key: steps[key] for key in self.sequences}, done))
 
-    def one_after_another(self, elements: list[Any]) -> tuple[int, Columns]:
+    def parse_separately(self, elements: list[Any]) -> tuple[int, Columns]:
         """Like `rows`, for elements that are batches or single strings, with the lengths of the sequences."""
         done: list[Columns] = []
         for strings in elements:
@@ -273,7 +273,7 @@ class SequenceParser:
 
     def column(self, column: Column) -> tuple[int, Columns]:
         """The features of a column of records, or of batches of them with the lengths of their sequences."""
-        return self.rows(for_kernel(column)) if is_strings(column) else self.one_after_another(rows_of(column))
+        return self.rows(for_kernel(column)) if is_strings(column) else self.parse_separately(rows_of(column))
 
     def element(self, serialized: object) -> Columns:
         """The same for one element."""

@@ -3,7 +3,7 @@
     reader  reads ahead: large ranges, several requests at a time
     web     HTTP servers, every response checked against the request
     identity  the version of a file: size, time, version tag
-    trying  retries after transient errors
+    retry   retries after transient errors
     writer  writes a local file first, and uploads it when it is closed
     calls   all other file system operations
     errors  failures as TensorFlow's classes, with the URL in the text
@@ -21,20 +21,19 @@ from feedline.io.remote.calls import (
     info,
     isdir,
     modified_ns,
-    must_take_files,
     remove_all,
     send,
     send_all,
+    writable_filesystem,
     write,
 )
 from feedline.io.remote.reader import RemoteFile, read
-from feedline.io.remote.trying import asked
+from feedline.io.remote.retry import with_retries
 from feedline.io.remote.writer import RemoteWriter
 
 __all__ = [
     "RemoteFile",
     "RemoteWriter",
-    "asked",
     "children",
     "exists",
     "filesystem",
@@ -42,10 +41,11 @@ __all__ = [
     "info",
     "isdir",
     "modified_ns",
-    "must_take_files",
     "read",
     "remove_all",
     "send",
     "send_all",
+    "with_retries",
+    "writable_filesystem",
     "write",
 ]

@@ -9,7 +9,7 @@ from feedline.errors import FailedPreconditionError, NotFoundError, Unimplemente
 from feedline.io.remote import web
 from feedline.io.remote.errors import as_op_error
 from feedline.io.remote.identity import identity_in, time_in
-from feedline.io.remote.trying import asked
+from feedline.io.remote.retry import with_retries
 from feedline.provenance.identity import Identity
 
 SENT_AT_ONCE = 4
@@ -36,7 +36,7 @@ def info(name: bytes) -> dict[str, Any]:
     if web.is_web(fs):
         return web.server_info(name, fs, path)
     fs.invalidate_cache(path)
-    found: dict[str, Any] = asked(name, lambda: fs.info(path))
+    found: dict[str, Any] = with_retries(name, lambda: fs.info(path))
     return found
 
 
@@ -68,7 +68,7 @@ def children(name: bytes) -> dict[str, bool]:
     fs, path = filesystem(name)
     fs.invalidate_cache()
     try:
-        found = asked(name, lambda: fs.ls(path, detail=True))
+        found = with_retries(name, lambda: fs.ls(path, detail=True))
     except (NotFoundError, FailedPreconditionError):
         return {}
     itself = str(path).rstrip("/").rpartition("/")[2]
@@ -82,7 +82,7 @@ def children(name: bytes) -> dict[str, bool]:
     return names
 
 
-def must_take_files(name: bytes) -> tuple[Any, str]:
+def writable_filesystem(name: bytes) -> tuple[Any, str]:
     """Like `filesystem`, for a URL that can be written to; raises for others."""
     fs, path = filesystem(name)
     if web.is_web(fs):
@@ -94,8 +94,8 @@ def must_take_files(name: bytes) -> tuple[Any, str]:
 
 def write(name: bytes, data: bytes) -> None:
     """Replaces a file atomically."""
-    fs, path = must_take_files(name)
-    asked(name, lambda: fs.pipe_file(path, data))
+    fs, path = writable_filesystem(name)
+    with_retries(name, lambda: fs.pipe_file(path, data))
 
 
 def modified_ns(name: bytes, about: dict[str, Any]) -> int:
@@ -109,8 +109,8 @@ def modified_ns(name: bytes, about: dict[str, Any]) -> int:
 
 def send(file: str | bytes, name: bytes) -> None:
     """Uploads a local file, replacing an existing one."""
-    fs, path = must_take_files(name)
-    asked(name, lambda: fs.put_file(os.fsdecode(file), path))
+    fs, path = writable_filesystem(name)
+    with_retries(name, lambda: fs.put_file(os.fsdecode(file), path))
 
 
 def send_all(folder: str | bytes, name: bytes) -> None:
@@ -125,4 +125,4 @@ def send_all(folder: str | bytes, name: bytes) -> None:
 def remove_all(name: bytes) -> None:
     """Removes a file, or a folder with its contents."""
     fs, path = filesystem(name)
-    asked(name, lambda: fs.rm(path, recursive=True))
+    with_retries(name, lambda: fs.rm(path, recursive=True))

@@ -93,5 +93,5 @@ def _status(error: BaseException) -> int | None:
 def _words(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError):
         return "No such file or directory"
-    said = getattr(error, "strerror", None) or str(error)
-    return str(said) if said else type(error).__name__
+    text = getattr(error, "strerror", None) or str(error)
+    return str(text) if text else type(error).__name__

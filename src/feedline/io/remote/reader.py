@@ -19,7 +19,7 @@ from feedline.errors import (
 from feedline.io.remote import web
 from feedline.io.remote.calls import filesystem, identity_of, info
 from feedline.io.remote.errors import as_op_error
-from feedline.io.remote.trying import asked
+from feedline.io.remote.retry import with_retries
 from feedline.provenance.identity import Identity
 
 FIRST = 1 << 20
@@ -93,7 +93,7 @@ class _Range:
         """The bytes; waits for them."""
         if self._data is None:
             patience = web.PATIENCE_S if web.is_web(self._there.fs) else None
-            self._data = asked(self._there.name, self._wait, lambda: len(self._have), patience)
+            self._data = with_retries(self._there.name, self._wait, lambda: len(self._have), patience)
             self._future = None
             self._have, self._got = bytearray(), bytearray()
         return self._data
@@ -173,7 +173,7 @@ class RemoteFile:
             if web.is_web(fs):
                 self._whole = web.WholeBody(name, fs, path, self.identity, about.get("encoding", ""))
             else:
-                self._whole = asked(name, lambda: fs.open(path, "rb"))
+                self._whole = with_retries(name, lambda: fs.open(path, "rb"))
 
     def size(self) -> int | None:
         """The size of the file; None if unknown."""
@@ -202,11 +202,11 @@ class RemoteFile:
         """The next bytes, at most `size`, none at the end of the file."""
         if self._size is None:
             piece, self._peeked = self._peeked[:size], self._peeked[size:]
-            piece = piece or self._read_on(size)
+            piece = piece or self._read_sequentially(size)
         elif size <= 0:
             return b""
         elif self._at >= self._size:
-            self.must_be_whole()
+            self.check_unchanged()
             return b""
         else:
             found = self._range()
@@ -231,7 +231,7 @@ class RemoteFile:
             if self._at < self._size:
                 self._range()  # it is read next
             return self.read_at(self._at, size)
-        while len(self._peeked) < size and (piece := self._read_on(size - len(self._peeked))):
+        while len(self._peeked) < size and (piece := self._read_sequentially(size - len(self._peeked))):
             self._peeked += piece
         return self._peeked
 
@@ -262,7 +262,7 @@ class RemoteFile:
         if whole is not None:
             whole.close()
 
-    def _read_on(self, size: int) -> bytes:
+    def _read_sequentially(self, size: int) -> bytes:
         if self._whole is None:
             raise ValueError("the file is closed")
         try:
@@ -307,7 +307,7 @@ class RemoteFile:
         self._step = min(RANGE, self._step * GROWTH)
         return True
 
-    def must_be_whole(self) -> None:
+    def check_unchanged(self) -> None:
         """Raises if the file was replaced while it was read in parts. Over HTTP every response shows that."""
         parts, self._parts = self._parts, 0
         if parts < 2 or web.is_web(self._there.fs):

@@ -10,7 +10,7 @@ from feedline import kernels
 from feedline.errors import DataLossError, FailedPreconditionError, UnavailableError, UnimplementedError
 from feedline.io.compressed import Damaged, Gzip, Zlib, Zstd
 from feedline.io.remote.identity import identity_in
-from feedline.io.remote.trying import asked
+from feedline.io.remote.retry import with_retries
 from feedline.provenance.identity import Identity
 
 CONNECT_S = 15.0
@@ -25,7 +25,7 @@ BUFFER = 4 << 20
 """Bytes to read ahead of a file that comes without ranges."""
 
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
-_TOLD = ("ETag", "Last-Modified", "Content-MD5")
+_IDENTITY_HEADERS = ("ETag", "Last-Modified", "Content-MD5")
 _DECODERS: dict[str, Any] = {"gzip": Gzip, "x-gzip": Gzip, "deflate": Zlib, "zstd": Zstd}
 
 
@@ -40,40 +40,41 @@ async def about(fs: Any, url: str) -> dict[str, Any]:
     async with session.head(fs.encode_url(url), **_request(fs, {"allow_redirects": True})) as answer:
         if answer.status in (408, 429) or (answer.status >= 500 and answer.status != 501):
             answer.raise_for_status()
-        said = _said(answer) if answer.status < 400 else {}
+        metadata = _metadata(answer) if answer.status < 400 else {}
     # Some servers do not support HEAD, omit the size there, or report zero bytes.
-    if not said.get("size") or ("partial" not in said and not said.get("encoding")):
+    if not metadata.get("size") or ("partial" not in metadata and not metadata.get("encoding")):
         async with session.get(fs.encode_url(url), **_request(fs, headers={"Range": "bytes=0-0"})) as answer:
             if answer.status == 416:  # an empty file has no first byte
                 total = answer.headers.get("Content-Range", "").rpartition("/")[2]
-                said = {**said, "size": int(total) if total.isdigit() else said.get("size", 0), "partial": False}
+                size = int(total) if total.isdigit() else metadata.get("size", 0)
+                metadata = {**metadata, "size": size, "partial": False}
             else:
                 answer.raise_for_status()
-                before, said = said, _said(answer)
-                if before.get("size") and not said.get("encoding"):
-                    said["size"] = before["size"]  # a shorter response will be noticed
-    return {"name": url, "type": "file", "size": None, "partial": False, **said}
+                before, metadata = metadata, _metadata(answer)
+                if before.get("size") and not metadata.get("encoding"):
+                    metadata["size"] = before["size"]  # a shorter response will be noticed
+    return {"name": url, "type": "file", "size": None, "partial": False, **metadata}
 
 
-def _said(answer: Any) -> dict[str, Any]:
+def _metadata(answer: Any) -> dict[str, Any]:
     """The metadata of the file in the headers of a response."""
     headers = answer.headers
-    said: dict[str, Any] = {key: headers[key] for key in _TOLD if key in headers}
+    metadata: dict[str, Any] = {key: headers[key] for key in _IDENTITY_HEADERS if key in headers}
     encoding = _encoding(answer)
     if encoding:
-        return said | {"encoding": encoding, "partial": False}
+        return metadata | {"encoding": encoding, "partial": False}
     span = _RANGE.fullmatch(headers.get("Content-Range", "")) if answer.status == 206 else None
     if answer.status == 206:
         known = span is not None and span[3] != "*"
-        return said | ({"size": int(span[3]), "partial": True} if span and known else {"partial": False})
+        return metadata | ({"size": int(span[3]), "partial": True} if span and known else {"partial": False})
     length = headers.get("Content-Length", "")
     if length.isdigit():
-        said["size"] = int(length)
+        metadata["size"] = int(length)
     if "bytes" in headers.get("Accept-Ranges", ""):
-        said["partial"] = True
+        metadata["partial"] = True
     elif "Accept-Ranges" in headers or answer.method != "HEAD":
-        said["partial"] = False
-    return said
+        metadata["partial"] = False
+    return metadata
 
 
 def _encoding(answer: Any) -> str:
@@ -94,9 +95,9 @@ def _request(fs: Any, more: dict[str, Any] | None = None, headers: dict[str, str
     return given
 
 
-def _must_be(name: bytes, known: Identity, answer: Any) -> None:
+def _check_identity(name: bytes, known: Identity, answer: Any) -> None:
     """Raises if a response belongs to another version of the file than the one opened."""
-    now = identity_in({key: answer.headers[key] for key in _TOLD if key in answer.headers})
+    now = identity_in({key: answer.headers[key] for key in _IDENTITY_HEADERS if key in answer.headers})
     what = known.differs(now)
     if not what and not (known.version and now.version) and 0 not in (known.time, now.time) and known.time != now.time:
         what = "it was written since"
@@ -107,14 +108,14 @@ def _must_be(name: bytes, known: Identity, answer: Any) -> None:
 async def fetch(name: bytes, fs: Any, url: str, known: Identity, start: int, stop: int, got: bytearray) -> None:
     """Appends bytes `start` to `stop` of a file to `got` as they arrive, as many as the server sends."""
     session = await fs.set_session()
-    asked_for = {"Range": f"bytes={start}-{stop - 1}"}
-    async with session.get(fs.encode_url(url), **_request(fs, headers=asked_for)) as answer:
+    headers = {"Range": f"bytes={start}-{stop - 1}"}
+    async with session.get(fs.encode_url(url), **_request(fs, headers=headers)) as answer:
         if answer.status == 416:
             raise DataLossError(
                 f"{os.fsdecode(name)} ends before byte {start}, but had {known.size} bytes when it was opened"
             )
         answer.raise_for_status()
-        _must_be(name, known, answer)
+        _check_identity(name, known, answer)
         if _encoding(answer):
             raise DataLossError(f"{os.fsdecode(name)}: the server compressed a range, although asked not to")
         skip = _before(name, answer, known, start, stop)
@@ -150,10 +151,10 @@ def _before(name: bytes, answer: Any, known: Identity, start: int, stop: int) ->
         if length.isdigit() and int(length) != known.size:
             raise _other_size(name, known.size, int(length))
         return start
-    said = answer.headers.get("Content-Range", "")
-    span = _RANGE.fullmatch(said)
+    sent = answer.headers.get("Content-Range", "")
+    span = _RANGE.fullmatch(sent)
     if span is None or int(span[1]) != start or not start <= int(span[2]) < stop:
-        raise DataLossError(f"{os.fsdecode(name)}: requested bytes {start} to {stop - 1}, but the server sent {said!r}")
+        raise DataLossError(f"{os.fsdecode(name)}: requested bytes {start} to {stop - 1}, but the server sent {sent!r}")
     if span[3] != "*" and int(span[3]) != known.size:
         raise _other_size(name, known.size, int(span[3]))
     return 0
@@ -196,7 +197,7 @@ class WholeBody:
         """The next bytes as they arrive."""
         if self._ended:
             return b""
-        piece: bytes = asked(self.name, lambda: _wait(self._fs, self._next(size)), lambda: self._at, PATIENCE_S)
+        piece: bytes = with_retries(self.name, lambda: _wait(self._fs, self._next(size)), lambda: self._at, PATIENCE_S)
         self._at += len(piece)
         self._sum = kernels.crc32c(piece, self._sum)
         self._ended = not piece
@@ -220,7 +221,7 @@ class WholeBody:
         given = _request(self._fs, {"read_bufsize": BUFFER})
         self._answer = answer = await session.get(self._fs.encode_url(self._url), **given)
         answer.raise_for_status()
-        _must_be(self.name, self._known, answer)
+        _check_identity(self.name, self._known, answer)
         length = answer.headers.get("Content-Length", "")
         if length.isdigit() and int(length) < self._known.size:
             raise _other_size(self.name, self._known.size, int(length))
@@ -276,5 +277,5 @@ def _wait(fs: Any, call: Any) -> Any:
 
 def server_info(name: bytes, fs: object, url: str) -> dict[str, Any]:
     """The server's metadata of a file."""
-    found: dict[str, Any] = asked(name, lambda: _wait(fs, about(fs, url)), patience=PATIENCE_S)
+    found: dict[str, Any] = with_retries(name, lambda: _wait(fs, about(fs, url)), patience=PATIENCE_S)
     return found

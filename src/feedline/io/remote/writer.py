@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from feedline.errors import FailedPreconditionError
-from feedline.io.remote.calls import exists, must_take_files, send
+from feedline.io.remote.calls import exists, send, writable_filesystem
 from feedline.io.remote.reader import read
 
 
@@ -22,7 +22,7 @@ class RemoteWriter:
     def __init__(self, name: bytes, append: bool = False) -> None:
         self.name = name
         self._file: Any = None
-        must_take_files(name)  # rejects URLs that cannot be written to before any work is done
+        writable_filesystem(name)  # rejects URLs that cannot be written to before any work is done
         before = read(name) if append and exists(name) else b""
         number, self._here = tempfile.mkstemp(prefix="feedline-")
         self._file = os.fdopen(number, "wb", buffering=1 << 18)

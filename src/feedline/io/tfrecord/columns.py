@@ -56,8 +56,8 @@ class Columns:
         self._keys, self._columns = keys, columns
         lengths = {column.rows for column in self._columns}
         if len(lengths) > 1:
-            said = ", ".join(f"{_shown(k)} {c.rows}" for k, c in zip(self._keys, self._columns, strict=True))
-            raise InvalidArgumentError(f"write_examples: all features must have the same number of rows: {said}")
+            counts = ", ".join(f"{_shown(k)} {c.rows}" for k, c in zip(self._keys, self._columns, strict=True))
+            raise InvalidArgumentError(f"write_examples: all features must have the same number of rows: {counts}")
         self.rows = lengths.pop() if lengths else 0
         self._kinds = np.array([c.kind for c in self._columns], np.uint8)
         self._sizes = np.array([c.size for c in self._columns], np.int64)

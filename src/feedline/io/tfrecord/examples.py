@@ -193,7 +193,7 @@ class _Shard:
         self._placed = False
         with op_errors(path):
             if self._here is None:
-                remote.must_take_files(path)
+                remote.writable_filesystem(path)
                 number, draft = tempfile.mkstemp(prefix="feedline-")
                 self.draft, self._file = os.fsencode(draft), os.fdopen(number, "wb", buffering=0)
             else:
@@ -219,7 +219,7 @@ class _Shard:
             drafts.moved(self._file, self.draft, self._here)
         self._placed = True
 
-    def take_back(self) -> None:
+    def remove_upload(self) -> None:
         """Removes the file from its URL, if it was uploaded already."""
         if self._placed and self._here is None:
             with contextlib.suppress(OpError):
@@ -242,7 +242,7 @@ class _Output:
         self._done = 0
         self._shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
         self._next = time.monotonic() + (_PATIENCE_S if progress is None else 0)
-        self._said = ""
+        self._last_text = ""
 
     def write(self, shard: int, data: bytes, rows: int) -> None:
         """Appends framed rows to a shard."""
@@ -254,16 +254,16 @@ class _Output:
             self._done += rows
             if self._shown and time.monotonic() >= self._next:
                 self._next = time.monotonic() + _EVERY_S
-                self._say()
+                self._show_progress()
 
     def stop(self) -> None:
         """Makes the writing threads give up."""
         self._stopped = True
 
-    def _say(self) -> None:
+    def _show_progress(self) -> None:
         text = f"write_examples: {self._done:,}" + (f" of {self.total:,}" if self.total else "") + " examples"
-        print(f"\r{text:<{len(self._said)}}", end="", file=sys.stderr, flush=True)
-        self._said = text
+        print(f"\r{text:<{len(self._last_text)}}", end="", file=sys.stderr, flush=True)
+        self._last_text = text
 
     def __enter__(self) -> _Output:
         try:
@@ -283,14 +283,14 @@ class _Output:
                     shard.place()
         except BaseException as e:
             for shard in self.shards:
-                shard.take_back()
+                shard.remove_upload()
             if isinstance(e, OSError) and not isinstance(e, OpError):
                 raise as_op_error(e, self._paths[0]) from None
             raise
         finally:
             self._discard()
-            if self._said or (self._shown and self._next <= time.monotonic()):
-                self._say()
+            if self._last_text or (self._shown and self._next <= time.monotonic()):
+                self._show_progress()
                 print(file=sys.stderr, flush=True)
 
     def _discard(self) -> None:

@@ -148,16 +148,16 @@ def indexes(
     for i, (path, index) in enumerate(zip(whole, made, strict=True)):
         fresh = i in missing
         if store or (store is None and fresh and index.stamp.size >= STORE_FROM):
-            _store(path, index, unless_there=not fresh)
+            _store(path, index, keep_existing=not fresh)
     return made
 
 
-def _store(path: bytes, index: Index, unless_there: bool) -> None:
+def _store(path: bytes, index: Index, keep_existing: bool) -> None:
     with OpenFile(path) as fd:
         edges = sidecar.edges(fd, index.stamp.size)
         if Stamp.of(os.fstat(fd)) != index.stamp:
             return
-        if not (unless_there and sidecar.read(path, index.stamp, edges) is not None):
+        if not (keep_existing and sidecar.read(path, index.stamp, edges) is not None):
             sidecar.write(path, index.stamp, edges, index.starts)
 
 
@@ -199,7 +199,7 @@ def _starts(path: bytes, fd: int, size: int, progress: Progress, stop: threading
     at = number = 0
     chunk = CHUNK
     while at < size and not stop.is_set():
-        lengths, after = hop(path, fd, at, size, number, chunk)
+        lengths, after = scan_headers(path, fd, at, size, number, chunk)
         parts.append(lengths + AROUND)
         number += len(lengths)
         progress.add(after)
@@ -209,7 +209,7 @@ def _starts(path: bytes, fd: int, size: int, progress: Progress, stop: threading
     return sidecar.starts_of(np.concatenate(parts) if parts else np.empty(0, np.int64), size)
 
 
-def hop(path: bytes, fd: int, at: int, size: int, number: int, chunk: int) -> tuple[Array, int]:
+def scan_headers(path: bytes, fd: int, at: int, size: int, number: int, chunk: int) -> tuple[Array, int]:
     """The lengths of the records whose headers lie in the `chunk` bytes from `at` on (the first has this number), and
     the distance from there to the next header.
     """

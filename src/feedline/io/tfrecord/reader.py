@@ -8,7 +8,7 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import DataLossError, ResourceExhaustedError
-from feedline.io.compressed import SIGHT, likely
+from feedline.io.compressed import PROBE_BYTES, detect_compression
 from feedline.io.files import shown
 from feedline.io.reader import END, FilePosition, Read, RecordReader
 from feedline.io.stream import CHUNK, OVERLAP
@@ -49,7 +49,7 @@ class TFRecordReader(RecordReader):
     ) -> None:
         super().__init__(name, compression, buffer_size, lambda head: length_of(head) is not None)
         self._resync, self._buffered = resync, bool(buffer_size)
-        self._usual, self._large = 0, False  # the size of the last records, and whether it counts as large
+        self._record_size, self._large = 0, False  # the size of the last records, and whether it counts as large
         self._bad: tuple[FilePosition, Read] | None = None
 
     def read(self, place: FilePosition, want: int) -> Read:
@@ -88,8 +88,8 @@ class TFRecordReader(RecordReader):
     def _read_ahead(self, place: FilePosition, want: int) -> Read:
         # The short rest of the last piece is not worth a block of its own.
         left = self._stream.end - place.offset
-        few = 0 < left < min(want * self._usual // 8, OVERLAP)
-        data, start = self._stream.window(place.offset, left + 1 if few else HEADER.size)
+        short_rest = 0 < left < min(want * self._record_size // 8, OVERLAP)
+        data, start = self._stream.window(place.offset, left + 1 if short_rest else HEADER.size)
         start = min(start, len(data))
         if start == len(data) and self._stream.failure is None:
             return END
@@ -99,7 +99,7 @@ class TFRecordReader(RecordReader):
             got = self._read_large(place, want) if large else None
             if got is not None:
                 return got
-            if large and not self._sound(place.offset, length):
+            if large and not self._checksum_matches(place.offset, length):
                 stop = Stop.DATA_DAMAGED
             else:
                 data, start = self._stream.window(place.offset, length + AROUND)
@@ -107,8 +107,8 @@ class TFRecordReader(RecordReader):
         n = len(offsets) - 1
         if n:  # an error in the record after them is found when that record comes first
             after = FilePosition(place.offset + int(offsets[-1]) - HEADER.size - start, place.number + n)
-            self._usual = (after.offset - place.offset) // n
-            self._large = self._usual >= LARGE and self._stream.on_disk
+            self._record_size = (after.offset - place.offset) // n
+            self._large = self._record_size >= LARGE and self._stream.on_disk
             provenance = self.provenance(place.offset - HEADER.size - start, offsets[:n])
             return Read(Block([Bytes(np.frombuffer(data, np.uint8), offsets, AROUND)], n, LEAF, provenance), after)
         cut = stop in (Stop.HEADER_CUT, Stop.DATA_CUT)
@@ -128,15 +128,15 @@ class TFRecordReader(RecordReader):
         self._bad = place, got
         return got
 
-    def _sound(self, at: int, length: int) -> bool:
+    def _checksum_matches(self, at: int, length: int) -> bool:
         """Whether the data of a large record match their checksum, computed without holding them all."""
         crc, at, end = 0, at + HEADER.size, at + HEADER.size + length
-        while at < end and (piece := self._stream.glimpse(at, min(CHUNK, end - at))):
+        while at < end and (piece := self._stream.peek(at, min(CHUNK, end - at))):
             crc, at = kernels.crc32c(piece, crc), at + len(piece)
-        return self._stream.glimpse(at, CHECKSUM.size) == CHECKSUM.pack(mask(crc))
+        return self._stream.peek(at, CHECKSUM.size) == CHECKSUM.pack(mask(crc))
 
     def _hint(self, data: bytes) -> str:
-        kind = likely(data[:SIGHT], len(data) < SIGHT) if not self._stream.compression else ""
+        kind = detect_compression(data[:PROBE_BYTES], len(data) < PROBE_BYTES) if not self._stream.compression else ""
         if kind:
             return f'; it looks {kind}-compressed, so give compression_type="{kind}", or "AUTO"'
         return "; is it a TFRecord file?"
@@ -160,7 +160,7 @@ class TFRecordReader(RecordReader):
         The bytes read to verify candidates are bounded in proportion to the bytes skipped, so that no file can make
         this take for ever.
         """
-        length = length_of(self._stream.glimpse(offset, HEADER.size))
+        length = length_of(self._stream.peek(offset, HEADER.size))
         if length is not None and AROUND + length <= self._stream.at_most(offset) and self._begins(offset, length):
             return offset + AROUND + length
         at, spent = offset + 1, 0
@@ -185,7 +185,7 @@ class TFRecordReader(RecordReader):
 
     def _begins(self, at: int, length: int) -> bool:
         """Whether a record follows the one at `at`, or that one is the last and complete."""
-        head = self._stream.glimpse(at + AROUND + length - 1, HEADER.size + 1)
+        head = self._stream.peek(at + AROUND + length - 1, HEADER.size + 1)
         return length_of(head[1:]) is not None or (len(head) == 1 and self._stream.failure is None)
 
     def _whole(self, at: int, length: int) -> bool:

@@ -313,4 +313,4 @@ def _first_records(name: bytes) -> int:
     """The number of records at the beginning of a file, as far as one short read shows."""
     size = indexing.stamp_of(name).size
     with OpenFile(name) as fd:
-        return len(indexing.hop(name, fd, 0, size, 0, FIRST_LOOK)[0]) if size else 0
+        return len(indexing.scan_headers(name, fd, 0, size, 0, FIRST_LOOK)[0]) if size else 0

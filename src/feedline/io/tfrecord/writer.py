@@ -121,7 +121,7 @@ class TFRecordOptions:
         return _Zstd(self) if kind == "ZSTD" else _Deflate(self, _WINDOWS[kind][-1])
 
 
-def _either(value: int | None, default: int) -> int:
+def _or_default(value: int | None, default: int) -> int:
     return default if value is None else value
 
 
@@ -143,13 +143,13 @@ class _Compressor:
 
 class _Deflate(_Compressor):
     def __init__(self, options: TFRecordOptions, window_bits: int) -> None:
-        self._flush_mode = _either(options.flush_mode, zlib.Z_NO_FLUSH)
+        self._flush_mode = _or_default(options.flush_mode, zlib.Z_NO_FLUSH)
         self._deflate = zlib.compressobj(
-            _either(options.compression_level, zlib.Z_DEFAULT_COMPRESSION),
-            _either(options.compression_method, zlib.DEFLATED),
-            _either(options.window_bits, window_bits),
-            _either(options.mem_level, zlib.DEF_MEM_LEVEL),
-            _either(options.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
+            _or_default(options.compression_level, zlib.Z_DEFAULT_COMPRESSION),
+            _or_default(options.compression_method, zlib.DEFLATED),
+            _or_default(options.window_bits, window_bits),
+            _or_default(options.mem_level, zlib.DEF_MEM_LEVEL),
+            _or_default(options.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
         )
 
     def add(self, data: bytes) -> bytes:
@@ -166,7 +166,7 @@ class _Deflate(_Compressor):
 class _Zstd(_Compressor):
     def __init__(self, options: TFRecordOptions) -> None:
         self._library = zstandard()
-        level = _either(options.compression_level, 3)
+        level = _or_default(options.compression_level, 3)
         self._stream = self._library.ZstdCompressor(level=level, write_checksum=True).compressobj()
 
     def add(self, data: bytes) -> bytes:
@@ -208,8 +208,8 @@ class TFRecordWriter:
         self._gathered = _GATHERED
         self._written = 0
         if self._compressor is not None:
-            self._gathered = _either(options.input_buffer_size, _COMPRESSED)
-            self._written = _either(options.output_buffer_size, _COMPRESSED)
+            self._gathered = _or_default(options.input_buffer_size, _COMPRESSED)
+            self._written = _or_default(options.output_buffer_size, _COMPRESSED)
         self._out: list[bytes] = []
         self._pending: list[bytes] = []
         self._append = self._pending.append
@@ -257,7 +257,7 @@ class TFRecordWriter:
 
     def flush(self) -> None:
         """Passes everything written so far to the system."""
-        with self._lock, self._all_or_nothing():
+        with self._lock, self._closing_on_error():
             self._open()
             self._drain()
             if self._compressor is not None:
@@ -268,7 +268,7 @@ class TFRecordWriter:
         with self._lock:
             if self._file is None:
                 return
-            with self._all_or_nothing():
+            with self._closing_on_error():
                 self._drain()
                 if self._compressor is not None:
                     self._put(self._compressor.finish(), 0)
@@ -276,11 +276,11 @@ class TFRecordWriter:
                     if self._draft is not None:
                         os.fsync(self._file.fileno())
                         drafts.moved(self._file, self._draft, self._final)
-                    self._leave().close()
+                    self._release_file().close()
 
     def _drain(self) -> None:
         """Writes the records gathered so far."""
-        with self._lock, self._all_or_nothing():
+        with self._lock, self._closing_on_error():
             records = self._pending[:]
             del self._pending[: len(records)]
             self._room = self._gathered
@@ -305,7 +305,7 @@ class TFRecordWriter:
             _refused(b"")
         return self._file
 
-    def _leave(self) -> Any:
+    def _release_file(self) -> Any:
         """Gives up the file: from now on nothing can be written."""
         file, self._file = self._file, None
         self._append = _refused
@@ -316,14 +316,14 @@ class TFRecordWriter:
         """Closes the file as it is, and removes that of an atomic writer."""
         if self._file is not None:
             with contextlib.suppress(OSError):
-                file = self._leave()
+                file = self._release_file()
                 (file.discard if isinstance(file, RemoteWriter) else file.close)()
         if self._draft is not None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._draft)
 
     @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def _closing_on_error(self) -> Iterator[None]:
         """After an error nothing more is written: the content of the file is unknown."""
         try:
             yield
@@ -342,7 +342,7 @@ class TFRecordWriter:
 
     def __del__(self) -> None:
         if isinstance(self.__dict__.get("_file"), RemoteWriter):
-            self._leave()  # warns that it was not closed
+            self._release_file()  # warns that it was not closed
         elif self.__dict__.get("_file") is not None:
             if self._draft is None:
                 self.close()

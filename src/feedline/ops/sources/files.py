@@ -235,7 +235,7 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
         got: Read = reader.read(FilePosition(offset, number), want)
         if got.rows is None and got.place is None and got.error is None:
             try:
-                reader.must_be_whole()
+                reader.check_unchanged()
             except OpError as e:
                 return Read(None, None, e)
         return got

@@ -14,7 +14,7 @@ from feedline.early import must_be_wanted
 from feedline.errors import DataLossError, InvalidArgumentError, NotFoundError
 from feedline.io.elements import compression as compressions
 from feedline.io.elements.folder import SavedDataset, saved_in
-from feedline.io.elements.form import form, form_text, has_classes, lined_up, spec_of_text
+from feedline.io.elements.form import form, form_text, has_classes, leaf_order, spec_of_text
 from feedline.io.elements.reader import ElementsReader
 from feedline.io.files import as_path, shown
 from feedline.ops.flat_map import FlatMap
@@ -165,7 +165,7 @@ class Load(HasRecipe, RandomAccess, OpensFolders):
 
     def _shaped(self, block: Block, tree: Tree) -> Block:
         """A file's rows in the structure of this dataset."""
-        order = lined_up(tree, self.tree)
+        order = leaf_order(tree, self.tree)
         if order is None:
             raise InvalidArgumentError(
                 f"load: {self.path} holds elements of the structure {tree!r}, not {self.tree!r}; pass the element_spec "
@@ -338,7 +338,7 @@ def _check_spec(spec: object, saved: SavedDataset, folder: bytes) -> None:
     """Raises an error unless the spec is compatible with the saved one."""
     stored_tree, stored = form(saved.form)
     leaves, tree = flatten(spec)
-    order = lined_up(stored_tree, tree)
+    order = leaf_order(stored_tree, tree)
     fits = order is not None and all(_allows(leaf, stored[i]) for leaf, i in zip(leaves, order, strict=True))
     if not fits:
         raise InvalidArgumentError(

@@ -21,7 +21,7 @@ MOST = 100
 """The most attempts, however far each gets."""
 
 
-def asked(
+def with_retries(
     name: bytes, call: Callable[[], T], reached: Callable[[], int] = lambda: 0, patience: float | None = None
 ) -> T:
     """The result of `call`, which is retried a few times after transient errors. Attempts are counted anew after
