@@ -36,7 +36,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 
 import feedline as fl
-from feedline.integrations.jax_fastpath import beneath, let_go
+from feedline.integrations.jax_fastpath import garbage_collector, internal_device_put
 from feedline.kernels.memory import aligned
 
 MOST = 1.05
@@ -124,7 +124,7 @@ class Least:
     def __iter__(self) -> Iterator[Any]:
         import jax
 
-        call, free = beneath(jax), let_go(jax)
+        call, free = internal_device_put(jax), garbage_collector(jax)
         with aligned():
             batches = iter(self.ds)
         while True:

@@ -70,7 +70,7 @@ def make(calls: int = fl.AUTOTUNE, cores: int = 4, **settings: Any) -> Tuner:
 def test_a_function_that_waits_climbs_as_long_as_it_pays(clock: Clock) -> None:
     tuner, machine = make(cores=2), Machine(clock, wall=0.01, cpu=0.0001)
     assert machine.alone(tuner)
-    assert tuner.go() == 16
+    assert tuner.start() == 16
     assert machine.shared(tuner, 1000) == [16, 32, 64]
     assert tuner.why == "64 calls have 64.0x the throughput of one"
     assert [line.split(":")[0] for line in tuner.history] == ["16 calls", "32 calls", "64 calls"]
@@ -80,7 +80,7 @@ def test_it_stops_climbing_where_more_calls_only_wait_for_each_other(clock: Cloc
     tuner = make(cores=2)
     machine = Machine(clock, 0.01, 0.0001, lambda n: max(1.0, n / 20))  # a disk that serves twenty at once
     assert machine.alone(tuner)
-    tuner.go()
+    tuner.start()
     assert machine.shared(tuner, 1000) == [16, 32, 64, 32]
     assert tuner.calls == 32 and tuner.speedup == pytest.approx(20)
 
@@ -88,7 +88,7 @@ def test_it_stops_climbing_where_more_calls_only_wait_for_each_other(clock: Cloc
 def test_a_function_that_leaves_the_interpreter_gets_the_processors(clock: Clock) -> None:
     tuner, machine = make(cores=8), Machine(clock, 0.005, 0.005, lambda n: max(1.0, n / 8))
     assert machine.alone(tuner)
-    assert tuner.go() == 2
+    assert tuner.start() == 2
     assert machine.shared(tuner, 1000) == [2, 4, 8]
     assert "8 calls have 8.0x" in tuner.why
 
@@ -96,7 +96,7 @@ def test_a_function_that_leaves_the_interpreter_gets_the_processors(clock: Clock
 def test_it_goes_back_where_more_calls_get_less_done(clock: Clock) -> None:
     tuner, machine = make(cores=8), Machine(clock, 0.005, 0.005, lambda n: n / 2.4)  # two and a half at most
     assert machine.alone(tuner)
-    tuner.go()
+    tuner.start()
     assert machine.shared(tuner, 1000) == [2, 4, 2]
     assert "2 calls have 2.4x" in tuner.why and tuner.history[-1] == "4 calls: 2.4x one call"
 
@@ -106,14 +106,14 @@ def test_threads_in_each_others_way_are_told_of_or_moved(clock: Clock) -> None:
         tuner = make(cores=16, processes=allowed)
         machine = Machine(clock, 0.001, 0.001, lambda n: max(1.0, n / 5))  # five at most, of sixteen
         assert machine.alone(tuner)
-        tuner.go()
+        tuner.start()
         assert machine.shared(tuner, 3000) == [2, 4, 8, 16, 0 if allowed else 8]
         assert (tuner.calls == 0) == tuner.holds_gil == allowed
         assert 'workers="process" may be faster' in tuner.why
     few = make(cores=2)
     machine = Machine(clock, 0.001, 0.001, lambda n: n / 1.2)
     assert machine.alone(few)
-    few.go()
+    few.start()
     machine.shared(few, 3000)
     assert few.calls == 2 and "process" not in few.why
 
@@ -121,7 +121,7 @@ def test_threads_in_each_others_way_are_told_of_or_moved(clock: Clock) -> None:
 def test_a_function_that_holds_the_interpreter_is_given_up_and_told(clock: Clock) -> None:
     tuner, machine = make(), Machine(clock, 0.005, 0.005, lambda n: float(n))
     assert machine.alone(tuner)
-    tuner.go()
+    tuner.start()
     assert machine.shared(tuner, 1000)[-1] == 0
     assert tuner.holds_gil and tuner.calls == 0
     assert 'the function holds the GIL; workers="process" would help' in tuner.why
@@ -134,7 +134,7 @@ def test_what_was_given_up_is_tried_again_later_and_later(clock: Clock) -> None:
         while not tuner.made_alone(1, 0.005, 0.005):
             clock.now += 0.005
         tried.append(clock.now)
-        tuner.go()
+        tuner.start()
         machine.shared(tuner, 1000)
         assert tuner.calls == 0
     rests = np.diff(tried)
@@ -157,34 +157,34 @@ def test_on_one_processor_only_waiting_pays(clock: Clock) -> None:
 def test_a_number_that_was_asked_for_is_not_climbed_beyond(clock: Clock) -> None:
     tuner, machine = make(calls=3), Machine(clock, 0.01, 0.0001)
     assert machine.alone(tuner)
-    assert tuner.go() == 3
+    assert tuner.start() == 3
     assert machine.shared(tuner, 500) == [3] and "as given; 3.0x the throughput of one call" in tuner.why
 
 
 def test_a_number_that_was_asked_for_is_given_up_where_it_harms(clock: Clock) -> None:
     tuner, machine = make(calls=3), Machine(clock, 0.005, 0.005, lambda n: float(n))
     assert machine.alone(tuner)
-    tuner.go()
+    tuner.start()
     assert machine.shared(tuner, 500)[-1] == 0 and "had only 1.0x" in tuner.why
 
 
 def test_without_tuning_the_first_choice_stays(clock: Clock) -> None:
     tuner, machine = make(tuned=False), Machine(clock, 0.005, 0.005, lambda n: float(n))
     assert machine.alone(tuner)
-    tuner.go()
+    tuner.start()
     assert machine.shared(tuner, 500) == [2]
 
 
 def test_options_for_the_first_and_the_fewest(clock: Clock) -> None:
     tuner = make(cores=16, initial_calls=6)
-    assert Machine(clock, 0.01, 0.01).alone(tuner) and tuner.go() == 6
+    assert Machine(clock, 0.01, 0.01).alone(tuner) and tuner.start() == 6
     tuner = make(cores=16, fewest_calls=5)
-    assert Machine(clock, 0.01, 0.01).alone(tuner) and tuner.go() == 5
+    assert Machine(clock, 0.01, 0.01).alone(tuner) and tuner.start() == 5
 
 
 def test_frozen_choices_are_not_tuned(clock: Clock) -> None:
     tuner, machine = make(chosen={"2 map": {"calls": 5, "buffer": None}}), Machine(clock, 1e-9, 1e-9, lambda n: 9.0)
-    assert machine.alone(tuner, 1) and tuner.go() == 5 and tuner.frozen
+    assert machine.alone(tuner, 1) and tuner.start() == 5 and tuner.frozen
     assert machine.shared(tuner, 500) == [5] and tuner.why == "from options.autotune.frozen"
     alone = make(chosen={"2 map": {"calls": 0, "buffer": None}})
     assert not Machine(clock, 0.01, 0.0001).alone(alone, 100)
@@ -197,7 +197,7 @@ def test_chunks_take_a_few_milliseconds() -> None:
     assert tuner.chunk() == CHUNK_ROWS
     tuner.costs.alone.add(1e-4)
     assert tuner.chunk() == round(ALONE_SECONDS / 1e-4)
-    tuner.go()
+    tuner.start()
     assert tuner.chunk() == round(CHUNK_SECONDS / 1e-4)
     tuner.costs.row_bytes.add(CHUNK_BYTES / 4)
     assert tuner.chunk() == 4

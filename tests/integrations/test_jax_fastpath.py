@@ -23,7 +23,7 @@ D = fl.Dataset
 def shared(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each array that is made shares the memory it is made from."""
     seen: list[bool] = []
-    put, call = jax.device_put, jax_fastpath.beneath(jax)
+    put, call = jax.device_put, jax_fastpath.internal_device_put(jax)
     assert call is not None
 
     def noted(made: Any, leaf: Any) -> Any:
@@ -33,7 +33,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     monkeypatch.setattr(jax, "device_put", lambda leaf: noted(put(leaf), leaf))
     monkeypatch.setattr(
         jax_fastpath,
-        "beneath",
+        "internal_device_put",
         lambda jax: lambda aval, to, leaves, *more: noted(call(aval, to, leaves, *more), leaves[0]),
     )
     return seen
@@ -159,17 +159,17 @@ def test_the_memory_of_batches_is_used_again() -> None:
 
 
 def test_a_jax_without_the_call_beneath(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = jax_fastpath.beneath.__wrapped__
+    whole = jax_fastpath.internal_device_put.__wrapped__
     assert whole(jax) is not None
     with monkeypatch.context() as patch:
         patch.setattr("jax._src.lib.xla_client.batched_device_put", None)
         assert whole(jax) is None
-    collect = jax_fastpath.let_go.__wrapped__
+    collect = jax_fastpath.garbage_collector.__wrapped__
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "jax._src.lib", None)
         assert whole(jax) is None
         collect(jax)()
-    monkeypatch.setattr(jax_fastpath, "beneath", lambda jax: None)
+    monkeypatch.setattr(jax_fastpath, "internal_device_put", lambda jax: None)
     ds = D.range(10).map(lambda x: x * 2).batch(3)
     assert [b.tolist() for b in ds.to_jax()] == [b.tolist() for b in ds]
 

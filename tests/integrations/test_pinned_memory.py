@@ -9,7 +9,7 @@ import pytest
 
 from feedline import Dataset as D
 from feedline.integrations import pinned_memory as module
-from feedline.integrations.batches import lending
+from feedline.integrations.batches import without_batch_copy
 from feedline.integrations.pinned_memory import Driver, PendingCopies, PinnedMemory, readable
 from feedline.plan.dataset_base import dataset
 from feedline.structure.buffer_pool import LARGE, address, buffers
@@ -123,7 +123,7 @@ def test_readable_gives_the_same_memory() -> None:
 def test_lent_batches_share_memory_with_their_source() -> None:
     x = np.arange(12.0).reshape(6, 2)
     ds = D.from_tensor_slices(x).batch(4).repeat(2).prefetch(1)
-    lent = dataset(lending(ds._plan))
+    lent = dataset(without_batch_copy(ds._plan))
     for mine, theirs in zip(lent, ds, strict=True):
         np.testing.assert_array_equal(mine, theirs)
         assert not mine.flags.writeable
@@ -131,4 +131,4 @@ def test_lent_batches_share_memory_with_their_source() -> None:
     first = np.shares_memory(next(iter(lent)), next(iter(lent)))
     assert first, "both are parts of the source"
     plain = D.range(3)
-    assert lending(plain._plan) is plain._plan
+    assert without_batch_copy(plain._plan) is plain._plan

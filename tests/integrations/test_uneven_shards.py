@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 
 import feedline as fl
 from feedline.data.options import AutoShardPolicy
-from feedline.integrations.uneven_shards import spread
+from feedline.integrations.uneven_shards import distribute
 
 ROWS = 23
 
@@ -195,7 +195,7 @@ def test_a_wrong_argument() -> None:
 
 @pytest.mark.parametrize(("lengths", "total"), [([3, 2], 4), ([3, 2], 9), ([5, 0, 5], 31), ([1000, 3], 2), ([1], 1)])
 def test_spread(lengths: list[int], total: int) -> None:
-    made = spread(lengths, total)
+    made = distribute(lengths, total)
     assert sum(made) == total and min(made) >= 0
     assert all(m == 0 for m, n in zip(made, lengths, strict=True) if n == 0)
 

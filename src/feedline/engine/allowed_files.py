@@ -80,8 +80,8 @@ class AllowedFiles:
         """Raises unless the folder of a buffered dataset is one that a plan reads."""
         if not isinstance(values[0], str):
             return  # it reads no folder
-        givers = [n for plan in self.plans for n in plan.walk() if isinstance(n, OpensFolders)]
-        if givers and not any(n.gives(values) for n in givers):
+        openers = [n for plan in self.plans for n in plan.walk() if isinstance(n, OpensFolders)]
+        if openers and not any(n.gives(values) for n in openers):
             raise FailedPreconditionError(
                 "the state belongs to another dataset: it names a folder that this dataset does not read"
             )

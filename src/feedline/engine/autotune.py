@@ -25,14 +25,14 @@ FIRST_CALLS = 4
 CHUNK_ROWS = 4096
 CHUNK_BYTES = 1 << 20
 RESULT_BYTES = 1 << 23
-TOO_CHEAP = 100e-6
+MIN_CHUNK_SECONDS = 100e-6
 """A chunk that takes less than this is not worth a worker."""
 TRIAL_SECONDS = 0.05
 TRIAL_CALLS = 16
 GAIN = 1.15
-CROWDED = 0.5
+MIN_EFFICIENCY = 0.5
 """Threads whose speedup is below this share of the number of processors are contending with each other."""
-CROWD = ': threads probably wait for the GIL; workers="process" may be faster'
+GIL_HINT = ': threads probably wait for the GIL; workers="process" may be faster'
 BAD_TRIALS = 4
 """Consecutive trials without a gain before giving up a number of calls that was asked for or has paid: a single trial
 may be disturbed by other programs.
@@ -108,7 +108,7 @@ class Tuner:
     """Chooses the number of parallel calls of one step: 0 means that the consumer makes them itself."""
 
     def __init__(self, calls: int, settings: Any, cores: int, key: str, piece: int = RESULT_BYTES) -> None:
-        self.asked = calls
+        self.requested = calls
         self.calls = 0
         self.tried = False
         self.costs = Costs()
@@ -126,7 +126,7 @@ class Tuner:
         self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
         self.frozen = self.fixed is not None
         if forced.mode is not None:
-            self.fixed = self.asked = 3 if calls in (AUTOTUNE, 1) else calls
+            self.fixed = self.requested = 3 if calls in (AUTOTUNE, 1) else calls
         self._small = forced.mode is not None
         self._settings = settings
 
@@ -145,8 +145,8 @@ class Tuner:
     @property
     def limit(self) -> int:
         """The most parallel calls that can pay."""
-        if self.asked != AUTOTUNE:
-            return self.asked
+        if self.requested != AUTOTUNE:
+            return self.requested
         return MOST_WAITING if self.costs.waits else max(1, self._cores)
 
     def chunk(self) -> int:
@@ -181,25 +181,25 @@ class Tuner:
             return False
         if self.costs.alone.count < 2 or (self.costs.alone.count < 4 and self.costs.alone.value * rows < 1e-3):
             return False
-        if self.costs.alone.value * min(CHUNK_ROWS, self.chunk()) < TOO_CHEAP:
+        if self.costs.alone.value * min(CHUNK_ROWS, self.chunk()) < MIN_CHUNK_SECONDS:
             self.why = f"a row takes {seconds_of(self.costs.alone.value)}, less than the overhead of a worker"
             self._rest.pause(0.25)
             return False
-        return self.limit > 1 or self.asked == 1
+        return self.limit > 1 or self.requested == 1
 
     @property
     def rested(self) -> bool:
         """Whether it is time to try workers again after they did not pay."""
         return self._rest.over
 
-    def go(self) -> int:
+    def start(self) -> int:
         """Starts with workers; returns their number."""
         if self.fixed is not None:
             self.calls = self.fixed
             if not self._moved:
                 self.why = "from options.autotune.frozen" if self.frozen else "as given"
-        elif self.asked != AUTOTUNE:
-            self.calls, self.why = self.asked, "as given"
+        elif self.requested != AUTOTUNE:
+            self.calls, self.why = self.requested, "as given"
         else:
             first = max(self._settings.initial_calls or 2, self._settings.fewest_calls or 2)
             self.calls = min(max(first, WAITING_FIRST) if self.costs.waits else first, self.limit)
@@ -228,25 +228,25 @@ class Tuner:
             not self.calls
             or self.fixed is not None
             or not self._settings.tuned
-            or self.asked == 1
+            or self.requested == 1
             or self.costs.shared.count < TRIAL_CALLS
             or perf_counter() - self._began < TRIAL_SECONDS
         ):
             return self.calls
         gain, calls = self.speedup, self.calls
-        certain = self.asked == AUTOTUNE and not self._settled
+        certain = self.requested == AUTOTUNE and not self._settled
         self._bad = 0 if gain >= GAIN else self._bad + 1
         if self._bad and (certain or self._bad >= BAD_TRIALS):
             self._give_up(gain)
         elif self._bad:
             self._restart()
-        elif self.asked != AUTOTUNE:
+        elif self.requested != AUTOTUNE:
             self.why = f"as given; {gain:.1f}x the throughput of one call"
             self._restart()
         elif not self._settled:
             self._climb(gain, calls)
         else:
-            self.why = f"{calls} calls have {gain:.1f}x the throughput of one" + CROWD * self._crowded
+            self.why = f"{calls} calls have {gain:.1f}x the throughput of one" + GIL_HINT * self._contended
             self._restart()
         return self.calls
 
@@ -264,16 +264,16 @@ class Tuner:
             self._settled = True
             self.calls = before or calls
             self.why = f"{self.calls} calls have {best:.1f}x the throughput of one, {calls} only {gain:.1f}x"
-        if self._settled and self._crowded:
-            self.why += CROWD
+        if self._settled and self._contended:
+            self.why += GIL_HINT
             if self._settings.processes:
                 self.holds_gil, self.calls = True, 0
         self._restart()
 
     @property
-    def _crowded(self) -> bool:
+    def _contended(self) -> bool:
         most = min(self.limit, self._cores)
-        return most >= 4 and not self.costs.waits and self._best[0] < CROWDED * most
+        return most >= 4 and not self.costs.waits and self._best[0] < MIN_EFFICIENCY * most
 
     def _give_up(self, gain: float) -> None:
         """Goes back to the consumer alone, since workers do not help. They are tried again after ever longer rests."""

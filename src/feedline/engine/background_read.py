@@ -96,9 +96,9 @@ class BackgroundRead:
             raise self._error
         return self._block
 
-    def wait_for_any(self, asked: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
+    def wait_for_any(self, reads: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
         """Waits until one of these reads, which all notify the queue `news`, is finished."""
-        while not any(one is not None and one.finished for one in asked):
+        while not any(one is not None and one.finished for one in reads):
             with suppress(Empty), paused():
                 news.get(timeout=PATIENCE)
             if self._context.closing:

@@ -147,7 +147,7 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: StateD
         cursor = Cursor(run)
         if rest is not None:
             cursor.block, cursor.rows = rest, iter(rest.rows())
-        _pass_over(cursor, plain["skip"])
+        _skip_rows(cursor, plain["skip"])
     cursor.ended = cursor.ended or plain["ended"]
     return cursor
 
@@ -163,7 +163,7 @@ def _filled(plain: dict[str, Any], run: Run, decoder: StateDecoder) -> Block | N
     return rest
 
 
-def _pass_over(cursor: Cursor, left: int) -> None:
+def _skip_rows(cursor: Cursor, left: int) -> None:
     while left and cursor.refill():
         assert cursor.block is not None
         n = min(left, cursor.block.n)

@@ -30,7 +30,7 @@ from feedline.structure.buffer_pool import buffers
 
 _log = logging.getLogger("feedline")
 
-TRIED = 16
+TRIAL_BLOCKS = 16
 """Blocks to read in the background before deciding whether that pays."""
 PATIENCE = 0.5
 """Seconds that closing waits for busy threads."""
@@ -96,12 +96,12 @@ def may_start_processes() -> bool:
     process = sys.modules.get("multiprocessing.process")
     if process is None or not process.current_process().daemon:
         return True
-    _tell_of_threads(os.getpid())
+    _warn_daemonic(os.getpid())
     return False
 
 
 @functools.cache
-def _tell_of_threads(pid: int) -> None:
+def _warn_daemonic(pid: int) -> None:
     _log.warning(
         'workers="process" has no effect here: a daemonic process (for instance a DataLoader worker) '
         "cannot start processes; threads are used instead"
@@ -202,7 +202,7 @@ class BackgroundReadPolicy:
         now = time.perf_counter()
         if now < self._until:
             return False
-        if self._count >= TRIED:
+        if self._count >= TRIAL_BLOCKS:
             gained = self._waited < 0.7 * self._read
             self._read = self._waited = self._count = 0
             if not gained:

@@ -31,10 +31,10 @@ def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
     if not plains:
         raise FailedPreconditionError("the list of states is empty; give the states of all shards")
     with ExitStack() as opened:
-        return _shared_out(plains, run, strict, opened)
+        return _resharded(plains, run, strict, opened)
 
 
-def _shared_out(plains: list[dict[str, Any]], run: Run, strict: bool, opened: ExitStack) -> Cursor:
+def _resharded(plains: list[dict[str, Any]], run: Run, strict: bool, opened: ExitStack) -> Cursor:
     number, shard = _shard(run.plan)
     _check_order(shard, run)
     plains.sort(key=lambda plain: shard.shard_of(_arguments(plain, number, shard))[1])
@@ -125,8 +125,8 @@ def _part(shard: Shards, saved: list[list[int]]) -> tuple[int, int]:
     by, index = shard.shard
     parts = [shard.shard_of(arguments) for arguments in saved]
     if any(k != n for k, _ in parts) or sorted(i for _, i in parts) != list(range(n)):
-        told = ", ".join(f"{i} of {k}" for k, i in parts)
-        raise FailedPreconditionError(f"the states of all shards are needed, each once; got {told}")
+        given = ", ".join(f"{i} of {k}" for k, i in parts)
+        raise FailedPreconditionError(f"the states of all shards are needed, each once; got {given}")
     return index, by
 
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 SHORT = 50e-6
-OFTEN = 16
-SELDOM = 8
-"""After the first `OFTEN` calls, one in `SELDOM` is measured where calls take less than `SHORT` seconds."""
+MEASURED_FIRST = 16
+MEASURE_EVERY = 8
+"""After the first `MEASURED_FIRST` calls, one in `MEASURE_EVERY` is measured if they take less than `SHORT` seconds."""
 
 Inputs: TypeAlias = "Input | tuple[Input, ...] | None"
 """What a node pulls from: one input, several, or none."""
@@ -154,8 +154,8 @@ class Input:
         try:
             block, states[slot] = self.step(states[slot], self.inputs, want)
         except Exception as e:
-            if (told := self._failed(e)) is not None:
-                raise told from e
+            if (error := self._failed(e)) is not None:
+                raise error from e
             raise
         except Interrupted as e:
             return self._interrupted(e)
@@ -362,8 +362,8 @@ class MeasuredInput(Input):
         try:
             block, states[slot] = self.step(states[slot], timed, want)
         except Exception as e:
-            if (told := self._failed(e)) is not None:
-                raise told from e
+            if (error := self._failed(e)) is not None:
+                raise error from e
             raise
         except Interrupted as e:
             return self._interrupted(e)
@@ -375,7 +375,7 @@ class MeasuredInput(Input):
 
     def _note(self, seconds: float, spent: dict[int, float] | None) -> None:
         self._seen += 1
-        times = SELDOM if seconds < SHORT and self._seen > OFTEN else 1
+        times = MEASURE_EVERY if seconds < SHORT and self._seen > MEASURED_FIRST else 1
         self._pause = times - 1
         for position, work in self._work.items():
             work.seconds += times * (seconds if spent is None else spent.get(position, 0.0))

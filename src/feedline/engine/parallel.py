@@ -204,7 +204,7 @@ class ParallelMapStage(Input):
     def _start_parallel(self, state: RowWiseState) -> None:
         """Switches to workers."""
         self._reset(self.window.ordered)
-        self.team.start(max(1, self.tuner.go()))
+        self.team.start(max(1, self.tuner.start()))
         self.seen, self.draws = state.seen, state.draws
         self.output, self.feed.late = Output(state.ready), state.late
         self.states[self.slot] = RowWiseState(skip=state.skip, draws=state.draws)  # `_pull` skips the rows
@@ -244,18 +244,18 @@ class ParallelMapStage(Input):
         settings, tuner = self.context.settings, self.tuner
         calls = tuner.decide()
         if not calls and self._closable_by_others():
-            calls = max(1, tuner.go()) if tuner.rested else 1
+            calls = max(1, tuner.start()) if tuner.rested else 1
         if calls and calls != self.team.calls:
             self.team.start(calls)
         if not calls:
-            if tuner.holds_gil and settings.processes and tuner.asked == AUTOTUNE and not self.team.moved:
+            if tuner.holds_gil and settings.processes and tuner.requested == AUTOTUNE and not self.team.moved:
                 self._move_to_processes()
             return 0  # tasks in the window are waited for, then the consumer goes on inline
         if not output_spec_known(self.node) and self.window.ordered and not self.team.in_processes:
             return 1  # the first one determines the output spec
         if settings.timeout is not None:
             return calls  # each has a worker, and its time begins when it is submitted
-        if tuner.asked == 1:
+        if tuner.requested == 1:
             return 1
         room = max(2 * calls, calls + 2)
         return room if self.wide == 1 else max(room, min(self.wide * room, int(WIDE_BYTES / tuner.call_bytes)))
@@ -272,9 +272,9 @@ class ParallelMapStage(Input):
         state = self.states[self.slot]
         affordable = self.context.budget.left / self._row_cost()
         most = self._task_rows(want) * (room - len(self.window))
-        asked = state.skip or max(1, min(self.feed.at_once, most, int(affordable)))
+        rows = state.skip or max(1, min(self.feed.at_once, most, int(affordable)))
         in_turn = not self.window and self.output.rows is None
-        pulled = self.feed.pull(asked, in_turn, fresh=not state.skip)
+        pulled = self.feed.pull(rows, in_turn, fresh=not state.skip)
         if pulled is None:
             return False
         block, before = pulled
@@ -491,7 +491,7 @@ class ParallelMapStage(Input):
         calls = self.tuner.calls  # also after the end
         how = "alone" if not calls else "processes" if self.team.in_processes else "threads"
         name = " and ".join(name for _, _, name in called_by(self.node))
-        tuned, held = self.tuner.asked == AUTOTUNE, self.window.size
+        tuned, held = self.tuner.requested == AUTOTUNE, self.window.size
         return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why, name, tuned)
 
     # The end.

@@ -16,9 +16,9 @@ CERTAIN = 20e-3
 """Above `FAST` bytes per second one slow block is probably noise (warm-up, another process): a thread starts only after
 consecutive slow blocks add up to `CERTAIN` seconds.
 """
-NOT_WORTH_IT = 20e-6
+CHEAP_SECONDS = 20e-6
 CHEAP_BLOCKS = 256
-"""The thread ends after `CHEAP_BLOCKS` consecutive blocks that took less than `NOT_WORTH_IT` seconds each."""
+"""The thread ends after `CHEAP_BLOCKS` consecutive blocks that took less than `CHEAP_SECONDS` seconds each."""
 QUICK = 500e-6
 SLOW = 5e-3
 LARGEST_ROWS = 8192
@@ -58,7 +58,7 @@ class ThreadPolicy:
 
     def made(self, seconds: float) -> None:
         """Records a block that the thread made."""
-        self._cheap = self._cheap + 1 if seconds < NOT_WORTH_IT and not self.eager else 0
+        self._cheap = self._cheap + 1 if seconds < CHEAP_SECONDS and not self.eager else 0
 
     @property
     def ends(self) -> bool:

@@ -33,7 +33,7 @@ from feedline.engine.input import CHANGING, Input, blocks
 from feedline.engine.prefetch_buffer import PrefetchBuffer, PrefetchItem, Producer, Waiter
 from feedline.engine.prefetch_policy import BlockSizing, ThreadPolicy
 from feedline.engine.report import Stage, why_alone
-from feedline.kernels.interrupts import check, wait_for_word
+from feedline.kernels.interrupts import check, wait_for_item
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
 from feedline.plan.traits.schedule import Prefetches
@@ -134,7 +134,7 @@ class PrefetchStage(Input):
 
     def _inline(self, want: int) -> Block | None:
         visible = not (self.run.path and self.sizing.effect_free)
-        if visible and closable_by_others() and self._at_rest():
+        if visible and closable_by_others() and self._is_fresh():
             self.start_thread()
             if self.running:
                 return self(want)
@@ -145,12 +145,12 @@ class PrefetchStage(Input):
         if block is None or not block.n:
             return block
         self.counts.made(ended - began)
-        if pays and self._at_rest():
+        if pays and self._is_fresh():
             self.sizing.like(block)
             self.start_thread()
         return block
 
-    def _at_rest(self) -> bool:
+    def _is_fresh(self) -> bool:
         """Whether no rows from a checkpoint wait in the node."""
         return bool(self.states[self.slot] == self.node.State())
 
@@ -181,7 +181,7 @@ class PrefetchStage(Input):
             self.context.check()
             began = perf_counter()
             while not isinstance(item, PrefetchItem):
-                wait_for_word(item)
+                wait_for_item(item)
                 item = self.buffer.take()
             self.counts.waited += perf_counter() - began
             self._starved()
@@ -311,7 +311,7 @@ class PrefetchStage(Input):
         if not anyway and self._position()[0] is not None:
             return self.buffer.alive
         while (waiter := self.buffer.pause()) is not None:
-            wait_for_word(waiter)
+            wait_for_item(waiter)
         return False
 
     def resume(self) -> None:

@@ -198,8 +198,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def _exit_code(why: str) -> str:
-    told = (line.strip() for line in why.splitlines() if "exit code" in line)
-    return next(told, why.split(".")[0] or "no reason given")
+    lines = (line.strip() for line in why.splitlines() if "exit code" in line)
+    return next(lines, why.split(".")[0] or "no reason given")
 
 
 class ProcessWorkers:
@@ -258,7 +258,7 @@ class ProcessWorkers:
             return
         spent = 0.0, 0.0
         try:
-            spent = self._brought(future.result(), task)
+            spent = self._received(future.result(), task)
         except SharedMemoryUnavailable:
             self.transport.without_shared_memory()
             self.submit(task)
@@ -268,7 +268,7 @@ class ProcessWorkers:
             task.failed = WorkerDied(str(e), process_pool) if died else e
         task.finish(*spent)
 
-    def _brought(self, outcome: Any, task: Task) -> tuple[float, float]:
+    def _received(self, outcome: Any, task: Task) -> tuple[float, float]:
         rows, index, failure, path, link, in_slot, drew, wall, cpu = self.transport.receive(outcome)
         epochs = epochs_of(self.node)
         if drew and epochs is not None:
@@ -284,7 +284,7 @@ class ProcessWorkers:
             failed.link = link
         return wall, cpu
 
-    def revive(self, died: WorkerDied) -> None:
+    def restart(self, died: WorkerDied) -> None:
         """Ends the pool after one of its workers has died; the next task starts a new one."""
         if self.process_pool is died.process_pool:
             self._stop_workers(str(died))

@@ -118,17 +118,17 @@ class StepTime(NamedTuple):
 
 def _advice(stages: list[Stage], seconds: float, waited: float, work: dict[str, Any]) -> str:
     share = min(1.0, waited / seconds) if seconds > 0 else 0.0
-    told = f"the consumer waited {share:.0%} of {_time(seconds)}"
+    summary = f"the consumer waited {share:.0%} of {_time(seconds)}"
     if share < 0.05:
-        return f"{told}: the pipeline keeps up"
+        return f"{summary}: the pipeline keeps up"
     found = [StepTime(_own(stages[i:], work), _named(s.key, s.name), _remedy(s, seconds)) for i, s in enumerate(stages)]
     found += [StepTime(w.seconds, _named(key, w.name), IN_ORDER) for key, w in work.copy().items()]
     busy = max(found, default=None)
     if busy is not None and busy.seconds >= 0.3 * waited:
-        return f"{told}; step {busy.step} is the busiest: {busy.remedy}"
+        return f"{summary}; step {busy.step} is the busiest: {busy.remedy}"
     if share < ONLY_WAITS and not any(s.buffer is not None and "/" not in s.key for s in stages):
-        return f"{told}; mostly for steps without threads: add prefetch(fl.AUTOTUNE) at the end"
-    return f"{told}; mostly for the source, or for steps that call no function"
+        return f"{summary}; mostly for steps without threads: add prefetch(fl.AUTOTUNE) at the end"
+    return f"{summary}; mostly for the source, or for steps that call no function"
 
 
 def _named(key: str, name: str) -> str:

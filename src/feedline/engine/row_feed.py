@@ -63,7 +63,7 @@ class RowFeed:
             return self.inputs.has_ready()
         return not self.seeded
 
-    def pull(self, asked: int, in_turn: bool, fresh: bool) -> tuple[Block, list[Any] | None] | None:
+    def pull(self, want: int, in_turn: bool, fresh: bool) -> tuple[Block, list[Any] | None] | None:
         """Rows, and the states from which they can be pulled again, if known; None if there are none now. `in_turn`
         says that the consumer waits for them; rows that are not `fresh` are to be skipped.
         """
@@ -72,7 +72,7 @@ class RowFeed:
         working.ahead = outer or not in_turn
         began = perf_counter()
         try:
-            block = self.inputs(asked)
+            block = self.inputs(want)
         except Exception as e:
             self.late = e
             return None
@@ -87,14 +87,14 @@ class RowFeed:
             self.ended = True
             return None
         if block.n and fresh:
-            self.pulled(asked, perf_counter() - began)
+            self.pulled(want, perf_counter() - began)
             if self.seeded and self.inputs.has_drawn_seeds(before, self.inputs.copy()):
                 before = None  # another iterator may have drawn from the same seeds meanwhile
         return block, before
 
-    def pulled(self, asked: int, seconds: float) -> None:
+    def pulled(self, want: int, seconds: float) -> None:
         """Adapts `at_once` to the seconds that a pull took."""
         if seconds < QUICK_PULL:
-            self._pull_rows = max(self._pull_rows, min(2 * asked, MOST_ROWS))
+            self._pull_rows = max(self._pull_rows, min(2 * want, MOST_ROWS))
         elif seconds > AT_ONCE:
-            self._pull_rows = max(1, asked // 2)
+            self._pull_rows = max(1, want // 2)

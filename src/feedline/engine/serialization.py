@@ -20,12 +20,12 @@ def dumps(value: tuple[Any, ...], buffer_callback: Any = None) -> bytes:
     by value.
     """
     kinds = {k for v in value if isinstance(v, Block) for k in v.tree.kinds()}
-    strange = [k for k in kinds if not _importable(k.__module__)]
-    if not strange:
+    unimportable = [k for k in kinds if not _importable(k.__module__)]
+    if not unimportable:
         return pickle.dumps(value, protocol=5, buffer_callback=buffer_callback)
     import cloudpickle
 
-    _pickle_by_value(strange)
+    _pickle_by_value(unimportable)
     return bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=buffer_callback))
 
 

@@ -26,7 +26,7 @@ Array = np.ndarray[Any, Any]
 MOST = 128
 """The most mappings that a worker keeps at a time."""
 
-WORTH_IT = 1 << 15
+MIN_STRING_BYTES = 1 << 15
 """Columns with fewer bytes of strings than this are sent in the message."""
 
 _numbers = itertools.count()
@@ -81,7 +81,7 @@ class SharedMemoryPool(BufferPool):
         memory: list[Array] = []
         columns = list(block.columns)
         for j, column in enumerate(columns):
-            found = self._strings(column) if is_objects(column) and bytes_of(column) >= WORTH_IT else None
+            found = self._strings(column) if is_objects(column) and bytes_of(column) >= MIN_STRING_BYTES else None
             if found is not None:
                 columns[j], array = found
                 memory.append(array)

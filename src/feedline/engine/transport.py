@@ -178,8 +178,8 @@ def without_lineage(block: Block) -> Block:
     provenance = block.provenance
     if provenance is None and block.batch_provenance is None:
         return block
-    told = None if provenance is None else provenance.with_lineage((None,) * len(provenance.lineage))
-    return Block(block.columns, block.n, block.tree, told)
+    kept = None if provenance is None else provenance.with_lineage((None,) * len(provenance.lineage))
+    return Block(block.columns, block.n, block.tree, kept)
 
 
 def with_lineage(rows: Block, block: Block, node: Node) -> Block:

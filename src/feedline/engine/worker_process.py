@@ -53,7 +53,7 @@ def run_task(
                 rows, in_slot = apply_into_slot(made, block, number, draws, batch_slot)
         finally:
             if os.getpid() != pid:
-                _end_of_a_fork(made)
+                _exit_forked_child(made)
         done: Block | None = rows
         outcome: tuple[Any, ...] = (used, None, "", None, in_slot)
     except RowFailed as failed:
@@ -65,11 +65,11 @@ def run_task(
     return _transport.send(done, batch_slot if in_slot else None, values, prefix)
 
 
-def _end_of_a_fork(made: RowWise) -> None:
+def _exit_forked_child(made: RowWise) -> None:
     """Ends a child that the function forked and that returned from it: the parent gives the results."""
     step = f"{made.op} at step {made.position}"
-    told = f"feedline: {step}: the function called os.fork(), and the child returned from the function, or raised; it "
-    os.write(2, f"{told}is ended here. A child forked in a worker process must end with os._exit()\n".encode())
+    text = f"feedline: {step}: the function called os.fork(), and the child returned from the function, or raised; it "
+    os.write(2, f"{text}is ended here. A child forked in a worker process must end with os._exit()\n".encode())
     os._exit(1)
 
 
@@ -97,12 +97,12 @@ def exit_with_parent(parent: int) -> None:
     # that a function starts.)
     signal.signal(signal.SIGINT, lambda *_: None)
 
-    def look() -> None:
+    def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
         os._exit(1)
 
-    threading.Thread(target=look, name="feedline-watch", daemon=True).start()
+    threading.Thread(target=watch, name="feedline-watch", daemon=True).start()
 
 
 def picklable_error(error: BaseException) -> BaseException:

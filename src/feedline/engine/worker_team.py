@@ -109,7 +109,7 @@ class WorkerTeam:
 
         if not isinstance(failed, WorkerDied):
             return None
-        self.workers.revive(failed)
+        self.workers.restart(failed)
         if task.block.n == 1 and task.again:
             return RowFailed(0, None, self.workers.death(failed))
         return task.split_rows()

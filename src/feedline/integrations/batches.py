@@ -7,8 +7,15 @@ from typing import Any, ClassVar
 
 from feedline.engine.checkpoint import counters
 from feedline.errors import FailedPreconditionError
-from feedline.integrations.shards import ReaderIndex, divided, part_of
-from feedline.integrations.uneven_shards import OnUneven, evened, known_length, of_length, on_uneven_argument, spread
+from feedline.integrations.shards import ReaderIndex, part_of, shard_for
+from feedline.integrations.uneven_shards import (
+    OnUneven,
+    distribute,
+    even_length,
+    known_length,
+    on_uneven_argument,
+    with_length,
+)
 from feedline.ops.batch import Batch
 from feedline.ops.prefetch import Prefetch
 from feedline.ops.repeat import Repeat
@@ -19,7 +26,7 @@ from feedline.random.seeds import SeedGenerator
 
 VERSION = 1
 
-_of_the_parent: list[Any] = []
+_parent_iterators: list[Any] = []
 """Iterators inherited by a fork. Their threads do not exist here; they are neither used nor closed."""
 
 
@@ -64,20 +71,20 @@ class Batches:
 
         def lengths(number: int) -> list[int | None]:
             within = [ReaderIndex(readers, i).within(ReaderIndex(process.readers, number)) for i in range(readers)]
-            parts = [divided(self.dataset, each, alone, process, number, self.op) for each in within]
+            parts = [shard_for(self.dataset, each, alone, process, number, self.op) for each in within]
             return [known_length(part._plan, self.on_uneven is not None) for part in parts]
 
-        total = evened(self.op, self.on_uneven, process.readers, process.number, lengths)
+        total = even_length(self.op, self.on_uneven, process.readers, process.number, lengths)
         part = part_of(self.dataset, reader, alone, process, self.op)
         if total is None:
             return part
         have, mine = [n or 0 for n in lengths(process.number)], reader.number // process.readers
-        return of_length(part, have[mine], spread(have, total)[mine])
+        return with_length(part, have[mine], distribute(have, total)[mine])
 
     def _part(self, reader: ReaderIndex) -> tuple[Any, list[int]]:
         if reader not in self._parts:  # kept, so that its caches are found again
             made = self.part(reader)
-            made = dataset(lending(made._plan)) if self.copies() else made
+            made = dataset(without_batch_copy(made._plan)) if self.copies() else made
             self._parts[reader] = made, [c.count for c in counters(made._plan)]
         return self._parts[reader]
 
@@ -87,7 +94,7 @@ class Batches:
 
     def __iter__(self) -> Any:
         if self._pid != os.getpid():
-            _of_the_parent.append(self._iterator)
+            _parent_iterators.append(self._iterator)
             self._pid, self._iterator = os.getpid(), None
         reader, epoch = self.reader(), self.epoch()
         state, self._resume = self._resume, None
@@ -136,11 +143,11 @@ class Batches:
         return f"<{self.op} of {self.dataset!r}>"
 
 
-def lending(plan: Node) -> Node:
+def without_batch_copy(plan: Node) -> Node:
     """The plan with a final batch that does not copy rows already in memory."""
     if isinstance(plan, Batch):
         return plan.replace(lends=True)
     if isinstance(plan, (Prefetch, Repeat, WithOptions)):
-        below = lending(plan.input)
+        below = without_batch_copy(plan.input)
         return plan if below is plan.input else plan.replace(input=below)
     return plan

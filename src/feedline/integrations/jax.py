@@ -17,7 +17,7 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.integrations.batches import Batches
 from feedline.integrations.device_prefetch import DevicePrefetcher
 from feedline.integrations.dtypes import Dtypes, apart, check, is_string, needed, refused
-from feedline.integrations.jax_fastpath import FastDevicePut, let_go
+from feedline.integrations.jax_fastpath import FastDevicePut, garbage_collector
 from feedline.integrations.pinned_memory import Driver, locked
 from feedline.integrations.shards import ReaderIndex
 from feedline.integrations.uneven_shards import OnUneven
@@ -34,7 +34,7 @@ from feedline.structure.types import as_dtype
 OP = "to_jax"
 NARROW = {np.dtype(np.int64): np.dtype(np.int32), np.dtype(np.uint64): np.dtype(np.uint32)}
 """The dtypes that replace them in JAX without x64."""
-UNDER_WAY = 4
+MAX_IN_FLIGHT = 4
 """The most elements in transfer to a GPU at once."""
 ROUNDED = {"float64": "float32", "complex128": "complex64"}
 WIDE = frozenset([*NARROW, *map(np.dtype, ROUNDED)])
@@ -107,25 +107,25 @@ class Leaves(Iterator[Any]):
             if block.tree != self._tree:
                 self.dtypes.check(block.tree)
                 self._tree = block.tree
-            make, lasts = self._made(block.tree, block.columns, self._looks(block))
-            self._form = form = ElementLayout(block, make, self.jax.config, lasts)
+            make, reusable = self._made(block.tree, block.columns, self._leaf_checks(block))
+            self._form = form = ElementLayout(block, make, self.jax.config, reusable)
         return map(form.make, cursor.rows)
 
-    def _looks(self, block: Block) -> list[Callable[[Any], Any] | None]:
+    def _leaf_checks(self, block: Block) -> list[Callable[[Any], Any] | None]:
         """The function that checks each leaf; None for a leaf that needs no check."""
         dtypes, config = self.dtypes, self.jax.config
-        looks: list[Any] = [partial(look, dtypes, config, path) for path in block.tree.paths()]
+        checks: list[Any] = [partial(checked_leaf, dtypes, config, path) for path in block.tree.paths()]
         if not dtypes.given:
             for i, column in enumerate(block.columns):
-                looks[i] = None if taken_as_it_is(column, config.jax_enable_x64) else looks[i]
-        return looks
+                checks[i] = None if is_unchecked(column, config.jax_enable_x64) else checks[i]
+        return checks
 
-    def _made(self, tree: Tree, columns: list[Any], looks: list[Any]) -> tuple[Callable[[Any], Any], bool]:
+    def _made(self, tree: Tree, columns: list[Any], checks: list[Any]) -> tuple[Callable[[Any], Any], bool]:
         """The function that makes elements of rows, and whether it also serves the next block of this layout."""
-        return looked_at(tree, looks), True
+        return leaf_checker(tree, checks), True
 
 
-def look(dtypes: Dtypes, config: Any, path: str, value: Any) -> Any:
+def checked_leaf(dtypes: Dtypes, config: Any, path: str, value: Any) -> Any:
     """A leaf as an array that JAX accepts."""
     if value is None:
         return None
@@ -137,12 +137,12 @@ def look(dtypes: Dtypes, config: Any, path: str, value: Any) -> Any:
     return value if config.jax_enable_x64 else fitting(path, value)
 
 
-def looked_at(tree: Tree, looks: list[Any]) -> Callable[[Any], Any]:
+def leaf_checker(tree: Tree, checks: list[Any]) -> Callable[[Any], Any]:
     """A function that flattens an element and checks its leaves."""
     take = apart(tree)
-    if not any(looks):
+    if not any(checks):
         return lambda row: (tree, take(row))
-    return lambda row: (tree, [v if f is None else f(v) for f, v in zip(looks, take(row), strict=True)])
+    return lambda row: (tree, [v if f is None else f(v) for f, v in zip(checks, take(row), strict=True)])
 
 
 class ElementLayout:
@@ -150,9 +150,9 @@ class ElementLayout:
 
     __slots__ = ("_columns", "_config", "_tree", "_wide", "make")
 
-    def __init__(self, block: Block, make: Callable[[Any], Any], config: Any, lasts: bool) -> None:
+    def __init__(self, block: Block, make: Callable[[Any], Any], config: Any, reusable: bool) -> None:
         self.make = make
-        plain = lasts and all([type(c) is np.ndarray for c in block.columns])
+        plain = reusable and all([type(c) is np.ndarray for c in block.columns])
         self._tree = block.tree if plain else None
         self._columns = [(c.shape, c.dtype) for c in block.columns] if plain else []
         self._config, self._wide = config, None
@@ -177,20 +177,20 @@ class Arrays(Leaves):
     """
 
     def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes, put: DevicePut, alike: FastDevicePut) -> None:
-        self._let_go, self._put, self._fast_put = let_go(jax), put, alike
+        self._collect_garbage, self._put, self._fast_put = garbage_collector(jax), put, alike
         self._ahead: Any = iter([])
         with aligned():  # also in the threads, which inherit the setting in effect when the iterator is made
             super().__init__(dataset, jax, dtypes)
 
     def _refill(self) -> bool:
-        self._let_go()
+        self._collect_garbage()
         with aligned():
             return super()._refill()
 
-    def _made(self, tree: Tree, columns: list[Any], looks: list[Any]) -> tuple[Callable[[Any], Any], bool]:
-        if not any(looks):
+    def _made(self, tree: Tree, columns: list[Any], checks: list[Any]) -> tuple[Callable[[Any], Any], bool]:
+        if not any(checks):
             return self._fast_put.elements(tree, columns)
-        leaves, put = looked_at(tree, looks), self._fast_put
+        leaves, put = leaf_checker(tree, checks), self._fast_put
 
         def make(row: object) -> Any:
             with aligned():
@@ -203,7 +203,7 @@ class Arrays(Leaves):
         """The state, with elements restored from a prefetching iterator that have not been returned yet."""
         with self._lock:
             state, ahead = super().save(), list(copy(self._ahead))
-        return {"iterator": state, "ahead": [taken_back(element) for element in ahead]} if ahead else state
+        return {"iterator": state, "ahead": [from_jax(element) for element in ahead]} if ahead else state
 
     def restore(self, state: object) -> None:
         """Also accepts the state of a `DevicePrefetcher`: its prefetched elements come first."""
@@ -214,13 +214,13 @@ class Arrays(Leaves):
             self._rows = chain(self._ahead, self._rows)
 
 
-def taken_back(element: object) -> Any:
+def from_jax(element: object) -> Any:
     """An element of JAX arrays in the form that `DevicePut` takes."""
     leaves, tree = flatten(element)
     return tree, [leaf if leaf is None else np.array(leaf) for leaf in leaves]
 
 
-def taken_as_it_is(column: object, wide: bool) -> bool:
+def is_unchecked(column: object, wide: bool) -> bool:
     """Whether the rows of a column need no individual checks."""
     if type(column) is not np.ndarray:
         return False
@@ -235,7 +235,7 @@ class DevicePut:
         self.jax, self.sharding = jax, sharding
         self.driver = driver(jax)
         self._known: tuple[Tree, Any] | None = None
-        self._under_way: deque[Any] = deque()
+        self._in_flight: deque[Any] = deque()
 
     def __call__(self, element: Any) -> Any:
         """The element as JAX arrays."""
@@ -243,10 +243,10 @@ class DevicePut:
         if self.driver is None:
             return self._put(tree, leaves)
         # Running further ahead of the GPU would fill the memory of both.
-        while len(self._under_way) >= UNDER_WAY:
-            self.jax.block_until_ready([a for a in self._under_way.popleft() if a is not None and not a.is_deleted()])
+        while len(self._in_flight) >= MAX_IN_FLIGHT:
+            self.jax.block_until_ready([a for a in self._in_flight.popleft() if a is not None and not a.is_deleted()])
         made = self._put(tree, [self._readable(leaf) for leaf in leaves])
-        self._under_way.append(tree.flatten(made))
+        self._in_flight.append(tree.flatten(made))
         return made
 
     def _readable(self, leaf: object) -> Any:

@@ -37,11 +37,11 @@ class FastDevicePut:
     from if that is aligned to 64 bytes.
     """
 
-    __slots__ = ("_avals", "_beneath", "_config", "_jax", "_place")
+    __slots__ = ("_avals", "_config", "_internal_put", "_jax", "_place")
 
     def __init__(self, jax: Any) -> None:
         self._jax, self._config = jax, jax.config
-        self._beneath: Any = beneath(jax)
+        self._internal_put: Any = internal_device_put(jax)
         self._place = NOWHERE
         self._avals: dict[tuple[Any, Any], Any] = {}
 
@@ -54,11 +54,11 @@ class FastDevicePut:
             aval = self._avals.get((leaf.shape, leaf.dtype))
             if aval is not None:
                 try:
-                    return self._beneath(aval, sharding, [leaf], devices, committed)
+                    return self._internal_put(aval, sharding, [leaf], devices, committed)
                 except Exception:  # transfers may be guarded: `device_put` then succeeds, or raises the right error
                     return self._jax.device_put(leaf)
         made = self._jax.device_put(leaf)
-        if self._beneath is not None:
+        if self._internal_put is not None:
             self._learn(leaf, made)
         return made
 
@@ -69,8 +69,8 @@ class FastDevicePut:
         each = converter(tree, [self] * tree.size)
         avals = [self._avals.get((c.shape[1:], c.dtype)) for c in columns]
         if any(aval is None for aval in avals):
-            return each, self._beneath is None
-        call: Any = self._beneath
+            return each, self._internal_put is None
+        call: Any = self._internal_put
         config, (default, *place) = self._config, self._place
         sharding, devices, committed = map(repeat, place)
         take, build = apart(tree), tree.unflatten
@@ -100,7 +100,7 @@ class FastDevicePut:
 
 
 @functools.cache
-def beneath(jax: Any) -> Callable[..., Any] | None:
+def internal_device_put(jax: Any) -> Callable[..., Any] | None:
     """JAX's internal call below `device_put`. It is not public, so it is tried first; None if it has changed."""
     try:
         from jax._src.lib import xla_client
@@ -116,7 +116,7 @@ def beneath(jax: Any) -> Callable[..., Any] | None:
 
 
 @functools.cache
-def let_go(jax: object) -> Callable[[], None]:
+def garbage_collector(jax: object) -> Callable[[], None]:
     """Makes JAX release the memory of collected arrays at once. Otherwise it does so late, and new batches would use
     memory that is not in the processor's cache.
     """
@@ -126,8 +126,8 @@ def let_go(jax: object) -> Callable[[], None]:
         call: Callable[[], None] = xla_client._xla.collect_garbage
         call()
     except Exception:  # as above
-        return _nothing
+        return _no_op
     return call
 
 
-def _nothing() -> None: ...
+def _no_op() -> None: ...

@@ -100,7 +100,7 @@ class KerasBatches(Batches):
     def on_epoch_end(self) -> None:
         """Nothing to do: an epoch is an iteration."""
 
-    def gave_nothing(self) -> None:
+    def raise_empty(self) -> None:
         """Raises a clear error for an iteration without batches, for which Keras would report something else."""
         raise InvalidArgumentError(
             f"{OP}: the dataset has no batches; a filter may have removed all elements, or "
@@ -172,7 +172,7 @@ class RestartableIterator:
                 element = next(self._source)
             except StopIteration:
                 if not self._given and isinstance(self._elements, KerasBatches):
-                    self._elements.gave_nothing()
+                    self._elements.raise_empty()
                 raise
             self._first = [] if self._given else [element]
         self._given += 1

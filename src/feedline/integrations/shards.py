@@ -39,7 +39,7 @@ from feedline.random.element import Epochs
 from feedline.random.seeds import M
 from feedline.structure.block import Array, Block, concat
 
-FAR_APART = 20
+EPOCH_BITS = 20
 """Readers number their iterations from multiples of two to this power on, so that no two draw the same numbers. The
 numbers of 4096 readers stay below 2**32, up to which they seed NumPy's generators unambiguously.
 """
@@ -142,15 +142,15 @@ def part_of(whole: object, reader: ReaderIndex, alone: bool = False, process: Re
     their datasets independently, so that a shuffle without a seed has another order in each. `process` tells which
     readers share a process: a `shard` that divides the dataset among processes is then recognized.
     """
-    made = divided(whole, reader, alone, process, process.number, op)
+    made = shard_for(whole, reader, alone, process, process.number, op)
     if made is not whole:
         for counter in counters(made._plan):
             if isinstance(counter, Epochs):
-                counter.count = (counter.count % (1 << FAR_APART)) + (reader.number << FAR_APART)
+                counter.count = (counter.count % (1 << EPOCH_BITS)) + (reader.number << EPOCH_BITS)
     return made
 
 
-def divided(whole: Any, reader: ReaderIndex, alone: bool, process: ReaderIndex, number: int, op: str) -> Any:
+def shard_for(whole: Any, reader: ReaderIndex, alone: bool, process: ReaderIndex, number: int, op: str) -> Any:
     """The shard of a reader in process `number`, as this process, `process`, would compute it."""
     if reader.readers == 1:
         return whole
@@ -159,9 +159,9 @@ def divided(whole: Any, reader: ReaderIndex, alone: bool, process: ReaderIndex, 
     if policy == AutoShardPolicy.OFF:
         return whole
     if policy == AutoShardPolicy.HINT:
-        return dataset(_hinted(whole._plan, reader))
+        return dataset(_with_shard_hint(whole._plan, reader))
     plan = whole._plan
-    if process.readers > 1 and _by_hand(plan, process, policy, op):
+    if process.readers > 1 and _sharded_by_user(plan, process, policy, op):
         reader, alone = ReaderIndex(reader.readers // process.readers, reader.number // process.readers), False
         if number != process.number:
             plan = _as_process(plan, number)
@@ -177,15 +177,15 @@ def divided(whole: Any, reader: ReaderIndex, alone: bool, process: ReaderIndex, 
     return dataset(plan)
 
 
-def _by_hand(plan: Node, process: ReaderIndex, policy: AutoShardPolicy, op: str) -> bool:
+def _sharded_by_user(plan: Node, process: ReaderIndex, policy: AutoShardPolicy, op: str) -> bool:
     """Whether a `shard` written by the user gives this process its shard. Any other one is rejected, since its rows
     would be divided once more, unless the policy asks for that.
     """
-    found = [n for n in plan.walk() if is_shard(n) and _division(n).readers not in (1, SHARD_HINT)]
-    if any(_division(n) == process for n in found):
+    found = [n for n in plan.walk() if is_shard(n) and _reader_of(n).readers not in (1, SHARD_HINT)]
+    if any(_reader_of(n) == process for n in found):
         return True
     if found and policy == AutoShardPolicy.AUTO:
-        n, given = found[-1], _division(found[-1])
+        n, given = found[-1], _reader_of(found[-1])
         raise InvalidArgumentError(
             f"{op}: the dataset would be sharded twice: shard({given.readers}, {given.number}) at step "
             f"{n.position} keeps one of {given.readers} elements, and {op} shards the rest among the "
@@ -198,7 +198,7 @@ def _by_hand(plan: Node, process: ReaderIndex, policy: AutoShardPolicy, op: str)
     return False
 
 
-def _division(n: Shards) -> ReaderIndex:
+def _reader_of(n: Shards) -> ReaderIndex:
     return ReaderIndex(*n.shard)
 
 
@@ -261,8 +261,8 @@ def _seedless(plan: Node) -> bool:
     return getattr(getattr(plan, "generator", None), "seed", 0) > M
 
 
-def _hinted(plan: Node, reader: ReaderIndex) -> Node:
-    inputs = [_hinted(n, reader) for n in plan.inputs]
+def _with_shard_hint(plan: Node, reader: ReaderIndex) -> Node:
+    inputs = [_with_shard_hint(n, reader) for n in plan.inputs]
     if isinstance(plan, Shard) and plan.num_shards == SHARD_HINT:
         made: Node = plan.replace(input=inputs[0], num_shards=reader.readers, index=reader.number)
         return made

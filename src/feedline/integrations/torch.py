@@ -30,7 +30,7 @@ OP = "to_torch"
 SHARED = "biufc"
 """The kinds of NumPy dtypes that PyTorch accepts."""
 AHEAD = 2
-UNDER_WAY = 4
+MAX_IN_FLIGHT = 4
 """The most copies to a device at once: enough that the next is queued when one ends."""
 
 
@@ -123,10 +123,10 @@ class TorchBatches(Batches):
         self._rank = self.here(self.torch, self._rank)
         plan = cloudpickle.dumps(self.dataset)  # includes functions defined in the main program
         arguments = self.device, self.pin_memory, self.dtypes, self.on_uneven, self._epochs
-        return _revived, (plan, arguments, self._rank, self._resume)
+        return _unpickled, (plan, arguments, self._rank, self._resume)
 
 
-def _revived(plan: bytes, arguments: tuple[Any, ...], rank: ReaderIndex, resume: Any) -> Any:
+def _unpickled(plan: bytes, arguments: tuple[Any, ...], rank: ReaderIndex, resume: Any) -> Any:
     import pickle
 
     made = iterable_dataset()(pickle.loads(plan), *arguments)
@@ -178,7 +178,7 @@ class TensorConverter:
                 self.dtypes.check(tree)
                 self._leaves = [self._leaf(path) for path in tree.paths()]
                 self._any = converter(tree, self._leaves)
-                self._shared = converter(tree, [self._sent if self.sent else self.torch.from_numpy] * tree.size)
+                self._shared = converter(tree, [self._marked if self.sent else self.torch.from_numpy] * tree.size)
             self._tree = tree
 
     def _leaf(self, path: str) -> Callable[[Any], Any]:
@@ -190,7 +190,7 @@ class TensorConverter:
 
         return leaf
 
-    def _sent(self, array: Any) -> Any:
+    def _marked(self, array: Any) -> Any:
         return is_marked(self.torch, self.torch.from_numpy(array))
 
     def _tensor(self, path: str, value: Any) -> Any:
@@ -252,7 +252,7 @@ class TorchDevicePrefetcher(DevicePrefetcher):
             return tree, host, None
         if not self.streamed:
             return tree, [t if t is None else t.to(self.device) for t in host], None
-        self.copies.wait(UNDER_WAY - 1)
+        self.copies.wait(MAX_IN_FLIGHT - 1)
         with self.torch.cuda.stream(self.stream):
             there = [t if t is None else t.to(self.device, non_blocking=True) for t in host]
             done = self.torch.cuda.Event(blocking=True)

@@ -73,7 +73,7 @@ class Padded(KeepsRows):
         return block, UnevenState(kept, given + block.n, True)
 
 
-def evened(
+def even_length(
     op: str, how: str | None, processes: int, number: int, lengths: Callable[[int], list[int | None]]
 ) -> int | None:
     """The number of elements a process must return; None for all it has. `lengths` returns those of the readers in a
@@ -94,9 +94,9 @@ def evened(
     if any(n < 0 for n in totals) or len(set(totals)) == 1:
         return None
     if how == "error":
-        told = ", ".join(map(str, totals[:8])) + (", …" if len(totals) > 8 else "")
+        counts = ", ".join(map(str, totals[:8])) + (", …" if len(totals) > 8 else "")
         raise InvalidArgumentError(
-            f"{op}: the processes have different numbers of elements ({told}), so some would wait for others "
+            f"{op}: the processes have different numbers of elements ({counts}), so some would wait for others "
             "at the end of an epoch; give on_uneven='drop' or 'pad', or a dataset whose number of batches is "
             f"a multiple of {processes}"
         )
@@ -124,7 +124,7 @@ def _with_names(plan: Node) -> Node | None:
     return plan.replace(input=in_memory(read_rows(plan.input, np.arange(n)))) if n >= 0 else None
 
 
-def spread(lengths: Sequence[int], total: int) -> list[int]:
+def distribute(lengths: Sequence[int], total: int) -> list[int]:
     """How many elements each reader returns for a sum of `total`: all change by about the same number, and a reader
     without elements stays at none.
     """
@@ -140,7 +140,7 @@ def spread(lengths: Sequence[int], total: int) -> list[int]:
     return made
 
 
-def of_length(part: Any, have: int, count: int) -> Any:
+def with_length(part: Any, have: int, count: int) -> Any:
     """The dataset, which has `have` elements, cut or padded to `count`."""
     if count > have:
         return dataset(Padded(part._plan, count, count - have))

@@ -69,7 +69,7 @@ class _Reference:
         self.held = False
         if signal.getsignal(signal.SIGINT) == self._note:
             signal.signal(signal.SIGINT, self.behind)
-        self._tell()
+        self._run_handler()
 
     def pause(self) -> bool:
         """Stops deferring handlers until `resume`, which takes the result."""
@@ -105,9 +105,9 @@ class _Reference:
     def check(self) -> None:
         """A safe point: a deferred handler runs now."""
         if self.waiting and not self.locked and threading.current_thread() is threading.main_thread():
-            self._tell()
+            self._run_handler()
 
-    def _tell(self) -> None:
+    def _run_handler(self) -> None:
         if self.waiting:
             self.waiting = False
             self.behind(signal.SIGINT, None)
@@ -140,7 +140,7 @@ __all__ = [
     "release",
     "resume",
     "unlock",
-    "wait_for_word",
+    "wait_for_item",
 ]
 
 
@@ -162,7 +162,7 @@ def paused() -> Iterator[None]:
         resume(before)
 
 
-def wait_for_word(queue: SimpleQueue[None]) -> None:
+def wait_for_item(queue: SimpleQueue[None]) -> None:
     """Takes an item from a queue; an interrupt ends the wait."""
     with paused():
         queue.get()

@@ -104,27 +104,28 @@ def parse_sequences(
     >>> fl.kernels.parse_sequences([data, b""], *none, *lists)
     (2, [], [(array([7, 7, 0, 0]), array([2, 0]), None)])
     """
-    asked = _checked(keys, kinds, sizes, defaults, threads, -1)
+    wanted_context = _checked(keys, kinds, sizes, defaults, threads, -1)
     if not len(list_keys) == len(list_kinds) == len(list_sizes) == len(needed):
         raise ValueError("list_keys, list_kinds, list_sizes and needed must have the same length")
-    asked_lists = _checked(list_keys, list_kinds, list_sizes, [None] * len(list_keys), threads, -2)
+    wanted_lists = _checked(list_keys, list_kinds, list_sizes, [None] * len(list_keys), threads, -2)
     _plain(needed, np.uint8, 1, "needed")
     must = {key for key, is_needed in zip(list_keys, needed.tolist(), strict=True) if is_needed}
     contexts, lists = [], []
     for data in _examples(strings):
         try:
             context, found = sequence_entries(data)
-            contexts.append({key: _feature(data, context.get(key), *wanted) for key, wanted in asked.items()})
+            contexts.append({key: _feature(data, context.get(key), *wanted) for key, wanted in wanted_context.items()})
             if must - found.keys():
                 raise wire.WireError("a required list is missing")
             lists.append(
-                {key: _steps(data, found.get(key), kind, size) for key, (kind, size, _) in asked_lists.items()}
+                {key: _steps(data, found.get(key), kind, size) for key, (kind, size, _) in wanted_lists.items()}
             )
         except wire.WireError:
             break
     done = len(lists)
-    in_context = [_column([row[key] for row in contexts[:done]], *asked[key][:2]) for key in asked]
-    return done, in_context, [_list([row[key] for row in lists], *asked_lists[key][:2], filled) for key in asked_lists]
+    in_context = [_column([row[key] for row in contexts[:done]], *wanted_context[key][:2]) for key in wanted_context]
+    in_lists = [_list([row[key] for row in lists], *wanted_lists[key][:2], filled) for key in wanted_lists]
+    return done, in_context, in_lists
 
 
 def _feature(data: bytes, span: Span | None, kind: int, size: int, default: object) -> Any:

@@ -66,8 +66,8 @@ class Pending(Protocol):
         `again`.
         """
 
-    def wait_for_any(self, asked: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
-        """Returns when one of `asked` is finished; all of them put their notices on the same `news` queue."""
+    def wait_for_any(self, reads: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
+        """Returns when one of `reads` is finished; all of them put their notices on the same `news` queue."""
 
     def drop(self, child: Child) -> None:
         """Closes the child once the read is done."""

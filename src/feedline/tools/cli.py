@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     try:
-        with _ended_tidily():
+        with _exit_on_signals():
             status: int = arguments.run(arguments)
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _ended_tidily() -> Iterator[None]:
+def _exit_on_signals() -> Iterator[None]:
     """Removes temporary files when the program is terminated or its terminal is closed."""
 
     def end(number: int, frame: object) -> None:

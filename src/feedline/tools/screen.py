@@ -90,7 +90,7 @@ class Screen:
         grey = self.coloured and not self.ascii
         across = images.shape[2] * (1 if grey else 2)
         count = max(1, (self.width - len(indent)) // (across + 2))
-        drawn = [_in_grey(image) if grey else _in_characters(image) for image in images[:count]]
+        drawn = [_grey_lines(image) if grey else _in_characters(image) for image in images[:count]]
         named = [str(caption).center(across) for caption in captions[:count]]
         for line in [*zip(*drawn, strict=True), named]:
             self.say((indent + "  ".join(line)).rstrip())
@@ -149,7 +149,7 @@ def _drawn(screen: Screen, share: float, width: int) -> str:
     return screen.styled("━" * full, GREEN if full == width else CYAN) + screen.styled("─" * (width - full), DIM)
 
 
-def _in_grey(image: Any) -> list[str]:
+def _grey_lines(image: Any) -> list[str]:
     """Lines of characters that show two pixels each, coloured in their upper and lower halves."""
     tones = [[GREYS + int(v) * 23 // 255 for v in row] for row in image]
     pairs = zip_longest(tones[::2], tones[1::2], fillvalue=[GREYS] * len(tones[0]))
