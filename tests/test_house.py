@@ -158,6 +158,14 @@ def test_every_capability_is_in_the_table() -> None:
     assert found == {(m, n) for m, n in shown if n != "SeedGenerator"}
 
 
+def test_the_hooks_are_those_of_the_table() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    shown = set(re.findall(r"`(register\w*)`", text[text.index("through one of these hooks") :]))
+    files = (f for f in _files(SOURCE) if "tools" not in f.parts)
+    names = (n.name for f in files for n in ast.parse(f.read_text()).body if isinstance(n, ast.FunctionDef))
+    assert {name for name in names if name.startswith("register")} == shown
+
+
 OF_OTHERS = {"__attrs_attrs__", "__dataclass_fields__", "__module__", "_children", "_register_atexit", "find_spec"}
 OF_OTHERS |= {"_MAX_MEMORY_LEAK_SIZE", "register_at_fork", "sched_getaffinity"}
 """Attributes of objects and modules of Python and loky, which some versions and platforms do not have."""

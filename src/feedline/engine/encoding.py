@@ -27,7 +27,7 @@ from feedline.io.elements import form
 from feedline.io.reader import RecordReader
 from feedline.io.record_file import RecordFile, any_changed, rows_at
 from feedline.io.unchanged import check_unchanged
-from feedline.plan.dataset_base import DatasetBase, dataset, from_recipe, in_memory
+from feedline.plan.dataset_base import DatasetBase, dataset, in_memory
 from feedline.plan.fingerprint import own_digest
 from feedline.plan.function import Function
 from feedline.plan.node import Node
@@ -416,7 +416,7 @@ class StateDecoder:
             if "recipe" in got:
                 op, values = got["recipe"][0], self.value(got["recipe"][1], node, run)
                 self.allowed_files.check_folder(values)
-                return dataset(from_recipe(op, values))
+                return dataset(HasRecipe.by_op[op].from_recipe(values))
             return dataset(in_memory(self.value(got, node, run)))
         if kind == "run":
             return self._run(got, node, run)

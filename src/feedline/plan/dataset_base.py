@@ -47,7 +47,6 @@ _default: list[Callable[[Node], Dataset[Any]]] = []
 _sampler: list[Callable[[Node, int], list[Block]]] = []
 _in_memory: list[Callable[[Block], Node]] = []
 _with_buffer: list[Callable[[Node], Node]] = []
-_recipes: dict[str, Callable[..., Node]] = {}
 
 
 def register_dataset(make: Callable[[Node], Dataset[Any]]) -> None:
@@ -69,16 +68,6 @@ def register_with_buffer(make: Callable[[Node], Node]) -> Callable[[Node], Node]
     """Registers the function that gives a plan a buffer for some of its rows."""
     _with_buffer[:] = [make]
     return make
-
-
-def register_recipe(op: str, make: Callable[..., Node]) -> None:
-    """Registers the function that makes the plans of an operator again from the plain values of their `recipe`."""
-    _recipes[op] = make
-
-
-def from_recipe(op: str, values: tuple[Any, ...]) -> Node:
-    """The plan whose `recipe` gave these values."""
-    return _recipes[op](*values)
 
 
 def in_memory(block: Block) -> Node:

@@ -21,7 +21,7 @@ from feedline.ops.flat_map import FlatMap
 from feedline.ops.shared.nested import made
 from feedline.ops.shared.round_robin_order import RoundRobin
 from feedline.plan import arguments
-from feedline.plan.dataset_base import dataset, in_memory, register_recipe
+from feedline.plan.dataset_base import dataset, in_memory
 from feedline.plan.file_access import OpensFolders
 from feedline.plan.function import Function
 from feedline.plan.node import EMPTY, Node, node
@@ -202,17 +202,16 @@ class Load(HasRecipe, RandomAccess, OpensFolders):
         """The arguments to recreate the node, as plain values; None if that is not possible."""
         return (self.path, self.files, self.form, self.cycle) if self.like is None else None
 
+    @classmethod
+    def from_recipe(cls, values: tuple[Any, ...]) -> Load:
+        """The node again."""
+        path, files, form, cycle = values
+        return Load(path, tuple((name, rows) for name, rows in files), form, cycle)
+
 
 def _is_of(values: Any, path: str, files: Files) -> bool:
     """Whether a recipe reads some of these files of this folder."""
     return values[0] == path and {(name, rows) for name, rows in values[1]} <= set(files)
-
-
-def _from_recipe(path: str, files: Any, form: str, cycle: int) -> Node:
-    return Load(path, tuple((name, rows) for name, rows in files), form, cycle)
-
-
-register_recipe(Load.op, _from_recipe)
 
 
 @node

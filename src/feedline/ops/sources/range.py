@@ -9,7 +9,7 @@ import numpy as np
 from feedline.errors import InvalidArgumentError
 from feedline.ops.sources.indexed import Indexed
 from feedline.plan.arguments import integer
-from feedline.plan.dataset_base import dataset, register_recipe
+from feedline.plan.dataset_base import dataset
 from feedline.plan.node import node
 from feedline.plan.traits.checkpoint import HasRecipe
 from feedline.structure.block import Array, Block
@@ -63,11 +63,14 @@ class Range(HasRecipe, Indexed):
         """The arguments to recreate the node when it is stored in a checkpoint as part of an element."""
         return self.start, self.stop, self.by, as_dtype(self.dtype).name
 
+    @classmethod
+    def from_recipe(cls, values: tuple[Any, ...]) -> Range:
+        """The node again."""
+        start, stop, by, dtype = values
+        return Range(start, stop, by, as_dtype(dtype).dtype)
+
     def _cast(self, values: Array) -> Array:
         return values if self.dtype == np.int64 else values.astype(self.dtype)
-
-
-register_recipe(Range.op, lambda start, stop, by, dtype: Range(start, stop, by, as_dtype(dtype).dtype))
 
 
 @overload

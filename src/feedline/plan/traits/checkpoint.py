@@ -44,10 +44,22 @@ class InMemory(Node):
 
 
 class HasRecipe(Node):
-    """A source that a checkpoint can hold as the arguments that make it again."""
+    """A source that a checkpoint can hold as plain values that make it again."""
+
+    by_op: ClassVar[dict[str, type[HasRecipe]]] = {}
+    """The subclasses by `op`."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.by_op[cls.op] = cls
+
+    @classmethod
+    def from_recipe(cls, values: tuple[Any, ...]) -> Node:
+        """The inverse of `recipe`."""
+        raise TypeError(f"{cls.op} has no recipe")
 
     def recipe(self) -> tuple[Any, ...] | None:
-        """The arguments; None if they do not determine the source."""
+        """The values; None if they do not determine the source."""
         raise TypeError(f"{self.op} must define recipe")
 
 
