@@ -29,8 +29,7 @@ class _Forms:
     """
 
     def __init__(self, plan: Node) -> None:
-        possible = any(_inserted(n) is not None for n in plan.walk())
-        self._most = bottom_up(plan, _inserted) if possible else plan
+        self._most = bottom_up(plan, _inserted)
         self._numbers = [n for _, n in _numbers(self._most)]
         self._made: dict[frozenset[int], Node] = {frozenset(): self._most, frozenset(map(id, self._numbers)): plan}
 
@@ -45,6 +44,8 @@ def with_record_numbers(plan: Node) -> Node:
     """The plan for one iterator: with record numbers where the files have an index now, and it pays."""
     forms: _Forms | None = plan.__dict__.get("_record_number_forms")
     if forms is None:
+        if not any(isinstance(n, (Shuffle, Skip, Shard)) and _inserted(n) is not None for n in plan.walk()):
+            return plan  # as most of the nested plans, of which there may be thousands
         forms = plan.__dict__["_record_number_forms"] = _Forms(plan)
     return forms.now()
 
