@@ -78,7 +78,7 @@ def with_effects(plan: Node) -> Node:
 
 @cache
 def _class_with_effects(cls: type[Node]) -> type[Node]:
-    return type(cls.__name__, (CallsUserCode, cls), {"source_with_effects": True})
+    return type(cls.__name__, (cls, CallsUserCode), {"user_code": True, "source_with_effects": True})
 
 
 def _with_effects(source: Node) -> Node:
