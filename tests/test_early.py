@@ -8,13 +8,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from tests.harness import check
 
 import feedline as fl
+from feedline.early import must_be_wanted
 from feedline.engine.context import forced
+from feedline.plan.node import Node, Pull, node
+from feedline.structure.block import Block
 
 COUNT, BAD = 40, 25
 
@@ -196,3 +200,64 @@ def test_a_disk_that_was_full_loses_nothing(kind: str, tmp_path: Path) -> None:
 
 def wide(x: Any) -> Any:
     return np.full(50, int(x))
+
+
+# A step that may refuse to run ahead at any row.
+
+
+class Passed(NamedTuple):
+    """How many rows have been passed on."""
+
+    count: int = 0
+
+
+@node
+class Reluctant(Node):
+    """Passes rows on; each `every`-th of them only when the consumer waits for it."""
+
+    State: ClassVar[Any] = Passed
+    op: ClassVar[str] = "reluctant"
+    input: Node
+    every: int
+
+    def step(self, state: Passed, pull: Pull, want: int) -> tuple[Block | None, Passed]:
+        past = state.count % self.every
+        if not past:
+            must_be_wanted()
+        block = pull(min(want, self.every - past) if past else 1)
+        return block, state if block is None else Passed(state.count + block.n)
+
+
+def reluctant(ds: Any, every: int = 3) -> Any:
+    return ds._derive(Reluctant(ds._plan, every))
+
+
+def times(x: Any) -> Any:
+    return x * 10 + np.int64(len(str(x)))
+
+
+TAILS: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
+    "map": lambda ds, _: ds.map(times, num_parallel_calls=3),
+    "map, batch": lambda ds, _: ds.map(times, num_parallel_calls=2).batch(4).prefetch(2),
+    "filter": lambda ds, _: ds.filter(lambda x: x % 3 != 1, num_parallel_calls=2).prefetch(1),
+    "shuffle": lambda ds, _: ds.shuffle(5, seed=3).batch(3).prefetch(2),
+    "cache": lambda ds, _: ds.cache().map(times, num_parallel_calls=2).take(9),
+    "repeat": lambda ds, _: ds.repeat(2).batch(5).map(lambda x: x.sum(), num_parallel_calls=2),
+    "window": lambda ds, _: ds.window(4, 2).flat_map(lambda w: w.batch(4)).prefetch(2),
+    "zip": lambda ds, hold: fl.Dataset.zip(ds.map(times, num_parallel_calls=2), hold(fl.Dataset.range(9))),
+    "flat_map": lambda ds, hold: ds.flat_map(lambda x: hold(fl.Dataset.range(int(x) % 4))).prefetch(3),
+    "interleave": lambda ds, hold: ds.interleave(
+        lambda x: hold(fl.Dataset.range(int(x), int(x) + 4)), cycle_length=3, num_parallel_calls=3
+    ),
+    "group": lambda ds, _: ds.group_by_window(lambda x: x % 2, lambda _, w: w.batch(3), window_size=3).prefetch(2),
+    "scan": lambda ds, _: ds.prefetch(2).scan(np.int64(0), lambda s, x: (s + x, s + x)).prefetch(2),
+}
+
+
+@pytest.mark.parametrize("tail", TAILS.values(), ids=TAILS.keys())
+@pytest.mark.parametrize("every", [1, 3])
+def test_a_step_that_refuses_to_run_ahead_loses_nothing(tail: Any, every: int) -> None:
+    source = fl.Dataset.range(13)
+    expect = [list(d) for ds in [tail(source, lambda d: d)] for d in (ds, ds)]
+    make = lambda: tail(reluctant(source, every), lambda d: reluctant(d, every))  # noqa: E731
+    check(make, expect[0], second=expect[1], sizes=(7, None), optimizer=(True,))
