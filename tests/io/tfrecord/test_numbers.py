@@ -135,7 +135,7 @@ def test_names_from_a_dataset(names: list[str]) -> None:
     assert fl.TFRecordDataset(fl.Dataset.from_tensor_slices(names)).at(11) == b"11"
     assert len(fl.TFRecordDataset(fl.Dataset.list_files(names, shuffle=False))) == 23
     ds = fl.TFRecordDataset(fl.Dataset.list_files(names, shuffle=True))
-    with pytest.raises(UnimplementedError, match=r"TFRecordDataset \(step 3\): the names of its files come from a"):
+    with pytest.raises(UnimplementedError, match=r"TFRecordDataset \(step 3\): its file names come from a"):
         ds.at(0)
     with pytest.raises(TypeError, match="length is unknown"):
         len(ds)
