@@ -272,7 +272,14 @@ class RefereedInput(Input):
 
     def _must_say(self) -> bool:
         """Whether its rows must have a provenance: not if it buffers rows whose provenance is only the referee's."""
-        return not self.node.mutable_state or all(pull.recomputable for pull in self._inputs())
+        return not self.node.mutable_state or all(pull.has_provenance for pull in self._inputs())
+
+    @property
+    def has_provenance(self) -> bool:
+        """Whether its rows had a provenance of their own so far, and not one that the referee gave them here or below.
+        """
+        kept = isinstance(self.node, KeepsRows)
+        return self.recomputable and (not kept or all(pull.has_provenance for pull in self._inputs()))
 
     def _is_row(self, number: int, row: Any) -> bool:
         found = [pull.rows[number] for pull in self._inputs() if number in pull.rows]

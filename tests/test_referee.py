@@ -223,3 +223,17 @@ def test_random_access_that_is_not_there_is_seen() -> None:
     few = fl.Dataset.range(10).filter(lambda x: x < 5).apply(fl.experimental.assert_cardinality(5))
     with pytest.raises(AssertionError, match="take says that rows can be had by number, and then"):
         check(lambda: dataset(Boastful(few._plan, 3)), np.arange(3))
+
+
+KEEPING = {"skip": lambda ds: ds.skip(1), "shard": lambda ds: ds.shard(2, 0), "take": lambda ds: ds.take(5)}
+
+
+@pytest.mark.parametrize("step", KEEPING)
+def test_a_buffer_above_a_step_that_keeps_rows_passes(step: str) -> None:
+    """The referee's own provenance passes through the step, and a shuffle need not keep it."""
+
+    def make() -> Any:
+        return KEEPING[step](fl.Dataset.range(8)).shuffle(2, seed=1)
+
+    ds = make()
+    check(make, list(ds), second=list(ds), sizes=(3,), restore=False)

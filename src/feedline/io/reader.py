@@ -95,7 +95,9 @@ class RecordReader:
         raise TypeError(f"{type(self).__name__} does not define read")
 
     def check_unchanged(self) -> None:
-        """Raises if the file has been truncated or replaced since it was opened. Called at its end."""
+        """Raises if the file could not be read to its end, or has been truncated or replaced since it was opened.
+        Called at its end.
+        """
         self._stream.check_unchanged()
 
     def doubt(self) -> None:

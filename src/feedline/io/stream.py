@@ -244,7 +244,11 @@ class Stream:
         return None if self.compression else self._opened.size()
 
     def check_unchanged(self) -> None:
-        """Raises if the file has been truncated since it was opened, or replaced while it was read."""
+        """Raises if the file could not be read to its end, has been truncated since it was opened, or replaced while it
+        was read.
+        """
+        if self.failure is not None:
+            raise self.failure
         raw = self._opened
         if isinstance(raw, RemoteFile) or raw.seekable:
             raw.check_unchanged()
