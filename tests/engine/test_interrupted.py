@@ -143,6 +143,18 @@ SLOW: dict[str, Callable[[], Any]] = {
 }
 
 
+class Trap:
+    """A handler of Ctrl-C that raises once each time it is armed: the test's own lines between are not interrupted."""
+
+    def __init__(self) -> None:
+        self.armed = False
+
+    def __call__(self, *_: object) -> None:
+        if self.armed:
+            self.armed = False
+            raise KeyboardInterrupt
+
+
 @pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("name", SLOW)
 def test_at_any_time(name: str) -> None:
@@ -150,6 +162,8 @@ def test_at_any_time(name: str) -> None:
     assert main is not None
     expect = [i for x in SLOW[name]() for i in np.ravel(x).tolist()]
     rng = np.random.default_rng(7)
+    trap = Trap()
+    signal.signal(signal.SIGINT, trap)
     for _ in range(2):
         over = threading.Event()
 
@@ -158,32 +172,24 @@ def test_at_any_time(name: str) -> None:
                 signal.pthread_kill(main, signal.SIGINT)
 
         made: list[Any] = []
+        raised = 0
         storm = threading.Thread(target=interrupt)
         with iter(SLOW[name]()) as it:
             storm.start()
-            try:
-                for _ in range(10_000):
-                    try:
-                        for x in it:
-                            made.append(x)
-                        over.set()
-                        break
-                    except KeyboardInterrupt:
-                        continue
-            finally:
-                _finished(over, storm)
-        got = [i for x in made for i in np.ravel(x).tolist()]
-        assert sorted(got) == sorted(expect) if name == "loose" else got == expect
-
-
-def _finished(over: threading.Event, storm: threading.Thread) -> None:
-    while True:
-        try:
+            for _ in range(10_000):
+                try:
+                    trap.armed = True
+                    for x in it:
+                        made.append(x)
+                    trap.armed = False
+                    break
+                except KeyboardInterrupt:
+                    raised += 1
             over.set()
             storm.join()
-            return
-        except KeyboardInterrupt:
-            continue
+        got = [i for x in made for i in np.ravel(x).tolist()]
+        assert sorted(got) == sorted(expect) if name == "loose" else got == expect
+        assert raised
 
 
 @pytest.mark.usefixtures("_interruptible")
@@ -298,12 +304,23 @@ def test_functions_of_other_steps_that_leave(mode: str | None) -> None:
             assert going_on(it, SystemExit) == (list(range(7)), 1)
 
 
-def test_a_handler_that_ends_the_program_loses_no_element() -> None:
-    """A job that is told to stop saves where it is in a `finally`; the element that was being made comes again."""
+class Stop:
+    """Handlers of several kinds that end the program."""
 
-    def stop(*_: object) -> None:
+    def __call__(self, *_: object) -> None:
         raise SystemExit(3)
 
+    def method(self, *_: object) -> None:
+        raise SystemExit(3)
+
+    @staticmethod
+    def partial(code: int, *_: object) -> None:
+        raise SystemExit(code)
+
+
+@pytest.mark.parametrize("stop", [Stop(), Stop().method, partial(Stop.partial, 3), lambda *_: sys.exit(3)])
+def test_a_handler_that_ends_the_program_loses_no_element(stop: Any) -> None:
+    """A job that is told to stop saves where it is in a `finally`; the element that was being made comes again."""
     told: list[int] = []
 
     def function(x: Any) -> Any:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 import threading
 from collections.abc import Callable
@@ -67,5 +68,12 @@ def from_outside(error: BaseException) -> bool:
 
 
 def _code(handler: object) -> CodeType | None:
-    function = getattr(handler, "__func__", handler)
-    return getattr(function, "__code__", None)
+    """The code of a handler: of a function, a method, a partial, or an object with `__call__`."""
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    called = type(handler).__call__ if callable(handler) else None
+    for function in (handler, getattr(handler, "__func__", None), called):
+        code = getattr(function, "__code__", None)
+        if isinstance(code, CodeType):
+            return code
+    return None
