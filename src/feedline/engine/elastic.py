@@ -17,10 +17,17 @@ from feedline.engine.encoding import StateDecoder, counters
 from feedline.engine.run import Cursor, Run
 from feedline.errors import FailedPreconditionError
 from feedline.plan.node import Node
-from feedline.plan.reshard import not_reshardable, round_robin_share
 from feedline.plan.rewrite import with_inputs
 from feedline.plan.traits.checkpoint import steps_of
-from feedline.plan.traits.reshard import AdaptsToShard, DefersStart, Shards, is_shard, reshard
+from feedline.plan.traits.reshard import (
+    AdaptsToShard,
+    DefersStart,
+    Shards,
+    is_shard,
+    not_reshardable,
+    reshard,
+    round_robin_share,
+)
 from feedline.plan.traits.schedule import ParallelArgs, PicksRows
 from feedline.plan.traits.seeds import generator_of
 

@@ -13,10 +13,9 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.interrupted import Exited, Interrupted
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.reshard import begun_of, round_robin_share
 from feedline.plan.traits.checkpoint import ResumableArgs
 from feedline.plan.traits.random_access import RandomAccess, read_rows
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, begun_of, round_robin_share
 from feedline.plan.traits.schedule import ParallelArgs, Stacks
 from feedline.provenance.rows import BatchProvenance
 from feedline.structure.block import Array, Block, Ungroupable, concat, group

@@ -20,11 +20,10 @@ from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.dataset_base import dataset
 from feedline.plan.fingerprint import fingerprint
 from feedline.plan.node import Node, Pull, node
-from feedline.plan.reshard import not_reshardable
 from feedline.plan.traits.checkpoint import ExecutionArgs
 from feedline.plan.traits.effects import Stored, side_effect_free
 from feedline.plan.traits.random_access import RandomAccess, in_order, read_rows
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, not_reshardable
 from feedline.plan.traits.specs import Sampled
 from feedline.sharing import Guard
 from feedline.structure.block import Array, Block, concat

@@ -12,8 +12,7 @@ from feedline.plan.function import Function
 from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import Child, Node, Pull, node
 from feedline.plan.pace import at_once
-from feedline.plan.reshard import begun_of
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, begun_of
 from feedline.structure.block import Block, concat
 
 if TYPE_CHECKING:

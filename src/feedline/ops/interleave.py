@@ -17,9 +17,8 @@ from feedline.plan.function import Function
 from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import Child, Node, Pull, node
 from feedline.plan.pace import at_once, late
-from feedline.plan.reshard import begun_of
 from feedline.plan.traits.checkpoint import Reloads
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, begun_of
 from feedline.plan.traits.schedule import Buffers, ParallelArgs
 from feedline.structure.block import Block, concat
 from feedline.structure.round_robin import round_robin

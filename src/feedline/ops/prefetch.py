@@ -9,11 +9,10 @@ from feedline.errors import InvalidArgumentError
 from feedline.plan.arguments import AUTOTUNE, integer
 from feedline.plan.dataset_base import register_with_buffer
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.reshard import error_waits, round_robin_share
 from feedline.plan.rewrite import replace_node
 from feedline.plan.traits.checkpoint import CheckpointTransparent
 from feedline.plan.traits.provenance import PassThrough
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, error_waits, round_robin_share
 from feedline.plan.traits.schedule import Prefetches
 from feedline.structure.block import Block
 

@@ -15,8 +15,7 @@ from feedline.plan.arguments import boolean, integer
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.interrupted import Exited, Interrupted
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.reshard import begun_of, round_robin_share
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, begun_of, round_robin_share
 from feedline.plan.traits.specs import spec_known
 from feedline.sharing import cached_property
 from feedline.structure.block import Block, concat

@@ -17,11 +17,10 @@ from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pace import at_once, late
-from feedline.plan.reshard import begun_of, round_robin_share
 from feedline.plan.traits.checkpoint import Reloads, Snapshotable
 from feedline.plan.traits.provenance import KeepsRows, maybe_recomputable
 from feedline.plan.traits.random_access import RandomAccess, indexable, read_rows
-from feedline.plan.traits.reshard import DefersStart, Reshards
+from feedline.plan.traits.reshard import DefersStart, Reshards, begun_of, round_robin_share
 from feedline.plan.traits.schedule import Buffers, RestartsInputs
 from feedline.plan.traits.seeds import Seeded
 from feedline.plan.traits.specs import Sampled, spec_known

@@ -11,10 +11,9 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.batch import Grouped
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.reshard import begun_of, round_robin_share
 from feedline.plan.traits.effects import side_effect_free
 from feedline.plan.traits.random_access import RandomAccess, read_rows
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, begun_of, round_robin_share
 from feedline.plan.traits.specs import spec_known, spec_stated
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block, Objects, Ungroupable, ungroup

@@ -12,8 +12,7 @@ from feedline.plan.cardinality import divided
 from feedline.plan.dataset_base import dataset, in_memory
 from feedline.plan.interrupted import Exited, Interrupted
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.reshard import begun_of, error_waits, not_reshardable, round_robin_share
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, begun_of, error_waits, not_reshardable, round_robin_share
 from feedline.structure.block import Array, Block, Column, Objects, concat, slice_column, spec_of_column, take_rows
 from feedline.structure.nest import LEAF, map_structure
 from feedline.structure.spec import DatasetSpec

@@ -10,10 +10,9 @@ from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import EMPTY, Node
 from feedline.plan.pace import soon
 from feedline.plan.pull import Pull
-from feedline.plan.reshard import error_waits, round_robin_share
 from feedline.plan.row_calls import Parallel, RowFailed, RowWiseState
 from feedline.plan.traits.effects import CallsUserCode, user_code
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, error_waits, round_robin_share
 from feedline.plan.traits.schedule import ParallelArgs
 from feedline.plan.tree import node
 from feedline.random.element import Draws, Epochs, drawing

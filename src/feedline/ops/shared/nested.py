@@ -17,11 +17,11 @@ from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import EMPTY, Node, node
 from feedline.plan.pace import AT_ONCE, SOON, late
 from feedline.plan.pull import Child, Pending, Pull
-from feedline.plan.reshard import error_waits, not_reshardable
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.traits.checkpoint import Snapshotable
 from feedline.plan.traits.effects import CallsUserCode, side_effect_free
 from feedline.plan.traits.provenance import Recomputable
+from feedline.plan.traits.reshard import error_waits, not_reshardable
 from feedline.plan.traits.schedule import OpensChildren
 from feedline.plan.traits.seeds import consumes_shared_seeds, generator_of, shared_at_start
 from feedline.plan.traits.specs import InferredSpec, sampled_whole

@@ -19,10 +19,9 @@ from feedline.io.tfrecord.records import RecordFiles, changed_since, indexed_siz
 from feedline.ops.shared.parts import Left, redistribute
 from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.reshard import begun_of, error_waits, round_robin_share
 from feedline.plan.traits.checkpoint import CheckpointTransparent, Reloads
 from feedline.plan.traits.provenance import Recomputable, recomputable
-from feedline.plan.traits.reshard import AdaptsToShard, Reshards, is_shard
+from feedline.plan.traits.reshard import AdaptsToShard, Reshards, begun_of, error_waits, is_shard, round_robin_share
 from feedline.plan.traits.specs import Sampled
 from feedline.structure.block import Array, Block, concat
 from feedline.structure.nest import LEAF

@@ -23,10 +23,9 @@ from feedline.plan.dataset_base import DatasetBase, in_memory
 from feedline.plan.file_access import OpensFiles
 from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.reshard import begun_of
 from feedline.plan.traits.checkpoint import ExecutionArgs, Reloads
 from feedline.plan.traits.provenance import Recomputable
-from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.reshard import Reshards, begun_of
 from feedline.plan.traits.specs import spec_known
 from feedline.provenance.identity import Expected
 from feedline.structure.block import Block, object_array
