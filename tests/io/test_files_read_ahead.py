@@ -13,7 +13,7 @@ from tests.io.reading import gone, threads
 
 import feedline as fl
 from feedline.io import read_ahead, stream
-from feedline.io.stream import CHUNK, OVERLAP, STEADY, Stream
+from feedline.io.stream import CHUNK, OVERLAP, SEQUENTIAL_CHUNKS, Stream
 
 LARGE = np.random.default_rng(0).integers(0, 256, 12 << 20, np.uint8).tobytes()
 
@@ -58,7 +58,7 @@ def test_everything_comes_in_order(path: bytes, step: int) -> None:
 
 def test_a_steady_reader_gets_a_thread_and_a_small_file_none(path: bytes, tmp_path: Path) -> None:
     source, at = Stream(path), 0
-    for _ in range(STEADY + 3):
+    for _ in range(SEQUENTIAL_CHUNKS + 3):
         assert bytes(source.view(at, 12)[:12]) == LARGE[at : at + 12]
         at = source.end - 5
     assert threads() == 1
@@ -76,7 +76,7 @@ def test_jumps_end_the_thread(path: bytes) -> None:
     source = Stream(path)
     for start in (0, 6 << 20, 3, 11 << 20, 2 << 20):
         at = start
-        for _ in range(STEADY + 3):
+        for _ in range(SEQUENTIAL_CHUNKS + 3):
             assert bytes(source.view(at, 12)[:12]) == LARGE[at : at + 12]
             assert source.at_most(at) == len(LARGE) - at
             at = min(source.end - 5, len(LARGE) - 20)
@@ -94,7 +94,7 @@ def test_records_larger_than_the_overlap_do_without(path: bytes) -> None:
 def test_a_dropped_stream_ends_its_thread(path: bytes) -> None:
     before = descriptors()
     source, at = Stream(path), 0
-    for _ in range(STEADY + 3):
+    for _ in range(SEQUENTIAL_CHUNKS + 3):
         source.view(at, 1)
         at = source.end
     assert threads() == 1
@@ -113,7 +113,7 @@ def test_none_where_all_processors_have_something_to_do(path: bytes, monkeypatch
 
 def test_a_file_that_is_cut_meanwhile_ends_there(path: bytes) -> None:
     source, at = Stream(path), 0
-    for _ in range(STEADY + 3):
+    for _ in range(SEQUENTIAL_CHUNKS + 3):
         source.view(at, 1)
         at = source.end
     with open(path, "r+b") as file:
@@ -146,7 +146,7 @@ def test_records_of_all_sizes(tmp_path: Path, size: int) -> None:
 
 def test_a_fork_goes_on_by_itself(path: bytes) -> None:
     source, at = Stream(path), 0
-    for _ in range(STEADY + 3):
+    for _ in range(SEQUENTIAL_CHUNKS + 3):
         source.view(at, 1)
         at = source.end
     assert threads() == 1
