@@ -219,3 +219,10 @@ def test_what_a_checkpoint_of_a_shuffle_holds_is_told(make: Any, text: str) -> N
     lines = str(make(files).shuffle(10_000).batch(2).explain()).splitlines()
     (told, *_) = [line for line in lines if "a checkpoint saves" in line]
     assert re.search(text, told) and len(told) <= WIDTH
+
+
+def test_long_notes_are_wrapped() -> None:
+    ds = fl.Dataset.from_tensors("a").interleave(fl.TFRecordDataset).shuffle(4096, seed=2)
+    text = str(ds.explain())
+    assert "only read files, else the elements" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= WIDTH

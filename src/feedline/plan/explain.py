@@ -254,7 +254,9 @@ def tables(*titled: tuple[str, Node]) -> list[list[str]]:
             text = text if len(text) <= room else f"{text[: room - 1]}…"
             mark = "ƒ" if user_code(row.node) else " "
             lines.append(f"{row.node.position:>3} {mark} {step:<{call}}  {count:>{wide}}  {text}"[:WIDTH])
-            lines += [f"      {row.below}  {said}"[:WIDTH] for said in notes(row.node)]
+            indent = f"      {row.below}  "
+            for note in notes(row.node):
+                lines += [f"{indent}{part}" for part in textwrap.wrap(note, max(24, WIDTH - len(indent)))]
         made.append(lines)
     return made
 
