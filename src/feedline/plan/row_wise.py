@@ -114,7 +114,7 @@ class ParallelCalls(ParallelArgs, RowWise):
 
     @property
     def parallel(self) -> Parallel | None:
-        """How they run in parallel; None if they run in order, in the thread that pulls."""
+        """How the calls run in parallel; None if they run in order, in the thread that pulls."""
         return None
 
 

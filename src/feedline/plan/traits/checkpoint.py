@@ -68,7 +68,7 @@ class Snapshotable(Node):
 
     @property
     def snapshotable(self) -> bool:
-        """Whether that usually works, at little cost."""
+        """Whether the state can usually be copied at little cost."""
         return True
 
     def snapshot(self, state: Any) -> Any:

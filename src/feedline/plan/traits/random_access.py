@@ -36,8 +36,7 @@ class RandomAccess(Node):
 
     def has_row(self, i: int) -> bool | None:
         """Whether row i exists; None if that is not known."""
-        n = self.cardinality()
-        return 0 <= i < n if n >= 0 else None
+        return _is_below(i, self.cardinality())
 
     def rows(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory. They must exist."""
@@ -80,7 +79,7 @@ def why_not_indexable(plan: Node) -> str:
 
 def has_row(plan: Node, i: int) -> bool | None:
     """Whether row i of a plan exists; None if that is not known."""
-    return plan.has_row(i) if isinstance(plan, RandomAccess) else RandomAccess.has_row(plan, i)  # type: ignore[arg-type]
+    return plan.has_row(i) if isinstance(plan, RandomAccess) else _is_below(i, plan.cardinality())
 
 
 def read_rows(plan: Node, index: Array) -> Block:
@@ -94,3 +93,7 @@ def unnumbered(plan: Node, op: str) -> FailedPreconditionError:
     """The error for random access to a plan without a known number of rows."""
     kind = "is infinite" if plan.cardinality() == INFINITE else "has an unknown number of elements"
     return FailedPreconditionError(f"{op}: the dataset {kind}; use take(n) to allow random access")
+
+
+def _is_below(i: int, cardinality: int) -> bool | None:
+    return 0 <= i < cardinality if cardinality >= 0 else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from feedline.plan.node import Node
+from feedline.structure.block import Block
 
 
 class ManyInputs(Node):
@@ -34,8 +35,8 @@ class RestartsInputs(Node):
 class OpensChildren(Node):
     """A node that opens nested plans."""
 
-    def child(self, key: Any) -> Node:
-        """The nested plan made from the block `key`."""
+    def child(self, key: Block) -> Node:
+        """The nested plan made from `key`, an element of the input."""
         raise TypeError(f"{self.op} must define child")
 
 

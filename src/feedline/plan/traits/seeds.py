@@ -29,7 +29,7 @@ class DrawsSeedsEarly(Node):
 
     @property
     def draws_seeds_early(self) -> bool:
-        """Whether it does."""
+        """Whether rows that are not needed now may draw seeds."""
         return True
 
 

@@ -25,7 +25,7 @@ Where more plugs in:
 - A second maker (tracing a function with symbolic tensors) is a function beside `binding.program_of`. It gives a
   `Program` what it has recorded, as a callable that takes `RowValues`; for specs, the registry gives specs.
 - A second runner (a team of native threads) is another way through `Program.run`. It gives `ColumnResults` for the rows
-  that its kernels could process; a function without a kernel in the registry is left to the way of today.
+  that its kernels could process; a function without a kernel in the registry runs as it does now.
 
 `Function` and the operators know only `Program` and `ColumnResults`.
 """

@@ -1,4 +1,4 @@
-"""`Program`: a function in the form that runs once for many rows, whoever has made it."""
+"""`Program`: a function in the form that runs once for many rows."""
 
 from __future__ import annotations
 
