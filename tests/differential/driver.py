@@ -145,7 +145,7 @@ class Pair:
         """`same`, `left out`, `explained` or `differs`; the differences; and the results of both sides."""
         request = {"seed": 0, "lines": lines}
         gold = self.expected(lines)
-        if gold.get("slow") or gold.get("died") is not None or gold.get("varies"):
+        if _no_result(gold) or gold.get("varies"):
             return "left out", [], gold, None
         got = self.feedline.ask({**request, "ways": ways})
         why = compare(gold, got)
@@ -166,7 +166,7 @@ class Pair:
         """Whether TensorFlow's result is that of feedline if none of its threads runs ahead."""
         for plain in sequential(lines):
             gold = self.expected(plain)
-            if all(explanation(lines, w, gold, got, self.expected) for w in compare(gold, got)):
+            if not _no_result(gold) and all(explanation(lines, w, gold, got, self.expected) for w in compare(gold, got)):
                 return True
         return False
 
@@ -197,9 +197,14 @@ def _kind(why: str) -> str:
     return " ".join(re.sub(r"[\d\[\]]+", "", why).split()[:3])
 
 
+def _no_result(answer: dict[str, Any]) -> bool:
+    """Whether the process did not end in time, or died."""
+    return bool(answer.get("slow")) or answer.get("died") is not None
+
+
 def compare(gold: dict[str, Any], got: dict[str, Any]) -> list[str]:
     """The differences, as sentences."""
-    if got.get("slow") or got.get("died") is not None:
+    if _no_result(got):
         return ["feedline does not end" if got.get("slow") else f"feedline's process died of {got['died']}"]
     if gold["build"] or got["build"]:
         return _built(gold, got)
