@@ -40,6 +40,8 @@ class BucketOf:
     def length(self, *element: Any) -> int:
         """The element's length."""
         value = self.length_func(*element)
+        if type(value) is int:
+            return value
         if np.ndim(value) or not np.issubdtype(np.asarray(value).dtype, np.integer):
             raise InvalidTypeError(f"element_length_func must return a scalar integer, got {value!r}")
         return int(value)

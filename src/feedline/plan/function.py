@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from math import inf
+from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,6 @@ from feedline.kernels.interrupts import pause, resume
 from feedline.plan.aliasing import VALUES, is_refusal, is_shared, kept, own_leaf, owner, writes
 from feedline.plan.captured import Captured, Sent
 from feedline.plan.interrupted import Exited, judged
-from feedline.plan.pace import late
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.vectorize import Program, program_of
 from feedline.random.element import Epochs
@@ -27,7 +27,6 @@ from feedline.structure.block import (
     Block,
     concat,
     pack,
-    pack_one,
     rows_of,
     slice_column,
     spec_of_column,
@@ -191,7 +190,7 @@ class Function:
         `Exception`, the row is to be made again. Apart from the first, no row is begun after `until`.
         """
         results: list[Any] = []
-        add, unpack = results.append, block.tree.kind is tuple
+        add, unpack, values = results.append, block.tree.kind is tuple, VALUES
         own = set() if block.n == 1 else {id(owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
         rows = block.rows()
         with function_scope(results) as scope:
@@ -201,10 +200,10 @@ class Function:
                 try:
                     for row in rows:
                         result = call(*row) if unpack else call(row)
-                        add(result if type(result) in VALUES else kept(result, own))
+                        add(result if type(result) in values else kept(result, own))
                         if scope.used:
                             scope.restart()
-                        if until is not inf and late(until):
+                        if perf_counter() > until:
                             break
                 finally:
                     resume(held)
@@ -298,7 +297,7 @@ class Function:
             if type(results[0]) is list:
                 results = [tuple(r) if type(r) is list else r for r in results]
             tree = self._signature[0] if self._signature else None
-            block = _pack(results, tree, pack_one if ours and len(results) == 1 else pack)
+            block = _pack(results, tree, ours)
         except Exception as error:
             return self._one_by_one(results, error)
         return self._checked(block)
@@ -419,16 +418,16 @@ def _innermost(f: object) -> Any:
     return getattr(f, "__func__", f)
 
 
-def _pack(results: Sequence[Any], tree: Tree | None, pack: Callable[[Sequence[Any]], Any] = pack) -> Block:
+def _pack(results: Sequence[Any], tree: Tree | None, ours: bool = False) -> Block:
     if tree is None:
         _, tree = flatten(results[0])
     if tree is LEAF or tree.is_leaf:
         for r in results:
             if isinstance(r, (tuple, dict)):
                 tree.flatten(r)  # raises, saying what was expected
-        return Block([pack(results)], len(results), LEAF)
+        return Block([pack(results, ours)], len(results), LEAF)
     rows = [tree.flatten(r) for r in results]
-    columns = [pack(values) for values in zip(*rows, strict=True)] if tree.size else []
+    columns = [pack(values, ours) for values in zip(*rows, strict=True)] if tree.size else []
     return Block(columns, len(results), tree)
 
 

@@ -169,8 +169,10 @@ def concat(blocks: Sequence[Block]) -> Block:
     return Block(columns, sum(b.n for b in blocks), tree, Provenance.joined([b.provenance for b in filled]), joined)
 
 
-def pack(values: Sequence[Any]) -> Column:
-    """A column from leaf values as users give them. The memory is fresh: no reference to the user's is kept."""
+def pack(values: Sequence[Any], ours: bool = False) -> Column:
+    """A column from leaf values as users give them. The memory is fresh: no reference to the user's is kept. Arrays
+    that are `ours`, used nowhere else, need no copy.
+    """
     kinds = set(map(type, values))
     if len(kinds) == 1:
         kind = next(iter(kinds))
@@ -178,9 +180,11 @@ def pack(values: Sequence[Any]) -> Column:
         if dtype is not None:
             return np.array(values, dtype)
         if kind is np.ndarray:
-            return _pack_arrays(values)
+            return _pack_arrays(values, ours)
         if kind is bytes:
             return object_array(values)
+        if kind is int and (column := _pack_ints(values)) is not None:
+            return column
     leaves = [leaf_of(v) for v in values]
     converted = set(map(type, leaves))
     if len(converted) == 1 and converted != kinds:
@@ -188,28 +192,38 @@ def pack(values: Sequence[Any]) -> Column:
     return Objects(leaves, merged_spec(leaves))
 
 
-def pack_one(values: Sequence[Any]) -> Column:
-    """A column from one leaf value that is not used elsewhere: an array is used without a copy."""
-    (value,) = values
-    if type(value) is np.ndarray and value.ndim and value.dtype.kind in "biufc" and value.dtype.isnative:
-        flags = value.flags
-        if flags.owndata and flags.writeable and flags.c_contiguous:
-            return value.reshape(1, *value.shape)
-    return pack(values)
+def _pack_ints(values: Sequence[int]) -> Array | None:
+    """A column of Python ints: int32, or int64 if all need it; None if their types differ or one is out of range."""
+    try:
+        wide = np.array(values, np.int64)
+    except OverflowError:
+        return None
+    narrow = wide.astype(np.int32)
+    fits = narrow == wide
+    return narrow if fits.all() else wide if not fits.any() else None
 
 
-def _pack_arrays(values: Sequence[Array]) -> Column:
+def _pack_arrays(values: Sequence[Array], ours: bool) -> Column:
     first = values[0]
     if first.ndim == 0 or first.dtype.kind not in "biufc" or not first.dtype.isnative:
         leaves = [leaf_of(v) for v in values]
         if not all(isinstance(v, np.ndarray) for v in leaves):
             return pack(leaves)
-        values, first = leaves, leaves[0]
+        values, first, ours = leaves, leaves[0], False
     shape, dtype = first.shape, first.dtype
     for v in values:
         if v.shape != shape or v.dtype != dtype:
-            return Objects([_owned(v) for v in values], merged_spec(values))
+            return Objects([v if ours and _whole(v) else _owned(v) for v in values], merged_spec(values))
+    if ours and len(values) == 1 and _whole(first):
+        return first.reshape(1, *shape)
     return concatenate(values).reshape(len(values), *shape)
+
+
+def _whole(value: Array) -> bool:
+    """Whether an array of numbers is in memory of its own, in the order of its elements."""
+    flags = value.flags
+    plain = value.ndim > 0 and value.dtype.kind in "biufc" and value.dtype.isnative
+    return plain and flags.owndata and flags.writeable and flags.c_contiguous
 
 
 def _owned(value: Array) -> Array:
@@ -225,6 +239,11 @@ def object_array(items: Sequence[Any]) -> Array:
 
 def merged_spec(leaves: Sequence[Any]) -> Any:
     """The narrowest spec that fits all leaves; None if there is none."""
+    if len(leaves) > 1 and set(map(type, leaves)) == {np.ndarray}:
+        dtype, rank = leaves[0].dtype, leaves[0].ndim
+        if all(v.dtype == dtype and v.ndim == rank for v in leaves):
+            sizes = zip(*{v.shape for v in leaves}, strict=True)
+            return TensorSpec([n[0] if n.count(n[0]) == len(n) else None for n in sizes], dtype)
     spec = type_spec_from_value(leaves[0]) if len(leaves) else None
     for leaf in leaves[1:]:
         spec = general_leaf(spec, type_spec_from_value(leaf)) if spec is not None else None

@@ -36,7 +36,7 @@ class TensorShape:
         else:
             if isinstance(dims, (int, np.integer)):
                 dims = (dims,)
-            self._dims = tuple(_dimension(d) for d in dims)
+            self._dims = tuple([d if type(d) is int and d >= 0 else _dimension(d) for d in dims])
 
     @property
     def dims(self) -> Dims | None:
@@ -67,9 +67,9 @@ class TensorShape:
     def is_compatible_with(self, other: object) -> bool:
         """Whether some shape matches both."""
         a, b = self._dims, TensorShape(other)._dims
-        if a is None or b is None:
+        if a is None or b is None or a == b:
             return True
-        return len(a) == len(b) and all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and not any([x != y and None not in (x, y) for x, y in zip(a, b, strict=True)])
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
         """The most specific shape that includes both."""

@@ -166,6 +166,8 @@ def as_dtype(dtype: Any) -> DType:
     """
     if isinstance(dtype, DType):
         return dtype
+    if isinstance(dtype, np.dtype) and (known := _BY_DTYPE.get(dtype)) is not None:
+        return known
     found = (
         _BY_PYTHON.get(dtype) if isinstance(dtype, type) else _BY_NAME.get(dtype) if isinstance(dtype, str) else None
     )

@@ -263,7 +263,7 @@ class _Leaf:
                 return object_array(values) if self._strings else np.array(values, self._dtype)
         if self._plain:
             values = [v if isinstance(v, (np.ndarray, np.generic, bytes)) else self._dtype.type(v) for v in values]
-        return pack(values)
+        return pack(values, ours=True)
 
     def _cast(self, value: object) -> Any:
         array: Any
