@@ -1,4 +1,4 @@
-# make venv | demo | quick | test | docs | fuzz | chaos | differential | interop | bench | clean
+# make venv | demo | quick | test | docs | fuzz | tsan | chaos | differential | interop | bench | clean
 # Requires python3, make and, for the fast kernels, a C++17 compiler.
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 LEAN := $(VENV)/.installed-lean
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels/*.h)
 
-.PHONY: venv demo quick test static pytest docs fuzz chaos differential interop bench clean
+.PHONY: venv demo quick test static pytest docs fuzz tsan chaos differential interop bench clean
 .DELETE_ON_ERROR:
 
 # FUZZ_SECONDS=60 make fuzz; FUZZ_FLAGS='--seed 7 --only parse_' for other inputs, or for some targets.
@@ -76,6 +76,12 @@ fuzz: $(ASAN)/.installed
 		ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=2048:hard_rss_limit_mb=4096 \
 		UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 FEEDLINE_FUZZ_KERNELS=$(ASAN)/site \
 		$(BIN)/python -m tests.fuzz.driver --seconds $(FUZZ_SECONDS) $(FUZZ_FLAGS)
+
+# The thread team under ThreadSanitizer.
+tsan:
+	@mkdir -p build/tsan && $(CXX) -std=c++17 -O1 -g -pthread -fsanitize=thread -Isrc/kernels \
+		tests/kernels/team_stress.cc src/kernels/team.cc -o build/tsan/team
+	@build/tsan/team no-fork && echo "no races found"
 
 # CHAOS_SECONDS=600 make chaos; CHAOS_FLAGS='--seed 7 --jobs 2' for other scenarios, or several in parallel.
 CHAOS_SECONDS ?= 3600

@@ -4,11 +4,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace nb = nanobind;
 
@@ -61,12 +62,23 @@ class Bytes {
 // little work, since whoever has it then keeps it for a while.
 class HandedOver {
  public:
-  explicit HandedOver(bool worth_it) {
-    if (worth_it) release_.emplace();
+  explicit HandedOver(bool worth_it = true) : state_(worth_it ? PyEval_SaveThread() : nullptr) {}
+
+  // Before Python 3.14 a thread that wants the interpreter of a program that ends is unwound, which here would end the
+  // program the hard way. It waits for the end instead, as with later versions.
+  ~HandedOver() {
+    if (state_ == nullptr) return;
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
   }
+  HandedOver(const HandedOver&) = delete;
+  HandedOver& operator=(const HandedOver&) = delete;
 
  private:
-  std::optional<nb::gil_scoped_release> release_;
+  PyThreadState* state_;
 };
 
 // numpy.empty: NumPy owns the memory, so the array is like any other and large ones get huge pages.

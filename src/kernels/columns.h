@@ -11,7 +11,7 @@ void copied(size_t bytes, Copy&& copy) {
   if (bytes < kWorthAThread) {
     copy();
   } else {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     copy();
   }
 }

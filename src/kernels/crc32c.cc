@@ -160,7 +160,7 @@ uint32_t sum_of(nb::handle data, uint32_t crc, Extend extend) {
   const Bytes bytes(data, false);
   const auto* p = reinterpret_cast<const unsigned char*>(bytes.data());
   if (bytes.size() < kWorthAThread) return ~extend(p, bytes.size(), ~crc);
-  nb::gil_scoped_release release;
+  const HandedOver release;
   return ~extend(p, bytes.size(), ~crc);
 }
 

@@ -315,7 +315,7 @@ nb::object csv_strings(nb::list records, int64_t delimiter, bool quotes, nb::byt
   if (total < kWorthAThread) {
     read();
   } else {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     read();
   }
   return nb::make_tuple(table.columns(), static_cast<int>(table.stop()), table.at(), table.text());
@@ -352,7 +352,7 @@ nb::object csv_records(nb::handle data, int64_t start, int64_t want, bool final,
   if (most < 256) {
     read();
   } else {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     read();
   }
   Fresh<int64_t> ends(found.size(), "int64");

@@ -231,7 +231,7 @@ nb::object framed_examples(nb::list keys, Vector<const uint8_t> kinds, nb::list 
   std::vector<size_t> features(n);
   size_t total = 0;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     for (Column& column : columns) column.prepare();
     for (size_t row = 0; row < n; ++row) {
       size_t inside = 0;
@@ -244,7 +244,7 @@ nb::object framed_examples(nb::list keys, Vector<const uint8_t> kinds, nb::list 
   if (!out.is_valid()) throw nb::python_error();
   char* p = PyBytes_AsString(out.ptr());
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     write(columns, features, p);
   }
   return out;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "array.h"
-#include "threads.h"
+#include "team.h"
 
 namespace feedline {
 namespace {
@@ -12,8 +12,8 @@ namespace {
 // Numbers are checked and used in runs that stay in the first-level cache.
 constexpr size_t kRun = 1024;
 
-// So much a thread copies at least, to be worth starting, and about so much at a time.
-constexpr size_t kBytesPerThread = 1 << 20, kBytesAtOnce = 1 << 18;
+// So much a thread copies at least, to be worth waking, and about so much at a time.
+constexpr size_t kBytesPerThread = 1 << 18, kBytesAtOnce = 1 << 17;
 
 // The top bit of i is set where i is negative, that of rows - 1 - i where i is too large: one bit to look at for all.
 FEEDLINE_WIDE bool all_below(const int64_t* index, size_t m, uint64_t rows) {
@@ -72,16 +72,14 @@ void copy(const char* source, size_t size, const int64_t* index, size_t m, char*
 // Copies the rows, several threads some of them each; false where there is no row with one of the numbers.
 bool gather(const char* source, size_t n, size_t size, const int64_t* wanted, size_t m, char* out, size_t threads) {
   const size_t at_once = std::max<size_t>(1, std::min(kRun, size == 0 ? kRun : kBytesAtOnce / size));
-  std::atomic<size_t> next{0};
   std::atomic<bool> good{true};
-  in_threads(std::min(threads, m * size / kBytesPerThread), [&] {
-    for (size_t i = next.fetch_add(at_once); i < m && good; i = next.fetch_add(at_once)) {
-      const size_t run = std::min(at_once, m - i);
-      if (all_below(wanted + i, run, n))
-        copy(source, size, wanted + i, run, out + i * size);
-      else
-        good = false;
-    }
+  in_team(std::min(threads, m * size / kBytesPerThread), (m + at_once - 1) / at_once, [&](size_t piece) {
+    const size_t i = piece * at_once, run = std::min(at_once, m - i);
+    if (all_below(wanted + i, run, n))
+      copy(source, size, wanted + i, run, out + i * size);
+    else
+      good = false;
+    return good.load();
   });
   return good;
 }
@@ -105,7 +103,7 @@ nb::object gather_rows(nb::object source, Vector<const int64_t> index, nb::objec
     throw std::invalid_argument("into must have as many bytes as the rows, got " + std::to_string(out.size()));
   bool good;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     good = gather(rows.data(), n, size, index.data(), m, out.data(), most);
   }
   if (!good) throw nb::index_error(("an index is outside [0, " + std::to_string(n) + ")").c_str());

@@ -64,7 +64,7 @@ nb::tuple gif_pixels(nb::object data, int64_t bits, int64_t size) {
   const Fresh<uint8_t> out(length(size, "size"), "uint8");
   size_t done;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     std::memset(out.data(), 0, out.bytes.size());
     done = unpack(reinterpret_cast<const uint8_t*>(source.data()), source.size(), static_cast<int>(bits), out.data(),
                   out.bytes.size());

@@ -15,7 +15,7 @@ nb::object line_offsets(nb::handle data, int64_t start, int64_t want) {
   const char* const base = buffer.data();
   std::vector<int64_t> found{static_cast<int64_t>(from)};
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     found.reserve(std::min<size_t>(most, 4096) + 1);
     size_t at = from;
     for (size_t i = 0; i < most && at < buffer.size(); ++i) {

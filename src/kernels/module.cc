@@ -1,6 +1,8 @@
 // feedline.kernels._native: one register_ line per family of kernels.
 #include <nanobind/nanobind.h>
 
+#include "team.h"
+
 namespace feedline {
 void register_crc32c(nanobind::module_& m);
 void register_csv(nanobind::module_& m);
@@ -42,4 +44,6 @@ NB_MODULE(_native, m) {
   feedline::register_strings(m);
   feedline::register_tfrecord(m);
   feedline::register_tfrecord_index(m);
+  m.def("team_threads", &feedline::team_threads);
+  feedline::team_threads();  // a fork must find the team
 }

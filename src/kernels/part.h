@@ -4,21 +4,19 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "feature.h"
-#include "threads.h"
+#include "team.h"
 
 namespace feedline {
 
 // A thread pays where it has at least so many bytes to read. They are handed out in pieces, so that a thread that
 // gets no processor keeps nobody waiting.
-constexpr size_t kBytesPerThread = 1 << 20, kBytesPerPart = 1 << 17;
+constexpr size_t kBytesPerThread = 1 << 18, kBytesPerPart = 1 << 16;
 // Less than that is read in a few microseconds. To hand the interpreter over would take longer, and getting it back is
 // a matter of luck where many threads want it. Of a large example most is one picture, which is not looked at.
 constexpr size_t kWorthRelease = 1 << 14, kMostRead = 1 << 10;
@@ -351,19 +349,10 @@ Parts<Beside> read(const Request& request, const std::vector<Span>& rows, size_t
   }
   parts.push_back(std::make_unique<Part<Beside>>(request, rows, begin, rows.size(), asked));
 
-  std::atomic<size_t> next{0};
-  std::vector<std::exception_ptr> failed(parts.size());
-  const auto run = [&] {
-    for (size_t i = next++; i < parts.size(); i = next++) try {
-        parts[i]->run();
-        if (parts[i]->done < parts[i]->end()) next = parts.size();  // rows after a bad one are not asked for
-      } catch (...) {
-        failed[i] = std::current_exception();
-      }
-  };
-  in_threads(threads, run);
-  for (const std::exception_ptr& e : failed)
-    if (e) std::rethrow_exception(e);
+  in_team(threads, parts.size(), [&](size_t i) {
+    parts[i]->run();
+    return parts[i]->done == parts[i]->end();  // rows after a bad one are not asked for
+  });
   return parts;
 }
 
@@ -375,7 +364,7 @@ Parts<Beside> read_rows(const Request& request, const std::vector<Span>& rows, s
   size_t bytes = 0;
   for (const Span& row : rows) bytes += std::min<size_t>(row.size, kMostRead);
   if (bytes < kWorthRelease) return read<Beside>(request, rows, most, asked);
-  nb::gil_scoped_release release;
+  const HandedOver release;
   return read<Beside>(request, rows, most, asked);
 }
 

@@ -61,7 +61,7 @@ nb::object png_rows(nb::object data, int64_t rows, int64_t size, int64_t step) {
   bool good = true;
   int filter = 0;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     const std::string zeros(n, '\0');
     const uint8_t* above = reinterpret_cast<const uint8_t*>(zeros.data());
     for (size_t y = 0; y < height && good; ++y) {

@@ -80,7 +80,7 @@ nb::object philox_blocks(Matrix<const uint32_t> counters, Matrix<const uint32_t>
     uint32_t* out = reinterpret_cast<uint32_t*>(bytes.data());
     const uint32_t* c = counters.data();
     const uint32_t* k = keys.data();
-    nb::gil_scoped_release release;
+    const HandedOver release;
     for (size_t i = 0; i < n; ++i) philox_block(c + 4 * i, k[2 * i], k[2 * i + 1], out + 4 * i);
   }
   return array;
@@ -145,7 +145,7 @@ nb::object permute(Vector<const int64_t> index, uint32_t k0, uint32_t k1, uint32
   Fresh<int64_t> out(n, "int64");
   bool bad = false;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     for (size_t i = 0; i < n; ++i) bad |= static_cast<uint64_t>(in[i]) > max;
     if (!bad) {
       const Simon simon(k0, k1, k2, max, static_cast<size_t>(rounds));

@@ -178,7 +178,7 @@ nb::object resize_bilinear(Images images, int64_t height, int64_t width) {
   if (n == 0 || c == 0) return result;
   float* at = reinterpret_cast<float*>(out.data());
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     const std::vector<Tap> rows = taps(h, tall), columns = taps(w, wide);
     for (size_t i = 0; i < n; ++i) {
       if (bytes)
@@ -218,7 +218,7 @@ nb::object weighted_sums(Lines data, Vector<const int64_t> starts, Vector<const 
   nb::object result = empty(nb::make_tuple(many, out_rows, n), nb::str("float32"));
   const Bytes out(result, true);
   float* at = reinterpret_cast<float*>(out.data());
-  nb::gil_scoped_release release;
+  const HandedOver release;
   for (size_t i = 0; i < many; ++i) {
     const float* image = data.data() + i * rows * n;
     for (size_t o = 0; o < out_rows; ++o, at += n) {

@@ -109,7 +109,7 @@ nb::object fisher_yates(int64_t n, uint64_t seed, uint64_t seed2) {
   const size_t count = length(n, "n");
   Fresh<int64_t> result(count, "int64");
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     int64_t* p = result.data();
     for (size_t k = 0; k < count; ++k) p[k] = static_cast<int64_t>(k);
     uint32_t words[kChunk];

@@ -6,14 +6,13 @@
 #endif
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
 #include "crc32c.h"
 #include "strings.h"
-#include "threads.h"
+#include "team.h"
 
 namespace feedline {
 namespace {
@@ -105,7 +104,7 @@ nb::object tfrecord_frames(nb::handle data, int64_t start, int64_t want) {
   const auto* p = reinterpret_cast<const unsigned char*>(buffer.data());
   Frames frames;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     frames = scan(p, buffer.size(), at, most);
   }
   Fresh<int64_t> offsets(frames.offsets.size(), "int64");
@@ -146,7 +145,7 @@ int64_t tfrecord_header(nb::handle data, int64_t start) {
   size_t at = length(start, "start");
   if (at > n) throw nb::index_error("start is beyond the end of the data");
   const auto* p = reinterpret_cast<const unsigned char*>(buffer.data());
-  nb::gil_scoped_release release;
+  const HandedOver release;
   for (; n - at >= kHeader; ++at)
     if (good_header(p + at)) return static_cast<int64_t>(at);
   return -1;
@@ -186,13 +185,12 @@ void read_data(int file, Record& record) {
 }
 
 void read_all(int file, std::vector<Record>& records, size_t most) {
-  std::atomic<size_t> next{0};
-  const auto run = [&] {
-    for (size_t i = next++; i < records.size(); i = next++) read_data(file, records[i]);
-  };
   uint64_t bytes = 0;
   for (const Record& record : records) bytes += record.size;
-  in_threads(std::min<uint64_t>(most, bytes / kBytesPerThread), run);
+  in_team(std::min<uint64_t>(most, bytes / kBytesPerThread), records.size(), [&](size_t i) {
+    read_data(file, records[i]);
+    return records[i].good;  // what comes after a bad one is not used
+  });
 }
 
 nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, int64_t most, int64_t threads) {
@@ -201,7 +199,7 @@ nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, 
   const size_t at_once = length(threads, "threads");
   std::vector<Record> records;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     records = headers(file, at, wanted, smallest, budget);
   }
   nb::list held;
@@ -217,7 +215,7 @@ nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, 
   }
   records.resize(held.size());
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     read_all(file, records, at_once);
   }
   size_t good = 0;
@@ -239,7 +237,7 @@ nb::object tfrecord_to_rows(int file, int64_t start, Matrix<uint8_t> rows, Vecto
   std::vector<int64_t> begins{start};
   bool inside = true;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     thread_local std::vector<unsigned char> piece(kPiece);
     unsigned char* p = piece.data();
     begins.reserve(std::min<size_t>(n, 1 << 16) + 1);
@@ -300,7 +298,7 @@ nb::object tfrecord_framed(nb::list given) {
   if (total < kWorthAThread) {
     write();
   } else {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     write();
   }
   return out;

@@ -69,7 +69,7 @@ nb::object tfrecord_lengths(nb::handle data, int64_t start, int64_t left) {
   const auto* p = reinterpret_cast<const unsigned char*>(buffer.data());
   Hops hops;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     hops = hop(p, std::min(buffer.size(), size), at, size);
   }
   Fresh<int64_t> lengths(hops.lengths.size(), "int64");
@@ -126,7 +126,7 @@ nb::object read_spans(Vector<const int64_t> files, Vector<const int64_t> starts,
   size_t whole = 0;
   int failure = 0;
   {
-    nb::gil_scoped_release release;
+    const HandedOver release;
     char* out = data.data();
     while (whole < n) {
       // Neighbours in the file are read together.

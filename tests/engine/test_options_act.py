@@ -39,7 +39,7 @@ def test_those_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None
 
 
 def test_kernels_use_no_more_threads_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(example, "THREADS", 8)
+    monkeypatch.setattr(threads, "processors", lambda: 8)
     seen: list[int] = []
     real = example.kernels.parse_examples
 
@@ -53,7 +53,7 @@ def test_kernels_use_no_more_threads_than_allowed(monkeypatch: pytest.MonkeyPatc
     ).SerializeToString()
     spec = {"a": fl.io.FixedLenFeature([], fl.int64)}
     ds = fl.Dataset.from_tensors(record).repeat(20).batch(4).map(lambda x: fl.io.parse_example(x, spec))
-    for limit, most in ((None, 7), (3, 3), (0, 7), (100, 7)):  # one is left to the other steps
+    for limit, most in ((None, 8), (3, 3), (0, 8), (100, 8)):
         options = fl.Options()
         if limit is not None:
             options.threading.max_intra_op_parallelism = limit

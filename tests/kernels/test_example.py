@@ -248,6 +248,7 @@ def test_threads_give_the_same() -> None:
     rows = [example(entry(b"a", feature(INT, [i])), entry(b"r", feature(INT, range(i % 5))), last) for i in range(2000)]
     wanted = request(a=(INT, 1, None), r=(INT, -1, None), s=(STRING, 1, None))
     alone = plain(kernels.parse_examples(rows, *wanted))
+    kernels.parse_examples(rows, *wanted, 8)  # the team starts, and stays
     before = threading.active_count(), len(os.listdir("/proc/self/task")) if os.path.exists("/proc/self/task") else 0
     for threads in (0, 2, 3, 8):
         assert plain(kernels.parse_examples(rows, *wanted, threads)) == alone

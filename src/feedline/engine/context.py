@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from feedline.errors import FailedPreconditionError
 from feedline.kernels.memory import keep_freed_memory
 from feedline.kernels.threads import most as kernel_threads
+from feedline.kernels.threads import processors
 from feedline.structure.buffer_pool import buffers
 
 _log = logging.getLogger("feedline")
@@ -88,7 +89,7 @@ class forced:
 
 def cores() -> int:
     """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors()
 
 
 def may_start_processes() -> bool:

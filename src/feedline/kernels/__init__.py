@@ -24,6 +24,7 @@ if TYPE_CHECKING or not NATIVE:
         philox,
         philox_blocks,
         ring_draw,
+        team_threads,
         tfrecord_framed,
         tfrecord_frames,
     )
@@ -57,6 +58,7 @@ else:
         strings_from_rows,
         strings_round_robin,
         strings_to_rows,
+        team_threads,
         tfrecord_framed,
         tfrecord_frames,
         tfrecord_header,
@@ -95,6 +97,7 @@ __all__ = [
     "strings_from_rows",
     "strings_round_robin",
     "strings_to_rows",
+    "team_threads",
     "tfrecord_framed",
     "tfrecord_frames",
     "tfrecord_header",

@@ -241,6 +241,15 @@ def crc32c(data: Buffer, crc: int = 0) -> int:
     return total ^ LOW
 
 
+def team_threads() -> int:
+    """How many threads of the thread team have been started in this process; those of callers are not counted.
+
+    >>> fl.kernels.team_threads() >= 0
+    True
+    """
+    return 0
+
+
 def bytes_rows(data: Buffer, offsets: Int64, gap: int = 0) -> NDArray[Any]:
     """The strings of one buffer as an object array of `bytes`: row i is data[offsets[i] : offsets[i + 1] - gap].
 

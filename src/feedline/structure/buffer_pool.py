@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from feedline import kernels
-from feedline.kernels.threads import allowed, spare_processors
+from feedline.kernels.threads import team
 from feedline.sharing import Guard
 
 Array = np.ndarray[Any, Any]
@@ -31,8 +31,6 @@ MAX_POOLED = 1 << 30
 
 
 PAGE = 4096
-MOST_THREADS = 8
-"""The most threads that gather rows; two or three saturate the memory bandwidth of most machines."""
 
 
 _pooled: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
@@ -150,7 +148,7 @@ def take_array(array: Array, index: Array) -> Array:
     out = buffers.empty((len(index), *array.shape[1:]), array.dtype)
     if first >= 0 and array.flags.c_contiguous:
         numbers = np.ascontiguousarray(index, np.int64)
-        return kernels.gather_rows(array, numbers, out, allowed(max(1, min(MOST_THREADS, spare_processors()))))
+        return kernels.gather_rows(array, numbers, out, team())
     # NumPy writes straight into `out` only in the modes that never fail.
     return np.take(array, index, axis=0, out=out, mode="wrap")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -28,7 +27,7 @@ from feedline.io.parsing.features import (
 from feedline.io.parsing.partitions import ragged_spec
 from feedline.io.parsing.prepared import prepared
 from feedline.kernels.entries import entries, kind_of, values
-from feedline.kernels.threads import allowed
+from feedline.kernels.threads import team
 from feedline.structure import types
 from feedline.structure.block import Bytes, Column, pack, rows_of
 from feedline.structure.dense import strings_of
@@ -37,8 +36,6 @@ from feedline.structure.types import DType
 from feedline.wire import WireError
 
 Array = np.ndarray[Any, Any]
-THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-"""The most threads that parse a large batch."""
 
 TOO_MANY = 1 << 62
 """More values than an example can have of one feature, or a kernel can count."""
@@ -205,7 +202,7 @@ class ExampleParser:
         request = self._requests[False]
         if request is None:
             return 0, {}
-        read, found = _read(strings, request, max(1, THREADS - 1))
+        read, found = _read(strings, request)
         if self._fixed is not None:
             return read, in_shape(self._fixed, found)
         done = min(read, self._whole_steps(found))
@@ -220,7 +217,7 @@ class ExampleParser:
         request = self._requests[True]
         if self._fixed is None or request is None:
             return self._parse_separately(rows_of(column))
-        done, found = _read(strings, request, max(1, THREADS - 1))
+        done, found = _read(strings, request)
         whole = done // size if size else count
         if whole < count:
             found = [(flat[: whole * size * int(n)], None) for (flat, _), n in zip(found, request[2], strict=True)]
@@ -292,9 +289,9 @@ def numbers_of(kinds: dict[bytes, DType]) -> Array:
     return np.array([KINDS.index(kind) + 1 for kind in kinds.values()], np.uint8)
 
 
-def _read(strings: object, request: tuple[Any, ...], threads: int | None = None) -> tuple[int, Found]:
-    """The kernel's output. In a pipeline it gets one thread less, to leave a processor to other steps."""
-    return kernels.parse_examples(*(strings, *request, allowed(threads or THREADS)))
+def _read(strings: object, request: tuple[Any, ...]) -> tuple[int, Found]:
+    """The kernel's output."""
+    return kernels.parse_examples(*(strings, *request, team()))
 
 
 def feature_specs(

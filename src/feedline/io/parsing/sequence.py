@@ -14,7 +14,6 @@ from feedline.errors import InvalidArgumentError
 from feedline.io.parsing.assemble import assembled, composed, in_tensors, joined, lengths_of, row_splits
 from feedline.io.parsing.culprit import BadExample, numbered
 from feedline.io.parsing.example import (
-    THREADS,
     TOO_MANY,
     Dims,
     as_strings,
@@ -41,7 +40,7 @@ from feedline.io.parsing.features import (
 )
 from feedline.io.parsing.prepared import prepared
 from feedline.kernels.entries import Span, holds_more, sequence_entries, spans
-from feedline.kernels.threads import allowed
+from feedline.kernels.threads import team
 from feedline.structure import types
 from feedline.structure.block import Column, Objects, rows_of, slice_column
 from feedline.structure.ragged import RaggedTensor
@@ -191,7 +190,7 @@ class SequenceParser:
 
     def _parsed(self, examples: Any, batch: bool) -> tuple[dict[str, Any], dict[str, Any], dict[str, Array]]:
         if self._request is not None:
-            done, context, lists = kernels.parse_sequences(*(examples, *self._request, allowed(THREADS)))
+            done, context, lists = kernels.parse_sequences(*(examples, *self._request, team()))
             if done == len(examples):
                 whole = composed(self.context, in_tensors(self.in_context, context, batch))
                 return whole, *self._sequences(lists, batch)
@@ -231,8 +230,7 @@ class SequenceParser:
         """
         if self._request is None:
             return 0, ({}, {})
-        threads = allowed(max(1, THREADS - 1))  # leaves a processor to other steps
-        read, context, lists = kernels.parse_sequences(*(strings, *self._request, threads, False))
+        read, context, lists = kernels.parse_sequences(*(strings, *self._request, team(), False))
         if self._fixed is None:
             singles = (in_tensors(self.in_context, one, False) for one in one_by_one(context, read))
             done, whole = in_columns(self.context, singles)

@@ -13,15 +13,13 @@ from feedline.io.files import shown
 from feedline.io.reader import END, FilePosition, Read, RecordReader
 from feedline.io.stream import CHUNK, OVERLAP
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
-from feedline.kernels.threads import allowed, spare_processors
+from feedline.kernels.threads import team
 from feedline.structure.block import Array, Block, Bytes
 from feedline.structure.nest import LEAF
 
 LARGE = 1 << 15
 """Records of at least this size are not copied out of the read-ahead buffer but read straight into their own memory."""
 MOST_AT_ONCE = 1 << 24
-MOST_THREADS = 4
-"""The most threads that read large records at once: more do not help, since memory bandwidth is the limit."""
 FALSE_RECORDS = 1 << 20
 """Bytes, plus four for each one skipped, that are read to verify whether apparent records are real."""
 
@@ -76,8 +74,7 @@ class TFRecordReader(RecordReader):
         descriptor = self._stream.descriptor
         if descriptor is None:
             return None
-        threads = allowed(max(1, min(MOST_THREADS, spare_processors())))
-        rows, after = kernels.tfrecord_large(descriptor, place.offset, want, LARGE // 2, MOST_AT_ONCE, threads)
+        rows, after = kernels.tfrecord_large(descriptor, place.offset, want, LARGE // 2, MOST_AT_ONCE, team())
         self._large = len(rows) > 0
         if not self._large:
             return None
