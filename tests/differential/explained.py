@@ -67,7 +67,7 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str,
     twice = re.search(r"(ragged|sparse)(.|\n)*batch\((.|\n)*batch\(", text)
     if "Cannot batch tensors with different shapes" in why and twice:
         return "TensorFlow cannot batch batches of ragged or sparse tensors that have different numbers of rows"
-    if why.startswith("feedline alone") and "AlreadyExistsError" in why and "cache(tmp" in text:
+    if why.startswith("feedline alone") and "cache(tmp" in text and _refused(lines, why, expected):
         return "of two passes over one cache file, the second is refused unless the first one has ended by then"
     if _read_ahead_of_a_cache(lines, why, got):
         return "parallel calls may have read a cache to its end, and so completed it, when they are left early"
@@ -78,6 +78,15 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str,
     if sizes and _fewer_known(json.loads(sizes[1]), json.loads(sizes[2])) and _may_decide(lines, expected):
         return "a size in a function's results that strings, or unknown sizes, may decide on is not taken as fixed"
     return ""
+
+
+def _refused(lines: list[str], why: str, expected: Expected) -> bool:
+    """Whether a second pass over a cache file is refused while the first one writes it, here or where `ignore_errors`
+    leaves out the error."""
+    told = [line for line in lines if "ignore_errors" not in line]
+    return "AlreadyExistsError" in why or (
+        told != lines and "AlreadyExistsError" in _errors(*(expected(told).get("epochs") or ()))
+    )
 
 
 def _read_ahead_of_a_cache(lines: list[str], why: str, got: dict[str, Any]) -> bool:

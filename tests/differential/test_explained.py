@@ -79,3 +79,20 @@ def test_a_cache_that_parallel_calls_have_read_to_its_end() -> None:
     assert not is_explained([*cached, called], later)
     assert not is_explained([*cached, cut], later)
     assert not is_explained([cached[0], cached[2], called, cut], later)
+
+
+def test_a_refused_second_pass_over_a_cache_file() -> None:
+    cached = ["ds = d.Dataset.range(9)", "ds = ds.cache(tmp + '/cache-1')", "ds = ds.concatenate(ds)"]
+    ignored = [*cached, "ds = ds.apply(d.experimental.ignore_errors())"]
+    why = "feedline alone, threads: epoch 0, element 1: 4 instead of 2"
+    gold: dict[str, Any] = {"epochs": [[1, "end"]]}
+    refused = {"epochs": [[1, {"error": "AlreadyExistsError"}]]}
+
+    def is_explained(lines: list[str], why: str, told: dict[str, Any]) -> bool:
+        return bool(explanation(lines, why, gold, gold, lambda before: told if before == cached else gold))
+
+    assert is_explained(ignored, why, refused)
+    assert not is_explained(ignored, why, gold)
+    assert not is_explained(cached, why, refused)
+    assert not is_explained(ignored, why.removeprefix("feedline alone, threads: "), refused)
+    assert is_explained(cached, "feedline alone, threads: epoch 0, element 1: AlreadyExistsError instead of 2", gold)
