@@ -104,7 +104,7 @@ interop: venv
 		TF_CPP_MIN_LOG_LEVEL=3 $(BIN)/python bench/interop/tfrecord.py "$$python"
 
 bench: venv
-	@$(BIN)/python bench/micro/run.py && $(BIN)/python bench/micro/parallel.py && $(BIN)/python bench/micro/checkpoint.py
+	@$(BIN)/python bench/micro/run.py && $(BIN)/python bench/micro/parallel.py && $(BIN)/python bench/micro/overlap.py && $(BIN)/python bench/micro/checkpoint.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+import time
 import weakref
 from typing import Any
 
@@ -59,6 +60,39 @@ def test_a_pool_has_no_more_threads_than_allowed_and_replaces_stuck_ones() -> No
     gate.set()
     for _ in range(2):
         assert done.acquire(timeout=PATIENCE_S)
+    assert not settled(threads)
+
+
+def test_a_pool_of_fewer_threads_ends_those_that_are_too_many() -> None:
+    context = ExecutionContext()
+    pool = context.pool("key", 4, "test")
+    gate, begun = threading.Event(), threading.Semaphore(0)
+
+    def waits() -> None:
+        begun.release()
+        assert gate.wait(PATIENCE_S)
+
+    for _ in range(12):
+        pool.submit(waits)
+    for _ in range(4):
+        assert begun.acquire(timeout=PATIENCE_S)
+    assert context.pool("key", 1, "test") is pool and pool.size == 4
+    assert context.pool("key", 1, "test", fewer=True) is pool and pool.size == 1
+    gate.set()
+    for _ in range(8):
+        assert begun.acquire(timeout=PATIENCE_S)
+    deadline = time.monotonic() + PATIENCE_S
+    while len(threads()) > 1 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert len(threads()) == 1
+    context.pool("key", 4, "test")
+    gate.clear()
+    for _ in range(4):
+        pool.submit(waits)
+    for _ in range(4):
+        assert begun.acquire(timeout=PATIENCE_S)
+    gate.set()
+    context.close()
     assert not settled(threads)
 
 

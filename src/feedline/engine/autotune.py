@@ -3,6 +3,12 @@
 The baseline is `alone`: the time one call takes per row when nothing else runs. If the calls of n workers take w
 seconds per row each, the speedup is n * alone / w: n for functions that wait, up to the number of processors for
 functions that release the GIL, and none for functions that hold it.
+
+    the function        is recognized by                      calls
+    waits               little processor time per call        16 at once, then twice as many while that pays
+    releases the GIL    a speedup of two calls                as many as processors, then fewer unless that is worse
+    holds the GIL       no speedup of two calls               none: the consumer makes them; or processes, if allowed
+    costs nothing       a call alone                          none
 """
 
 from __future__ import annotations
@@ -20,6 +26,10 @@ ALONE_SECONDS = 2e-3
 """The same for the consumer, which makes the first calls itself and should not be delayed for long."""
 PROCESS_SECONDS = 20e-3
 """The same for a worker process, which has more overhead."""
+WAITING_SECONDS = 500e-6
+"""The same for functions that wait, per parallel call: overhead delays them less than a chunk that ends late."""
+LONG_CALL = 1e-3
+"""One call that waits longer than this says enough; shorter ones, and the first ones that compute, may be untypical."""
 FIRST_CALLS = 4
 """Calls of one row each that measure how long a call takes, if workers make the first ones."""
 CHUNK_ROWS = 4096
@@ -30,6 +40,12 @@ MIN_CHUNK_SECONDS = 100e-6
 TRIAL_SECONDS = 0.05
 TRIAL_CALLS = 16
 GAIN = 1.15
+AS_GOOD = 0.97
+"""Fewer calls are preferred if their speedup is at least this share of that of more calls."""
+EFFICIENT = 0.75
+"""A speedup above this share of the number of calls says that the calls do not hinder each other."""
+UNTYPICAL = 1.5
+MOST_REMEASURED = 2
 MIN_EFFICIENCY = 0.5
 """Threads whose speedup is below this share of the number of processors are contending with each other."""
 GIL_HINT = ': threads probably wait for the GIL; workers="process" may be faster'
@@ -60,7 +76,7 @@ class Mean:
 
 class Costs:
     """The cost of rows: seconds per row of the consumer's calls (`alone`) and of the workers' (`shared`), the share of
-    processor time in them, and bytes.
+    processor time in calls that nothing hindered, and bytes.
     """
 
     __slots__ = ("alone", "quickest", "result_bytes", "row_bytes", "share", "shared")
@@ -112,16 +128,16 @@ class Tuner:
         self.calls = 0
         self.tried = False
         self.costs = Costs()
-        self.aim = CHUNK_SECONDS
+        self.aim, self._per_call = CHUNK_SECONDS, WAITING_SECONDS
         self.why = "not measured yet"
         self.holds_gil = False
         self.history: list[str] = []
         self._cores, self._piece = cores, piece
         self._rest = Rest()
         self._began = 0.0
-        self._best: tuple[float, int] = (1.0, 0)
+        self._trials: list[tuple[float, int]] = []  # speedups, and the numbers of calls
         self._settled = self._moved = False
-        self._bad = 0
+        self._bad = self._remeasured = 0
         chosen = (settings.chosen or {}).get(key)
         self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
         self.frozen = self.fixed is not None
@@ -138,7 +154,7 @@ class Tuner:
 
     def in_processes(self, calls: int) -> None:
         """Has worker processes make `calls` calls at once, without tuning."""
-        self.aim = PROCESS_SECONDS
+        self.aim = self._per_call = PROCESS_SECONDS
         if self.fixed is None:
             self.fixed = calls
 
@@ -158,6 +174,8 @@ class Tuner:
             return 1  # the time of a call is not known yet
         per_row = costs.shared.value if self.calls and costs.shared.count else costs.by_itself
         aim = self.aim if self.calls else min(self.aim, ALONE_SECONDS)
+        if costs.waits:
+            aim = min(aim, max(1, self.calls) * self._per_call)
         rows = CHUNK_ROWS if per_row <= 0 else int(aim / per_row)
         if costs.row_bytes.value > 0:
             rows = min(rows, int(min(self._piece, CHUNK_BYTES) / costs.row_bytes.value))
@@ -179,7 +197,8 @@ class Tuner:
             return self.fixed > 0
         if not self.rested:
             return False
-        if self.costs.alone.count < 2 or (self.costs.alone.count < 4 and self.costs.alone.value * rows < 1e-3):
+        alone, certain = self.costs.alone, 1 if self.costs.waits else 2
+        if alone.count < (certain if alone.value * rows >= LONG_CALL else 4):
             return False
         if self.costs.alone.value * min(CHUNK_ROWS, self.chunk()) < MIN_CHUNK_SECONDS:
             self.why = f"a row takes {seconds_of(self.costs.alone.value)}, less than the overhead of a worker"
@@ -205,16 +224,18 @@ class Tuner:
             self.calls = min(max(first, WAITING_FIRST) if self.costs.waits else first, self.limit)
             self.why = "trying"
         self._restart()
-        self._best = (1.0, 0)
+        self._trials = []
         self._settled, self.tried = False, True
         return self.calls
 
-    def made_by_worker(self, rows: int, wall: float, cpu: float) -> None:
-        """Records a call that a worker made."""
-        self.costs.shared.add(wall / rows)
-        if not self.costs.alone.count:  # the consumer has made none: the quickest call stands for `alone`
-            self.costs.quickest = min(self.costs.quickest, wall / rows)
-            self.costs.share.add(min(1.0, cpu / wall) if wall > 0 else 1.0)
+    def made_by_worker(self, rows: int, wall: float, cpu: float, began: float) -> None:
+        """Records a call that a worker made, and began at this time: among as many others as now, or fewer."""
+        costs = self.costs
+        if not costs.alone.count and wall / rows < costs.quickest:  # it stands for `alone`: the consumer has made none
+            costs.quickest, costs.share = wall / rows, Mean()
+            costs.share.add(min(1.0, cpu / wall) if wall > 0 else 1.0)
+        if began >= self._began:
+            costs.shared.add(wall / rows)
 
     @property
     def speedup(self) -> float:
@@ -224,15 +245,17 @@ class Tuner:
 
     def decide(self) -> int:
         """The number of parallel calls from now on; reconsidered after each trial."""
-        if (
-            not self.calls
-            or self.fixed is not None
-            or not self._settings.tuned
-            or self.requested == 1
-            or self.costs.shared.count < TRIAL_CALLS
-            or perf_counter() - self._began < TRIAL_SECONDS
-        ):
+        if not self.calls or self.fixed is not None or not self._settings.tuned or self.requested == 1:
             return self.calls
+        if self.requested == AUTOTUNE and self.costs.waits and not self._settled and self.calls < WAITING_FIRST:
+            self.calls = WAITING_FIRST
+            self._restart()
+        if self.costs.shared.count < TRIAL_CALLS or perf_counter() - self._began < TRIAL_SECONDS:
+            return self.calls
+        if self._untypical:
+            self._remeasured += 1
+            self.costs.alone, self.calls = Mean(), 0
+            return 0
         gain, calls = self.speedup, self.calls
         certain = self.requested == AUTOTUNE and not self._settled
         self._bad = 0 if gain >= GAIN else self._bad + 1
@@ -250,30 +273,58 @@ class Tuner:
             self._restart()
         return self.calls
 
+    @property
+    def _untypical(self) -> bool:
+        """Whether the consumer's first calls took longer than usual, so that it should measure again: a worker among
+        others would not be quicker.
+        """
+        return self.costs.alone.value > UNTYPICAL * self.costs.shared.value and self._remeasured < MOST_REMEASURED
+
     def _climb(self, gain: float, calls: int) -> None:
-        best, before = self._best
+        """Tries another number of calls, or settles on the best of those tried."""
         self.history.append(f"{calls} calls: {gain:.1f}x one call")
-        if gain > best * GAIN:
-            self._best = (gain, calls)
-            if 2 * calls <= self.limit:
-                self.calls = 2 * calls
-            else:
-                self._settled = True
-                self.why = f"{calls} calls have {gain:.1f}x the throughput of one; the limit is {self.limit}"
+        self._trials.append((gain, calls))
+        after = self._next_calls(gain, calls)
+        if after:
+            self.calls = after
         else:
-            self._settled = True
-            self.calls = before or calls
-            self.why = f"{self.calls} calls have {best:.1f}x the throughput of one, {calls} only {gain:.1f}x"
-        if self._settled and self._contended:
+            self._settle(gain, calls)
+        self._restart()
+
+    def _next_calls(self, gain: float, calls: int) -> int:
+        """The number of calls to try next, 0 for none. Waiting calls are doubled while that pays. Computing ones get
+        all processors, and if they hinder each other, half as many as long as that is not worse.
+        """
+        limit, trials = self.limit, self._trials
+        if self.costs.waits:
+            pays = all(gain > GAIN * other for other, _ in trials[:-1])
+            return 2 * calls if pays and 2 * calls <= limit else 0
+        if len(trials) == 1:
+            return limit if calls < limit else 0
+        if gain > EFFICIENT * calls or any(gain < AS_GOOD * other for other, _ in trials[1:-1]):
+            return 0
+        return calls // 2 if calls // 2 > trials[0][1] else 0
+
+    def _settle(self, gain: float, calls: int) -> None:
+        """Chooses the fewest calls that are about as good as the best."""
+        enough = max(self._trials)[0] * (1 / GAIN if self.costs.waits else AS_GOOD)
+        self.calls, best = min((n, g) for g, n in self._trials if g >= enough)
+        self._settled = True
+        self.why = f"{self.calls} calls have {best:.1f}x the throughput of one"
+        if calls != self.calls:
+            self.why += f", {calls} only {gain:.1f}x"
+        elif calls >= self.limit:
+            self.why += f"; the limit is {self.limit}"
+        if self._contended:
             self.why += GIL_HINT
             if self._settings.processes:
                 self.holds_gil, self.calls = True, 0
-        self._restart()
 
     @property
     def _contended(self) -> bool:
         most = min(self.limit, self._cores)
-        return most >= 4 and not self.costs.waits and self._best[0] < MIN_EFFICIENCY * most
+        best = max(self._trials, default=(1.0, 0))[0]
+        return most >= 4 and not self.costs.waits and best < MIN_EFFICIENCY * most
 
     def _give_up(self, gain: float) -> None:
         """Goes back to the consumer alone, since workers do not help. They are tried again after ever longer rests."""

@@ -265,6 +265,11 @@ class ThreadPool:
         self._jobs.put(job)
         self._grow()
 
+    def resize(self, size: int) -> None:
+        """Sets the number of threads. Those that are too many end, each after its current job."""
+        self.size = size
+        self._grow()
+
     def replace_one(self) -> None:
         """Replaces a thread that is stuck for good, at once if jobs wait."""
         with self._lock:
@@ -311,6 +316,9 @@ class ThreadPool:
             job()
             del job  # releases what it holds while the thread waits for the next one
             with self._lock:
+                if self._threads > self.size:
+                    self._threads -= 1
+                    return
                 self._spare += 1
         self._jobs.put(None)  # for the next thread, one that is stuck now included
 
@@ -365,15 +373,18 @@ class ExecutionContext:
         """Registers this context to be shut down when the program exits."""
         _live.add(self)
 
-    def pool(self, key: object, size: int, name: str) -> ThreadPool:
-        """The thread pool for one kind of work: one per key, whose size may grow."""
+    def pool(self, key: object, size: int, name: str, fewer: bool = False) -> ThreadPool:
+        """The thread pool for one kind of work: one per key. Its size may grow, and shrinks if it is to have `fewer`
+        threads than before.
+        """
         size = min(size, self.settings.threads or size)
         with self._lock:
             found = self._pools.get(key)
             if found is None:
                 found = self._pools[key] = ThreadPool(self, size, name)
-            found.size = max(found.size, size)
-            return found
+        if fewer or found.size < size:
+            found.resize(size)
+        return found
 
     def check(self) -> None:
         """Raises in a forked child, which has none of the threads."""

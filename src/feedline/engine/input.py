@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from feedline.early import Early, working
@@ -89,20 +89,22 @@ class blocks:
 
 
 class TimedPull:
-    """Forwards a pull to an input and measures the time spent in it."""
+    """Forwards a pull to an input and measures the time spent in it, and, if it `counts_cpu`, the processor time."""
 
-    __slots__ = ("inputs", "seconds")
+    __slots__ = ("counts_cpu", "cpu", "inputs", "seconds")
 
     def __init__(self, inputs: Pull) -> None:
-        self.inputs, self.seconds = inputs, 0.0
+        self.inputs, self.seconds, self.cpu, self.counts_cpu = inputs, 0.0, 0.0, False
 
     def __call__(self, want: int) -> Block | None:
         """The next block of the input, timed."""
-        began = perf_counter()
+        began, cpu = perf_counter(), thread_time() if self.counts_cpu else 0.0
         try:
             return self.inputs(want)
         finally:
             self.seconds += perf_counter() - began
+            if self.counts_cpu:
+                self.cpu += thread_time() - cpu
 
     def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
         """Forwards to the input."""

@@ -163,8 +163,9 @@ class ParallelMapStage(Input):
             want = min(want, tuner.chunk() if tuner.costs.alone.count else 1)
         want = min(want, self.feed.at_once)
         timed = self.feed.timed
-        timed.seconds = 0.0
-        cpu = thread_time() if tuner.costs.alone.count < 8 or tuner.costs.alone.value > QUICK_PULL else None
+        timed.seconds = timed.cpu = 0.0
+        timed.counts_cpu = tuner.costs.alone.count < 8 or tuner.costs.alone.value > QUICK_PULL
+        cpu = thread_time() if timed.counts_cpu else 0.0
         began = perf_counter()
         try:
             block, self.states[self.slot] = self.step(state, timed, want)
@@ -178,9 +179,9 @@ class ParallelMapStage(Input):
         if rows:
             self.feed.pulled(want, timed.seconds)
             wall = perf_counter() - began - timed.seconds
-            spent = None if cpu is None or timed.seconds > 0.1 * wall else thread_time() - cpu
+            spent = thread_time() - cpu - timed.cpu if timed.counts_cpu else None
             self.worked += wall
-            if block is not None and block.n and cpu is not None:
+            if block is not None and block.n and spent is not None:
                 tuner.costs.result_bytes.add(block.nbytes / block.n)
             if tuner.made_alone(rows, wall, spent) and output_spec_known(self.node):
                 self._start_parallel(after)
@@ -408,7 +409,7 @@ class ParallelMapStage(Input):
             task.block = task.block.slice(0, task.used)
         tuner.costs.result_bytes.add(rows.nbytes / max(1, task.block.n))
         if task.wall:
-            tuner.made_by_worker(task.block.n, task.wall, task.cpu)
+            tuner.made_by_worker(task.block.n, task.wall, task.cpu, task.started)
         self.output.put(rows, task if rows.n == task.block.n else None, task.batch_slot)
         if self.team.allocator is not None:
             self.team.allocator.learn(rows)

@@ -39,7 +39,7 @@ class WorkerTeam:
 
     def start(self, calls: int | None = None) -> None:
         """Replaces the workers by new ones for `calls` calls at a time, by default as many as before."""
-        self.calls = calls or self.calls
+        before, self.calls = self.calls, calls or self.calls
         self.stop()
         self.unaware_of_spec = self.in_processes and not output_spec_known(self._node)
         if self.in_processes:
@@ -49,7 +49,7 @@ class WorkerTeam:
             if self.allocator is not None:
                 self.allocator.use(self.workers.memory)
         else:
-            pool = self._context.pool(self._pool_key, self.calls, self._node.op)
+            pool = self._context.pool(self._pool_key, self.calls, self._node.op, fewer=self.calls < before)
             self.workers = ThreadWorkers(pool, self._node)
 
     def stop(self) -> None:
