@@ -120,6 +120,45 @@ class Rest:
         self._seconds = min(2 * self._seconds, LONGEST_REST)
 
 
+class Trials:
+    """The numbers of calls that have been tried, and their speedups; `settled` once one of them has been chosen."""
+
+    __slots__ = ("_found", "bad", "settled")
+
+    def __init__(self) -> None:
+        self._found: list[tuple[float, int]] = []
+        self.settled = False
+        self.bad = 0  # consecutive trials without a gain
+
+    def add(self, speedup: float, calls: int) -> None:
+        """Records a trial."""
+        self._found.append((speedup, calls))
+
+    def after(self, waits: bool, limit: int) -> int:
+        """The number of calls to try next, 0 for none. Waiting calls are doubled while that pays. Computing ones get
+        all processors, and if they hinder each other, half as many as long as that is not worse.
+        """
+        *before, (speedup, calls) = self._found
+        if waits:
+            pays = all(speedup > GAIN * other for other, _ in before)
+            return 2 * calls if pays and 2 * calls <= limit else 0
+        if not before:
+            return limit if calls < limit else 0
+        if speedup > EFFICIENT * calls or any(speedup < AS_GOOD * other for other, _ in before[1:]):
+            return 0
+        return calls // 2 if calls // 2 > before[0][1] else 0
+
+    def best(self, waits: bool) -> tuple[int, float]:
+        """The fewest calls that are about as good as the best, and their speedup."""
+        enough = self.most * (1 / GAIN if waits else AS_GOOD)
+        return min((calls, speedup) for speedup, calls in self._found if speedup >= enough)
+
+    @property
+    def most(self) -> float:
+        """The highest speedup."""
+        return max(self._found, default=(1.0, 0))[0]
+
+
 class Tuner:
     """Chooses the number of parallel calls of one step: 0 means that the consumer makes them itself."""
 
@@ -135,9 +174,9 @@ class Tuner:
         self._cores, self._piece = cores, piece
         self._rest = Rest()
         self._began = 0.0
-        self._trials: list[tuple[float, int]] = []  # speedups, and the numbers of calls
-        self._settled = self._moved = False
-        self._bad = self._remeasured = 0
+        self._trials = Trials()
+        self._moved = False
+        self._remeasured = 0
         chosen = (settings.chosen or {}).get(key)
         self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
         self.frozen = self.fixed is not None
@@ -224,8 +263,7 @@ class Tuner:
             self.calls = min(max(first, WAITING_FIRST) if self.costs.waits else first, self.limit)
             self.why = "trying"
         self._restart()
-        self._trials = []
-        self._settled, self.tried = False, True
+        self._trials, self.tried = Trials(), True
         return self.calls
 
     def made_by_worker(self, rows: int, wall: float, cpu: float, began: float) -> None:
@@ -247,7 +285,7 @@ class Tuner:
         """The number of parallel calls from now on; reconsidered after each trial."""
         if not self.calls or self.fixed is not None or not self._settings.tuned or self.requested == 1:
             return self.calls
-        if self.requested == AUTOTUNE and self.costs.waits and not self._settled and self.calls < WAITING_FIRST:
+        if self.requested == AUTOTUNE and self.costs.waits and not self._trials.settled and self.calls < WAITING_FIRST:
             self.calls = WAITING_FIRST
             self._restart()
         if self.costs.shared.count < TRIAL_CALLS or perf_counter() - self._began < TRIAL_SECONDS:
@@ -256,17 +294,17 @@ class Tuner:
             self._remeasured += 1
             self.costs.alone, self.calls = Mean(), 0
             return 0
-        gain, calls = self.speedup, self.calls
-        certain = self.requested == AUTOTUNE and not self._settled
-        self._bad = 0 if gain >= GAIN else self._bad + 1
-        if self._bad and (certain or self._bad >= BAD_TRIALS):
+        gain, calls, trials = self.speedup, self.calls, self._trials
+        certain = self.requested == AUTOTUNE and not trials.settled
+        trials.bad = 0 if gain >= GAIN else trials.bad + 1
+        if trials.bad and (certain or trials.bad >= BAD_TRIALS):
             self._give_up(gain)
-        elif self._bad:
+        elif trials.bad:
             self._restart()
         elif self.requested != AUTOTUNE:
             self.why = f"as given; {gain:.1f}x the throughput of one call"
             self._restart()
-        elif not self._settled:
+        elif not trials.settled:
             self._climb(gain, calls)
         else:
             self.why = f"{calls} calls have {gain:.1f}x the throughput of one" + GIL_HINT * self._contended
@@ -283,48 +321,27 @@ class Tuner:
     def _climb(self, gain: float, calls: int) -> None:
         """Tries another number of calls, or settles on the best of those tried."""
         self.history.append(f"{calls} calls: {gain:.1f}x one call")
-        self._trials.append((gain, calls))
-        after = self._next_calls(gain, calls)
-        if after:
-            self.calls = after
-        else:
-            self._settle(gain, calls)
+        trials, waits = self._trials, self.costs.waits
+        trials.add(gain, calls)
+        self.calls = trials.after(waits, self.limit)
+        if not self.calls:
+            trials.settled = True
+            self.calls, best = trials.best(waits)
+            self.why = f"{self.calls} calls have {best:.1f}x the throughput of one"
+            if calls != self.calls:
+                self.why += f", {calls} only {gain:.1f}x"
+            elif calls >= self.limit:
+                self.why += f"; the limit is {self.limit}"
+            if self._contended:
+                self.why += GIL_HINT
+                if self._settings.processes:
+                    self.holds_gil, self.calls = True, 0
         self._restart()
-
-    def _next_calls(self, gain: float, calls: int) -> int:
-        """The number of calls to try next, 0 for none. Waiting calls are doubled while that pays. Computing ones get
-        all processors, and if they hinder each other, half as many as long as that is not worse.
-        """
-        limit, trials = self.limit, self._trials
-        if self.costs.waits:
-            pays = all(gain > GAIN * other for other, _ in trials[:-1])
-            return 2 * calls if pays and 2 * calls <= limit else 0
-        if len(trials) == 1:
-            return limit if calls < limit else 0
-        if gain > EFFICIENT * calls or any(gain < AS_GOOD * other for other, _ in trials[1:-1]):
-            return 0
-        return calls // 2 if calls // 2 > trials[0][1] else 0
-
-    def _settle(self, gain: float, calls: int) -> None:
-        """Chooses the fewest calls that are about as good as the best."""
-        enough = max(self._trials)[0] * (1 / GAIN if self.costs.waits else AS_GOOD)
-        self.calls, best = min((n, g) for g, n in self._trials if g >= enough)
-        self._settled = True
-        self.why = f"{self.calls} calls have {best:.1f}x the throughput of one"
-        if calls != self.calls:
-            self.why += f", {calls} only {gain:.1f}x"
-        elif calls >= self.limit:
-            self.why += f"; the limit is {self.limit}"
-        if self._contended:
-            self.why += GIL_HINT
-            if self._settings.processes:
-                self.holds_gil, self.calls = True, 0
 
     @property
     def _contended(self) -> bool:
         most = min(self.limit, self._cores)
-        best = max(self._trials, default=(1.0, 0))[0]
-        return most >= 4 and not self.costs.waits and best < MIN_EFFICIENCY * most
+        return most >= 4 and not self.costs.waits and self._trials.most < MIN_EFFICIENCY * most
 
     def _give_up(self, gain: float) -> None:
         """Goes back to the consumer alone, since workers do not help. They are tried again after ever longer rests."""
@@ -333,7 +350,7 @@ class Tuner:
         self.why = f"{self.calls} calls had only {gain:.1f}x the throughput of one"
         if self.holds_gil:
             self.why += ': the function holds the GIL; workers="process" would help'
-        self.calls = self._bad = 0
+        self.calls = self._trials.bad = 0
         self._rest.begin()
         self._restart()
 
