@@ -111,11 +111,14 @@ SHARED_CLASS_NAMES = {
     "Dataset": "tf.data and tf.compat.v1.data have one each",
     "FixedLengthRecordDataset": "the same",
     "Iterator": "the same",
-    "TFRecordDataset": "the same",
+    "RaggedTensor": "fl's has arrays as its parts, tf's has tensors",
+    "SparseTensor": "the same as RaggedTensor",
+    "TFRecordDataset": "the same as Dataset",
     "TFRecordWriter": "tf.io and tf.data.experimental have one each",
+    "Tensor": "a symbolic one in tf.compat.v1, a value in tf",
     "TextLineDataset": "the same as Dataset",
 }
-"""Public names that TensorFlow gives to two classes."""
+"""Public names that two classes have."""
 
 
 def test_no_two_classes_have_one_name() -> None:

@@ -1,0 +1,99 @@
+"""`tf.Variable`: a tensor that can be assigned to."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from feedline.errors import InvalidArgumentError
+from feedline.structure.spec import TensorShape
+from feedline.tf.tensor import Tensor, TensorBase, add, as_tensor, subtract, tensor_of
+
+
+class Variable(TensorBase):
+    """A value that can change; otherwise used like a tensor.
+
+    >>> import feedline.tf as tf
+    >>> count = tf.Variable(1, name="count")
+    >>> count.assign_add(2).numpy(), (count * 10).numpy()
+    (np.int32(3), np.int32(30))
+
+    Each assignment replaces the value; tensors computed before keep theirs.
+    """
+
+    __slots__ = ("_lock", "_name", "_shape", "trainable")
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        validate_shape: bool = True,
+        caching_device: object = None,
+        name: str | None = None,
+        variable_def: object = None,
+        dtype: Any = None,
+        import_scope: object = None,
+        constraint: object = None,
+        synchronization: object = None,
+        aggregation: object = None,
+        shape: Any = None,
+    ) -> None:
+        if initial_value is None:
+            raise InvalidArgumentError("tf.Variable needs an initial_value")
+        value = initial_value() if callable(initial_value) else initial_value
+        self._array = as_tensor(value, dtype)._array.copy()
+        self._shape = TensorShape(self._array.shape if shape is None else shape)
+        self._name = name or "Variable"
+        self._lock = threading.Lock()
+        self.trainable = True if trainable is None else trainable
+
+    @property
+    def name(self) -> str:
+        """The name, with the number of the output that TensorFlow adds."""
+        return f"{self._name}:0"
+
+    def value(self) -> Tensor:
+        """The value as a tensor, which later assignments do not change."""
+        return tensor_of(self._array)
+
+    read_value = value
+
+    def numpy(self) -> Any:
+        """A copy of the value as an array or NumPy scalar."""
+        array = self._array
+        return array.copy() if array.ndim else array[()]
+
+    def assign(self, value: object, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Replaces the value."""
+        with self._lock:
+            return self._replaced(as_tensor(value, self._array.dtype)._array.copy())
+
+    def assign_add(
+        self, delta: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Adds to the value."""
+        with self._lock:
+            return self._replaced(add(tensor_of(self._array), as_tensor(delta, self._array.dtype))._array)
+
+    def assign_sub(
+        self, delta: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtracts from the value."""
+        with self._lock:
+            return self._replaced(subtract(tensor_of(self._array), as_tensor(delta, self._array.dtype))._array)
+
+    def _replaced(self, array: Any) -> Variable:
+        if not self._shape.is_compatible_with(TensorShape(array.shape)):
+            raise InvalidArgumentError(
+                f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {self._shape}, and "
+                f"the assigned value shape {array.shape} are incompatible."
+            )
+        self._array = array
+        return self
+
+    def __reduce__(self) -> Any:
+        return Variable, (self._array, self.trainable, True, None, self._name)
+
+    def __repr__(self) -> str:
+        text = self._text() if not self._array.ndim else repr(self._array)
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"

@@ -1,0 +1,53 @@
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import feedline.tf as tf
+from feedline.tf import names
+
+
+@pytest.mark.parametrize("path", sorted(names.NAMES))
+def test_every_name_is_there(path: str) -> None:
+    module = importlib.import_module(f"feedline.tf.{path}" if path else "feedline.tf")
+    for name in names.public(path):
+        assert name in dir(module)
+        if name != "newaxis":
+            assert getattr(module, name) is not None
+
+
+def test_ways_to_import() -> None:
+    code = """
+import feedline.tf.compat.v1 as tf1
+from feedline.tf import data, math
+from feedline.tf.math import add
+import feedline.tf.data.experimental
+import feedline.tf as tf
+assert tf.math.add is add is math.add and tf.data is data
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = """
+import sys, feedline
+before = set(sys.modules)
+import feedline.tf as tf
+new = {m for m in set(sys.modules) - before if not m.startswith("feedline.tf.")}
+assert new == {"feedline.tf"}, new
+assert "feedline.tf.math_ops" not in sys.modules
+tf.reduce_sum([1, 2])
+assert not {"tensorflow", "torch", "jax", "scipy"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_missing_names_say_so() -> None:
+    with pytest.raises(AttributeError, match=r"feedline.tf has no tf.GradientTape; gradients are"):
+        _ = tf.GradientTape
+    with pytest.raises(AttributeError, match=r"feedline.tf has no tf.nn.conv2d; this is model code"):
+        _ = tf.nn.conv2d
+    with pytest.raises(AttributeError, match=r"feedline.tf has no tf.foo; compute it with NumPy"):
+        _ = tf.foo
+    assert not hasattr(tf, "foo") and not hasattr(tf.math, "__wrapped__")
