@@ -6,7 +6,7 @@ import builtins
 import math
 from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +23,8 @@ from feedline.tf.tensor import Composite, Tensor, TensorBase, as_tensor, integer
 newaxis = None
 
 
-class Unique(NamedTuple):
-    """The result of `tf.unique`."""
-
-    y: Tensor
-    idx: Tensor
-
-
+UniqueValues = namedtuple("UniqueValues", ["y", "idx"])
+"""The result of `tf.unique`."""
 UniqueWithCounts = namedtuple("UniqueWithCounts", ["y", "idx", "count"])
 """The result of `tf.unique_with_counts`: a `NamedTuple` class may not have a field `count`."""
 
@@ -1270,7 +1265,7 @@ def _boolean_mask(x: Array, mask: Array, axis: int) -> Array:
     return x[(builtins.slice(None),) * at + (mask,)]
 
 
-def unique(x: object, out_idx: Any = types.int32, name: str | None = None) -> Unique:
+def unique(x: object, out_idx: Any = types.int32, name: str | None = None) -> UniqueValues:
     """The distinct values in order of appearance, and the number of each value among them.
 
     >>> import feedline.tf as tf
@@ -1278,7 +1273,7 @@ def unique(x: object, out_idx: Any = types.int32, name: str | None = None) -> Un
     >>> y.numpy(), idx.numpy()
     (array([5, 7], dtype=int32), array([0, 1, 0], dtype=int32))
     """
-    return Unique(*unique_with_counts(x, out_idx)[:2])
+    return UniqueValues(*unique_with_counts(x, out_idx)[:2])
 
 
 def unique_with_counts(x: object, out_idx: Any = types.int32, name: str | None = None) -> UniqueWithCounts:

@@ -1251,12 +1251,7 @@ def to_type(dtype: Any) -> Callable[..., Any]:
     def function(x: object, name: str = "Cast") -> Any:
         return cast(x, dtype)
 
-    return _documented(
-        function,
-        f"The values as {dtype.name}.",
-        ">>> tf.compat.v1.cast(1, tf.{dtype.name}).dtype.name",
-        "'{dtype.name}'",
-    )
+    return _documented(function, f"The values as {dtype.name}.", f">>> tf.cast(1, '{dtype.name}').ndim", "0")
 
 
 to_float = to_type(types.float32)
