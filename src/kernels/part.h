@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -338,21 +339,25 @@ Parts<Beside> read(const Request& request, const std::vector<Span>& rows, size_t
   size_t bytes = 0;
   for (const Span& row : rows) bytes += row.size;
   const size_t threads = std::max<size_t>(1, std::min(most, bytes / kBytesPerThread));
-  Parts<Beside> parts;
-  size_t begin = 0, size = 0;
-  for (size_t i = 0; i < rows.size() && threads > 1; ++i) {
+  std::vector<size_t> ends;
+  size_t size = 0;
+  for (size_t i = 0; i + 1 < rows.size() && threads > 1; ++i) {
     size += rows[i].size;
     if (size < kBytesPerPart) continue;
-    parts.push_back(std::make_unique<Part<Beside>>(request, rows, begin, i + 1, asked));
-    begin = i + 1;
+    ends.push_back(i + 1);
     size = 0;
   }
-  parts.push_back(std::make_unique<Part<Beside>>(request, rows, begin, rows.size(), asked));
+  ends.push_back(rows.size());
 
+  Parts<Beside> parts(ends.size());
+  std::atomic<bool> bad{false};
   in_team(threads, parts.size(), [&](size_t i) {
+    parts[i] = std::make_unique<Part<Beside>>(request, rows, i > 0 ? ends[i - 1] : 0, ends[i], asked);
     parts[i]->run();
-    return parts[i]->done == parts[i]->end();  // rows after a bad one are not asked for
+    if (parts[i]->done < parts[i]->end()) bad = true;  // rows after it are not asked for
+    return !bad;
   });
+  while (!parts.empty() && parts.back() == nullptr) parts.pop_back();
   return parts;
 }
 

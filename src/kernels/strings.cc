@@ -1,11 +1,36 @@
 // Strings that lie in one buffer, and strings that lie in the rows of a matrix, each at the beginning of its row.
 #include "strings.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
+#include "team.h"
+
 namespace feedline {
 namespace {
+
+// A thread copies at least so many bytes, to be worth waking, and about so many at a time.
+constexpr size_t kBytesPerThread = 1 << 18, kBytesAtOnce = 1 << 16;
+
+// Calls `copy(i)` for each of n strings of `total` bytes, until it is false, on the team. Gives the first such i, or n.
+template <typename Copy>
+size_t each_in_team(size_t n, size_t total, size_t threads, const Copy& copy) {
+  threads = std::min(threads, total / kBytesPerThread);
+  const size_t at_once = threads > 1 ? std::max<size_t>(1, kBytesAtOnce / (total / n + 1)) : std::max<size_t>(1, n);
+  std::atomic<size_t> bad{n};
+  in_team(threads, (n + at_once - 1) / at_once, [&](size_t piece) {
+    const size_t end = std::min(n, (piece + 1) * at_once);
+    for (size_t i = piece * at_once; i < end; ++i) {
+      if (copy(i)) continue;
+      for (size_t now = bad; i < now && !bad.compare_exchange_weak(now, i);) continue;
+      return false;
+    }
+    return true;
+  });
+  return bad;
+}
 
 nb::object bytes_rows(nb::handle data, Vector<const int64_t> offsets, int64_t gap) {
   const size_t between = length(gap, "gap");
@@ -22,41 +47,44 @@ nb::object bytes_rows(nb::handle data, Vector<const int64_t> offsets, int64_t ga
 }
 
 int64_t strings_to_rows(nb::handle data, Vector<const int64_t> offsets, int64_t gap, Matrix<uint8_t> rows,
-                        Vector<int64_t> lengths, Vector<const int64_t> numbers) {
-  const size_t n = numbers.shape(0), between = length(gap, "gap");
+                        Vector<int64_t> lengths, Vector<const int64_t> numbers, int64_t threads) {
+  const size_t n = numbers.shape(0), between = length(gap, "gap"), most = length(threads, "threads");
   if (offsets.shape(0) != n + 1)
     throw std::invalid_argument("offsets must have one entry more than numbers, got " +
                                 std::to_string(offsets.shape(0)) + " and " + std::to_string(n));
   const Slots slots = slots_of(rows, lengths);
   const Bytes buffer(data, false);
   const int64_t *at = offsets.data(), *wanted = numbers.data();
-  size_t longest = 0, i = 0;
+  size_t longest = 0, total = 0, i = n;
   {
     const HandedOver release(buffer.size() > kWorthAThread);
     for (size_t k = 0; k < n; ++k) {
       const uint64_t size = static_cast<uint64_t>(at[k + 1]) - static_cast<uint64_t>(at[k]) - between;
-      if (size <= buffer.size() && size > longest) longest = static_cast<size_t>(size);
+      if (size > buffer.size()) continue;
+      longest = std::max(longest, static_cast<size_t>(size));
+      total += static_cast<size_t>(size);
     }
     if (longest <= slots.width) {
-      for (; i < n; ++i) {
-        slots.expect(wanted, i, n);
-        const uint64_t row = static_cast<uint64_t>(wanted[i]);
+      i = each_in_team(n, total, most, [&](size_t k) {
+        slots.expect(wanted, k, n);
+        const uint64_t row = static_cast<uint64_t>(wanted[k]);
         size_t start, bytes;
-        if (row >= slots.count || !inside(at, i, between, buffer.size(), start, bytes) || bytes > slots.width) break;
+        if (row >= slots.count || !inside(at, k, between, buffer.size(), start, bytes) || bytes > slots.width)
+          return false;
         std::memcpy(slots.rows + row * slots.width, buffer.data() + start, bytes);
         slots.lengths[row] = static_cast<int64_t>(bytes);
-      }
-    } else {
-      i = n;
+        return true;
+      });
     }
   }
   if (i < n) refuse_row(i);
   return static_cast<int64_t>(longest);
 }
 
-nb::object strings_from_rows(Matrix<const uint8_t> rows, Vector<const int64_t> lengths, Vector<const int64_t> numbers) {
+nb::object strings_from_rows(Matrix<const uint8_t> rows, Vector<const int64_t> lengths, Vector<const int64_t> numbers,
+                             int64_t threads) {
   const Slots slots = slots_of(rows, lengths);
-  const size_t n = numbers.shape(0);
+  const size_t n = numbers.shape(0), most = length(threads, "threads");
   const int64_t* wanted = numbers.data();
   Fresh<int64_t> offsets(n + 1, "int64");
   int64_t* ends = offsets.data();
@@ -70,16 +98,17 @@ nb::object strings_from_rows(Matrix<const uint8_t> rows, Vector<const int64_t> l
     ends[i + 1] = static_cast<int64_t>(total);
   }
   Fresh<char> data(total, "uint8");
-  size_t i = 0;
+  size_t i;
   {
     const HandedOver release(total > kWorthAThread);
-    for (; i < n; ++i) {
-      slots.expect(wanted, i, n);
-      const uint64_t row = static_cast<uint64_t>(wanted[i]);
-      if (row >= slots.count) break;  // somebody has changed the numbers meanwhile
-      const size_t start = static_cast<size_t>(ends[i]);
-      std::memcpy(data.data() + start, slots.rows + row * slots.width, static_cast<size_t>(ends[i + 1]) - start);
-    }
+    i = each_in_team(n, total, most, [&](size_t k) {
+      slots.expect(wanted, k, n);
+      const uint64_t row = static_cast<uint64_t>(wanted[k]);
+      if (row >= slots.count) return false;  // somebody has changed the numbers meanwhile
+      const size_t start = static_cast<size_t>(ends[k]);
+      std::memcpy(data.data() + start, slots.rows + row * slots.width, static_cast<size_t>(ends[k + 1]) - start);
+      return true;
+    });
   }
   if (i < n) refuse_row(i);
   return nb::make_tuple(data.array, offsets.array);
@@ -131,10 +160,10 @@ void register_strings(nb::module_& m) {
   using namespace nb::literals;
   m.def("bytes_rows", &bytes_rows, "data"_a, "offsets"_a.noconvert(), "gap"_a = 0);
   m.def("strings_to_rows", &strings_to_rows, "data"_a, "offsets"_a.noconvert(), "gap"_a, "rows"_a.noconvert(),
-        "lengths"_a.noconvert(), "numbers"_a.noconvert());
+        "lengths"_a.noconvert(), "numbers"_a.noconvert(), "threads"_a = 1);
   m.def("strings_round_robin", &strings_round_robin, "columns"_a, "turn"_a);
   m.def("strings_from_rows", &strings_from_rows, "rows"_a.noconvert(), "lengths"_a.noconvert(),
-        "numbers"_a.noconvert());
+        "numbers"_a.noconvert(), "threads"_a = 1);
 }
 
 }  // namespace feedline

@@ -58,12 +58,13 @@ struct Frames {
   }
 };
 
-Frames scan(const unsigned char* p, size_t n, size_t at, size_t want) {
+// The records from `at` on, up to the first that begins at `end` or later.
+Frames scan(const unsigned char* p, size_t n, size_t at, size_t want, size_t end = SIZE_MAX) {
   Frames frames;
   frames.offsets.reserve(std::min({want, (n - at) / kAround, size_t{4096}}) + 1);
   frames.offsets.push_back(static_cast<int64_t>(at + kHeader));
   size_t checked = 0;
-  for (size_t found = 0; found < want; ++found) {
+  for (size_t found = 0; found < want && at < end; ++found) {
     if (n - at < kHeader) {
       frames.stop = kHeaderCut;
       break;
@@ -97,19 +98,71 @@ Frames scan(const unsigned char* p, size_t n, size_t at, size_t want) {
   return frames;
 }
 
-nb::object tfrecord_frames(nb::handle data, int64_t start, int64_t want) {
+bool good_header(const unsigned char* p) { return masked(crc32c_of(p, kLength)) == load<uint32_t>(p + kLength); }
+
+constexpr size_t kPiece = 1 << 18;  // stays in the nearest cache from the read to the last copy
+constexpr size_t kFew = 64;         // so many records tell how long they usually are
+constexpr size_t kShort = 1 << 12;  // a header is soon found among records of up to so many bytes
+
+// Adds the frames that begin where the others end.
+void append(Frames& frames, const Frames& more, size_t want) {
+  const size_t count = std::min(more.offsets.size() - 1, want - (frames.offsets.size() - 1));
+  frames.offsets.insert(frames.offsets.end(), more.offsets.begin() + 1, more.offsets.begin() + 1 + count);
+  const bool all = count == more.offsets.size() - 1;
+  frames.stop = all ? more.stop : kEnough;
+  frames.length = all ? more.length : 0;
+}
+
+// As `scan`, by several threads. Where a record begins is only known from the ones before it, so each thread looks for
+// the first header in its piece. What it has found counts if the records of the piece before end there.
+Frames scan_in_team(const unsigned char* p, size_t n, size_t at, size_t want, size_t threads) {
+  if (threads < 2) return scan(p, n, at, want);
+  Frames frames = scan(p, n, at, std::min(want, kFew));
+  if (frames.stop != kEnough || want <= kFew) return frames;
+  const auto place = [&] { return static_cast<size_t>(frames.offsets.back()) - kHeader; };
+  const size_t from = place(), usual = (from - at) / kFew + 1;
+  const size_t end = want - kFew < (n - from) / usual ? from + (want - kFew) * usual : n;
+  const size_t pieces = usual <= kShort ? (end - from) / kPiece : 0;
+  std::vector<Frames> found(pieces);
+  if (pieces > 1) {
+    in_team(threads, pieces, [&](size_t i) {
+      size_t begin = from + i * kPiece;
+      const size_t stop = i + 1 == pieces ? end : begin + kPiece;
+      if (i > 0)
+        while (begin < stop && !(n - begin >= kHeader && good_header(p + begin))) ++begin;
+      if (begin < stop) found[i] = scan(p, n, begin, want, stop);
+      return true;
+    });
+  }
+  for (size_t i = 0; i < pieces && pieces > 1 && frames.stop == kEnough && frames.offsets.size() <= want; ++i) {
+    const size_t stop = i + 1 == pieces ? end : from + (i + 1) * kPiece;
+    if (place() >= stop) continue;
+    if (found[i].offsets.empty() || found[i].offsets[0] != frames.offsets.back())
+      found[i] = scan(p, n, place(), want, stop);  // what looked like a header was in a record
+    append(frames, found[i], want);
+  }
+  if (frames.stop == kEnough && frames.offsets.size() <= want)
+    append(frames, scan(p, n, place(), want - (frames.offsets.size() - 1)), want);
+  return frames;
+}
+
+nb::object frames_found(const Frames& frames) {
+  Fresh<int64_t> offsets(frames.offsets.size(), "int64");
+  std::copy(frames.offsets.begin(), frames.offsets.end(), offsets.data());
+  return nb::make_tuple(offsets.array, static_cast<int>(frames.stop), frames.length);
+}
+
+nb::object tfrecord_frames(nb::handle data, int64_t start, int64_t want, int64_t threads) {
   const Bytes buffer(data, false);
-  const size_t at = length(start, "start"), most = length(want, "want");
+  const size_t at = length(start, "start"), most = length(want, "want"), at_once = length(threads, "threads");
   if (at > buffer.size()) throw nb::index_error("start is beyond the end of the data");
   const auto* p = reinterpret_cast<const unsigned char*>(buffer.data());
   Frames frames;
   {
     const HandedOver release;
-    frames = scan(p, buffer.size(), at, most);
+    frames = scan_in_team(p, buffer.size(), at, most, at_once);
   }
-  Fresh<int64_t> offsets(frames.offsets.size(), "int64");
-  std::copy(frames.offsets.begin(), frames.offsets.end(), offsets.data());
-  return nb::make_tuple(offsets.array, static_cast<int>(frames.stop), frames.length);
+  return frames_found(frames);
 }
 
 // All of it, or less where the file ends or cannot be read.
@@ -136,8 +189,6 @@ uint64_t size_of([[maybe_unused]] int file) {
 #endif
   return 0;
 }
-
-bool good_header(const unsigned char* p) { return masked(crc32c_of(p, kLength)) == load<uint32_t>(p + kLength); }
 
 int64_t tfrecord_header(nb::handle data, int64_t start) {
   const Bytes buffer(data, false);
@@ -225,12 +276,68 @@ nb::object tfrecord_large(int file, int64_t start, int64_t want, int64_t least, 
   return nb::make_tuple(array, at);
 }
 
-constexpr size_t kPiece = 1 << 18;  // stays in the nearest cache from the read to the last copy
+// As `read_at`, in pieces by several threads.
+size_t read_in_team(int file, unsigned char* out, size_t n, uint64_t at, size_t threads) {
+  const size_t pieces = (n + kPiece - 1) / kPiece;
+  std::vector<size_t> got(pieces);
+  in_team(threads, pieces, [&](size_t i) {
+    const size_t from = i * kPiece, size = std::min(kPiece, n - from);
+    got[i] = read_at(file, out + from, size, at + from);
+    return got[i] == size;
+  });
+  size_t total = 0;
+  for (size_t i = 0; i < pieces && total == i * kPiece; ++i) total += got[i];
+  return total;
+}
+
+nb::object tfrecord_read(int file, int64_t start, int64_t want, nb::handle into, int64_t threads) {
+  const Bytes buffer(into, true);
+  const uint64_t at = length(start, "start");
+  const size_t most = length(want, "want"), at_once = length(threads, "threads");
+  auto* p = reinterpret_cast<unsigned char*>(buffer.data());
+  Frames frames;
+  {
+    const HandedOver release;
+    const size_t got = read_in_team(file, p, buffer.size(), at, at_once);
+    frames = scan_in_team(p, got, 0, most, at_once);
+  }
+  return frames_found(frames);
+}
+
+// Copies records to rows, up to the first that has no place there, whose number among them it gives.
+size_t copy_in_team(const unsigned char* p, const Frames& frames, const Slots& slots, const int64_t* wanted,
+                    size_t threads) {
+  const size_t found = frames.offsets.size() - 1;
+  if (found == 0) return 0;
+  const size_t usual = static_cast<size_t>(frames.offsets[found] - frames.offsets[0]) / found + 1;
+  const size_t at_once = threads > 1 ? std::max<size_t>(1, kPiece / 4 / usual) : found;
+  std::vector<size_t> done((found + at_once - 1) / at_once);
+  in_team(threads, done.size(), [&](size_t piece) {
+    const size_t end = std::min(found, (piece + 1) * at_once);
+    size_t k = piece * at_once;
+    for (; k < end; ++k) {
+      slots.expect(wanted, k, found);
+      const uint64_t row = static_cast<uint64_t>(wanted[k]);
+      const size_t size = static_cast<size_t>(frames.offsets[k + 1] - frames.offsets[k]) - kAround;
+      if (row >= slots.count || size > slots.width || size > kPiece - kAround) break;
+      std::memcpy(slots.rows + row * slots.width, p + frames.offsets[k], size);
+      slots.lengths[row] = static_cast<int64_t>(size);
+    }
+    done[piece] = k;
+    return k == end;
+  });
+  for (size_t piece = 0; piece < done.size(); ++piece)
+    if (done[piece] < std::min(found, (piece + 1) * at_once)) return done[piece];
+  return found;
+}
+
+constexpr size_t kMostPieces = 16;  // of a file in memory at once
 
 nb::object tfrecord_to_rows(int file, int64_t start, Matrix<uint8_t> rows, Vector<int64_t> lengths,
-                            Vector<const int64_t> numbers) {
+                            Vector<const int64_t> numbers, int64_t threads) {
   const Slots slots = slots_of(rows, lengths);
-  const size_t n = numbers.shape(0);
+  const size_t n = numbers.shape(0), at_once = length(threads, "threads");
+  const size_t space = kPiece * std::max<size_t>(1, std::min(at_once, kMostPieces));
   const int64_t* wanted = numbers.data();
   uint64_t at = length(start, "start");
   const uint64_t first = at;
@@ -238,31 +345,27 @@ nb::object tfrecord_to_rows(int file, int64_t start, Matrix<uint8_t> rows, Vecto
   bool inside = true;
   {
     const HandedOver release;
-    thread_local std::vector<unsigned char> piece(kPiece);
-    unsigned char* p = piece.data();
+    thread_local std::vector<unsigned char> memory;
+    if (memory.size() < space) memory.resize(space);
+    unsigned char* p = memory.data();
     begins.reserve(std::min<size_t>(n, 1 << 16) + 1);
     for (size_t i = 0, have = 0; i < n;) {
-      // What is read beyond the last record that is wanted is read in vain.
+      // What is read beyond the last record that is wanted is read in vain. The first records tell how much that is.
       const size_t usual = i > 0 ? static_cast<size_t>((at - first) / i + 1) : kPiece;
-      const size_t room = std::min(kPiece - have, n - i < kPiece / usual ? (n - i) * usual + kHeader : kPiece);
-      const size_t got = read_at(file, p + have, room, at + have);
+      const size_t most = i > 0 ? space : kPiece;
+      const size_t room = std::min(most - have, n - i < most / usual ? (n - i) * usual + kHeader : most);
+      const size_t got = read_in_team(file, p + have, room, at + have, at_once);
       have += got;
-      const Frames frames = scan(p, have, 0, n - i);
+      const Frames frames = scan_in_team(p, have, 0, n - i, at_once);
       const size_t found = frames.offsets.size() - 1;
-      size_t k = 0;
-      for (; k < found; ++k, ++i) {
-        slots.expect(wanted, i, n);
-        const uint64_t row = static_cast<uint64_t>(wanted[i]);
-        const size_t size = static_cast<size_t>(frames.offsets[k + 1] - frames.offsets[k]) - kAround;
-        inside = row < slots.count;
-        if (!inside || size > slots.width) break;
-        std::memcpy(slots.rows + row * slots.width, p + frames.offsets[k], size);
-        slots.lengths[row] = static_cast<int64_t>(size);
-        begins.push_back(static_cast<int64_t>(at) + frames.offsets[k + 1] - static_cast<int64_t>(kHeader));
-      }
+      const size_t k = copy_in_team(p, frames, slots, wanted + i, at_once);
+      inside = k == found || static_cast<uint64_t>(wanted[i + k]) < slots.count;
+      for (size_t j = 0; j < k; ++j)
+        begins.push_back(static_cast<int64_t>(at) + frames.offsets[j + 1] - static_cast<int64_t>(kHeader));
+      i += k;
       const size_t used = static_cast<size_t>(frames.offsets[k]) - kHeader;
       const bool damaged = frames.stop == kLengthDamaged || frames.stop == kDataDamaged;
-      if (k < found || damaged || got < room || (used == 0 && have == kPiece)) break;
+      if (k < found || damaged || got < room || (used == 0 && have >= kPiece)) break;
       have -= used;
       at += used;
       std::memmove(p, p + used, have);
@@ -308,11 +411,12 @@ nb::object tfrecord_framed(nb::list given) {
 
 void register_tfrecord(nb::module_& m) {
   using namespace nb::literals;
-  m.def("tfrecord_frames", &tfrecord_frames, "data"_a, "start"_a, "want"_a);
+  m.def("tfrecord_frames", &tfrecord_frames, "data"_a, "start"_a, "want"_a, "threads"_a = 1);
   m.def("tfrecord_framed", &tfrecord_framed, "records"_a);
   m.def("tfrecord_header", &tfrecord_header, "data"_a, "start"_a);
   m.def("tfrecord_to_rows", &tfrecord_to_rows, "file"_a, "start"_a, "rows"_a.noconvert(), "lengths"_a.noconvert(),
-        "numbers"_a.noconvert());
+        "numbers"_a.noconvert(), "threads"_a = 1);
+  m.def("tfrecord_read", &tfrecord_read, "file"_a, "start"_a, "want"_a, "into"_a, "threads"_a = 1);
   m.def("tfrecord_large", &tfrecord_large, "file"_a, "start"_a, "want"_a, "least"_a, "most"_a, "threads"_a = 1);
 }
 

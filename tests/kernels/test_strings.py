@@ -190,3 +190,20 @@ def test_what_turns_refuse(kernel: ModuleType) -> None:
     for offsets in ([0, 3, 99], [0, 3, 2], [-1, 3, 6], [0, 2**62, 2**63 - 1]):
         with pytest.raises(IndexError, match="not inside"):
             kernel.strings_round_robin([(good[0], np.array(offsets), 1)], 1)
+
+
+def test_the_team_copies_what_one_thread_copies() -> None:
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(0, 700, 8000)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    data, numbers = rng.integers(0, 255, offsets[-1], np.uint8), rng.permutation(8000)
+    for threads in (1, 2, 9, 32):
+        rows, lengths = np.zeros((8000, 704), np.uint8), np.zeros(8000, np.int64)
+        assert kernels.strings_to_rows(data, offsets, 0, rows, lengths, numbers, threads) == sizes.max()
+        got, ends = kernels.strings_from_rows(rows, lengths, numbers, threads)
+        assert (got == data).all() and (ends == offsets).all()
+        for bad in (0, 4001, 7999):
+            wrong = numbers.copy()
+            wrong[bad:] = 8000
+            with pytest.raises(IndexError, match=f"row {bad} is not inside"):
+                kernels.strings_to_rows(data, offsets, 0, rows, lengths, wrong, threads)

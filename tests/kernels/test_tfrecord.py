@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -258,3 +259,75 @@ def test_what_rows_refuse(kernel: ModuleType, tmp_path: Path) -> None:
     one = np.zeros(1, np.int64)
     begins = kernel.tfrecord_to_rows(987_654, 5, np.zeros((1, 4), np.uint8), one, one.copy())
     assert begins.tolist() == [5], "a file that is not open"
+
+
+def _some_records(rng: np.random.Generator, count: int) -> list[bytes]:
+    """Records of a few hundred bytes, some of which hold records themselves."""
+    records = [rng.bytes(int(n)) for n in rng.integers(0, 900, count)]
+    for i in rng.integers(0, count, count // 20).tolist():
+        records[i] = kernels.tfrecord_framed([rng.bytes(int(n)) for n in rng.integers(0, 200, 12)])[: 4 + i % 900]
+    return records
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_team_finds_what_one_thread_finds(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    records = _some_records(rng, 6000)
+    data = kernels.tfrecord_framed(records)
+    damaged = bytearray(data)
+    damaged[len(data) * 2 // 3] ^= 1
+    inner = kernels.tfrecord_framed([data[: 1 << 20], *records])  # a record of 1 MiB that consists of records
+    path, into = tmp_path / "records", np.empty(len(inner) + 100, np.uint8)
+    for bytes_ in (data, bytes(damaged), data[: len(data) // 2 + 5], inner):
+        path.write_bytes(bytes_)
+        for start, want in ((0, 10_000), (0, 6000), (0, 5999), (0, 70), (len(records[0]) + 16, 4000)):
+            offsets, stop, length = kernels.tfrecord_frames(bytes_, start, want)
+            for threads in (2, 8):
+                found, *why = kernels.tfrecord_frames(bytes_, start, want, threads)
+                assert found.tolist() == offsets.tolist() and why == [stop, length]
+                with path.open("rb") as file:
+                    found, *why = kernels.tfrecord_read(file.fileno(), start, want, into, threads)
+                assert (found + start).tolist() == offsets.tolist() and why == [stop, length]
+                assert into[: len(bytes_) - start].tobytes() == bytes_[start:]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_team_writes_rows_as_one_thread_does(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    records = _some_records(rng, 8000)
+    path, numbers = tmp_path / "records", rng.permutation(9000)
+    data = kernels.tfrecord_framed(records)
+    longer = [*records[:7000], bytes(1000), *records]
+    for bytes_ in (data, data[:-1000], data[: 1 << 20] + b"?" + data[1 << 20 :], kernels.tfrecord_framed(longer)):
+        path.write_bytes(bytes_)
+        alone = _in_rows(path, numbers, 1)
+        for threads in (2, 7, 32):
+            assert _in_rows(path, numbers, threads) == alone
+    with pytest.raises(IndexError, match="row 5000 is not inside"):
+        _in_rows(path, np.where(np.arange(9000) == 5000, 9000, numbers), 8)
+
+
+def _in_rows(path: Path, numbers: np.ndarray[Any, Any], threads: int) -> tuple[list[int], list[bytes]]:
+    rows, lengths = np.zeros((9000, 960), np.uint8), np.zeros(9000, np.int64)
+    with path.open("rb") as file:
+        begins = kernels.tfrecord_to_rows(file.fileno(), 0, rows, lengths, numbers, threads)
+    return begins.tolist(), [rows[i, : lengths[i]].tobytes() for i in numbers[: len(begins) - 1]]
+
+
+@FINDERS
+def test_reading_into_a_buffer(kernel: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "records"
+    path.write_bytes(DATA)
+    begins = np.cumsum([0, *(len(r) + 16 for r in RECORDS)]).tolist()
+    with path.open("rb") as file:
+        for size in range(0, len(DATA) + 20, 7):
+            into = np.zeros(size, np.uint8)
+            for start in (0, begins[2]):
+                offsets, stop, length = kernel.tfrecord_read(file.fileno(), start, 100, into)
+                part = DATA[start : start + size]
+                assert into[: len(part)].tobytes() == part
+                expected, *why = kernels.tfrecord_frames(part, 0, 100)
+                assert offsets.tolist() == expected.tolist() and [stop, length] == why
+        with pytest.raises(ValueError, match="want must not be negative"):
+            kernel.tfrecord_read(file.fileno(), 0, -1, into)
+    assert kernel.tfrecord_read(987_654, 0, 5, into)[0].tolist() == [12], "a file that is not open"

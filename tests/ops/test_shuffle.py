@@ -13,6 +13,7 @@ from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.engine.run import blocks
+from feedline.kernels import threads
 
 
 def ints(*values: int) -> list[Any]:
@@ -101,7 +102,8 @@ def test_bad_size(size: int) -> None:
         fl.Dataset.range(3).shuffle(size)
 
 
-def test_a_full_shuffle_of_slices_holds_row_numbers_only() -> None:
+def test_a_full_shuffle_of_slices_holds_row_numbers_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "processors", lambda: 2)  # with more of them blocks are larger
     rows = np.zeros((20_000, 256), np.float32)  # 20 MB
     ds = fl.Dataset.from_tensor_slices(rows).shuffle(len(rows), seed=1)
     tracemalloc.start()

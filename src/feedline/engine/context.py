@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from feedline.errors import FailedPreconditionError
 from feedline.kernels.memory import keep_freed_memory
 from feedline.kernels.threads import most as kernel_threads
-from feedline.kernels.threads import processors
+from feedline.kernels.threads import processors, team
 from feedline.structure.buffer_pool import buffers
 
 _log = logging.getLogger("feedline")
@@ -90,6 +90,15 @@ class forced:
 def cores() -> int:
     """The number of processors that this process may use."""
     return processors()
+
+
+WIDE_SHARE = 1 << 19
+WIDEST_BLOCK = 1 << 23
+
+
+def block_bytes(least: int) -> int:
+    """The most bytes in a block: `least`, or more with many processors, so that each has a share of its rows."""
+    return max(least, min(WIDE_SHARE * team(), WIDEST_BLOCK))
 
 
 def may_start_processes() -> bool:

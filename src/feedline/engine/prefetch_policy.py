@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from time import perf_counter
 
+from feedline.engine.context import block_bytes
 from feedline.plan.arguments import AUTOTUNE
 from feedline.structure.block import Block
 
@@ -80,7 +81,7 @@ class BlockSizing:
 
     def __init__(self, ahead: int, depth: int, effect_free: bool, largest: int) -> None:
         self.ahead, self.depth, self.effect_free = ahead, depth, effect_free
-        self.largest = min(LARGEST_BYTES, largest)
+        self.largest = min(block_bytes(LARGEST_BYTES), largest)
         self.rows = 1
         self.unit = 1  # the consumer's batch size: blocks of whole batches need not be put together
 
@@ -102,7 +103,8 @@ class BlockSizing:
 
     def deepen(self) -> None:
         """Lets more blocks wait, since the consumer has found nothing ready though the buffer has been full."""
-        self.depth = min(2 * self.depth, DEEPEST)
+        deepest = DEEPEST * LARGEST_BYTES // max(LARGEST_BYTES, self.largest)
+        self.depth = max(self.depth, min(2 * self.depth, deepest))
 
     def adapt(self, block: Block, seconds: float) -> None:
         """Makes blocks larger if rows are small and quickly made, as far as the user's buffer size allows, and smaller

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 
 from feedline.early import working
 from feedline.engine.background_read import BackgroundRead
-from feedline.engine.context import Closing, ExecutionContext, Reservation, forced
+from feedline.engine.context import Closing, ExecutionContext, Reservation, block_bytes, forced
 from feedline.engine.input import CHANGING, BufferingInput, CappedInput, Input, MeasuredInput, blocks, close_state
 from feedline.engine.parallel import ParallelMapStage
 from feedline.engine.prefetch_stage import PrefetchStage
@@ -406,7 +406,7 @@ class Cursor:
     def _grow(self, block: Block) -> None:
         per_row = max(1, block.nbytes // block.n)
         large = per_row >= LARGE_STRING and all(map(is_objects, block.columns))
-        most = 4 * BLOCK_BYTES if large else BLOCK_BYTES
+        most = block_bytes(4 * BLOCK_BYTES if large else BLOCK_BYTES)
         most = most if self.run.context is None else min(most, self.run.context.budget.piece)
         limit = max(1, min(self.largest, most // per_row))
         self.want = min(limit, self.want * 4)

@@ -33,7 +33,7 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_image import gif_pixels, lanczos, png_rows, resize_bilinear, weighted_sums
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
     from feedline.kernels.reference_strings import strings_from_rows, strings_round_robin, strings_to_rows
-    from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large, tfrecord_to_rows
+    from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large, tfrecord_read, tfrecord_to_rows
 else:
     from feedline.kernels._native import (
         bytes_rows,
@@ -64,6 +64,7 @@ else:
         tfrecord_header,
         tfrecord_large,
         tfrecord_lengths,
+        tfrecord_read,
         tfrecord_to_rows,
         weighted_sums,
     )
@@ -103,6 +104,7 @@ __all__ = [
     "tfrecord_header",
     "tfrecord_large",
     "tfrecord_lengths",
+    "tfrecord_read",
     "tfrecord_to_rows",
     "weighted_sums",
 ]

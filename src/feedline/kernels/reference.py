@@ -271,7 +271,7 @@ def bytes_rows(data: Buffer, offsets: Int64, gap: int = 0) -> NDArray[Any]:
     return out
 
 
-def tfrecord_frames(data: Buffer, start: int, want: int) -> tuple[Int64, int, int]:
+def tfrecord_frames(data: Buffer, start: int, want: int, threads: int = 1) -> tuple[Int64, int, int]:
     """The offsets of at most `want` records of a TFRecord file, from `start` on. Both checksums are verified.
 
     Returns offsets for `bytes_rows` with a gap of 16, the reason for stopping, and the claimed length of the next
@@ -286,8 +286,8 @@ def tfrecord_frames(data: Buffer, start: int, want: int) -> tuple[Int64, int, in
     >>> fl.kernels.tfrecord_frames(data[:-1], 19, 10)
     (array([31]), 3, 5)
     """
-    _not_negative(start, "start")
-    _not_negative(want, "want")
+    for n, name in ((start, "start"), (want, "want"), (threads, "threads")):
+        _not_negative(n, name)
     raw: Any = data
     view = memoryview(raw).cast("B")
     if start > len(view):

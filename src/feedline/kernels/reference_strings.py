@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from feedline.kernels.reference import Buffer, Int64, UInt8, _not_negative, _plain
 
 
-def strings_to_rows(data: Buffer, offsets: Int64, gap: int, rows: UInt8, lengths: Int64, numbers: Int64) -> int:
+def strings_to_rows(
+    data: Buffer, offsets: Int64, gap: int, rows: UInt8, lengths: Int64, numbers: Int64, threads: int = 1
+) -> int:
     """Copies string i, which is data[offsets[i] : offsets[i + 1] - gap], to the beginning of row numbers[i], and its
     length to lengths[numbers[i]]. Returns the length of the longest; if that is too long for a row, nothing is copied.
+    The numbers differ from each other. Many bytes are copied by up to `threads` threads.
 
     >>> rows, lengths = np.zeros((3, 4), np.uint8), np.zeros(3, np.int64)
     >>> fl.kernels.strings_to_rows(b"one-to-", np.array([0, 4, 7]), 1, rows, lengths, np.array([2, 0]))
@@ -22,6 +25,7 @@ def strings_to_rows(data: Buffer, offsets: Int64, gap: int, rows: UInt8, lengths
     """
     _plain(offsets, np.int64, 1, "offsets")
     _not_negative(gap, "gap")
+    _not_negative(threads, "threads")
     _slots(rows, lengths, numbers)
     if len(offsets) != len(numbers) + 1:
         raise ValueError(f"offsets must have one entry more than numbers, got {len(offsets)} and {len(numbers)}")
@@ -78,14 +82,16 @@ def strings_round_robin(columns: list[tuple[Buffer, Int64, int]], turn: int) -> 
     return np.concatenate(parts), np.cumsum([len(part) for part in parts], dtype=np.int64)
 
 
-def strings_from_rows(rows: UInt8, lengths: Int64, numbers: Int64) -> tuple[UInt8, Int64]:
-    """The strings at the beginning of the rows with these numbers: data and offsets as in `bytes_rows`.
+def strings_from_rows(rows: UInt8, lengths: Int64, numbers: Int64, threads: int = 1) -> tuple[UInt8, Int64]:
+    """The strings at the beginning of the rows with these numbers: data and offsets as in `bytes_rows`. Many bytes are
+    copied by up to `threads` threads.
 
     >>> rows = np.frombuffer(b"two.....one.", np.uint8).reshape(3, 4)
     >>> data, offsets = fl.kernels.strings_from_rows(rows, np.array([2, 0, 3]), np.array([2, 0]))
     >>> data.tobytes(), offsets
     (b'onetw', array([0, 3, 5]))
     """
+    _not_negative(threads, "threads")
     _slots(rows, lengths, numbers)
     parts: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
     for i, row in enumerate(numbers.tolist()):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.kernels.reference import Buffer, Int64, UInt8, _masked, _not_negative, crc32c
+from feedline.kernels.reference import Buffer, Int64, UInt8, _masked, _not_negative, crc32c, tfrecord_frames
 from feedline.kernels.reference_strings import _slots
 
 PIECE = 1 << 18
@@ -72,11 +72,13 @@ def tfrecord_large(
     return out, start
 
 
-def tfrecord_to_rows(file: int, start: int, rows: UInt8, lengths: Int64, numbers: Int64) -> Int64:
+def tfrecord_to_rows(
+    file: int, start: int, rows: UInt8, lengths: Int64, numbers: Int64, threads: int = 1
+) -> Int64:
     """Reads records of an open TFRecord file (`file` is its descriptor), from byte `start` on, into the rows with these
     numbers, and their lengths into lengths[numbers[i]]. Returns the offset of each record, and of the next one. It
     stops early before a record that is too long for a row or for a 256 KiB piece, at the end of the file, and before a
-    damaged record.
+    damaged record. The numbers differ from each other. Up to `threads` threads read.
 
     >>> import os, tempfile
     >>> rows, lengths = np.zeros((3, 4), np.uint8), np.zeros(3, np.int64)
@@ -88,6 +90,7 @@ def tfrecord_to_rows(file: int, start: int, rows: UInt8, lengths: Int64, numbers
     (b'to\\x00\\x00\\x00\\x00\\x00\\x00one\\x00', array([2, 0, 3]))
     """
     _not_negative(start, "start")
+    _not_negative(threads, "threads")
     _slots(rows, lengths, numbers)
     begins = [start]
     for i, row in enumerate(numbers.tolist()):
@@ -102,3 +105,29 @@ def tfrecord_to_rows(file: int, start: int, rows: UInt8, lengths: Int64, numbers
         lengths[row] = len(found[0])
         begins.append(start)
     return np.array(begins, np.int64)
+
+
+def tfrecord_read(file: int, start: int, want: int, into: UInt8, threads: int = 1) -> tuple[Int64, int, int]:
+    """Reads an open TFRecord file (`file` is its descriptor) from byte `start` on into a buffer, until that is full or
+    the file ends, and returns what `tfrecord_frames` finds there. Up to `threads` threads read.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     done = os.write(file.fileno(), fl.kernels.tfrecord_framed([b"one", b"three"]))
+    ...     fl.kernels.tfrecord_read(file.fileno(), 19, 10, np.empty(100, np.uint8))
+    (array([12, 33]), 1, 0)
+    """
+    for n, name in ((start, "start"), (want, "want"), (threads, "threads")):
+        _not_negative(n, name)
+    view = memoryview(into).cast("B")
+    got = 0
+    while got < len(view) and hasattr(os, "pread"):
+        try:
+            piece = os.pread(file, len(view) - got, start + got)
+        except OSError:
+            break
+        if not piece:
+            break
+        view[got : got + len(piece)] = piece
+        got += len(piece)
+    return tfrecord_frames(view[:got], 0, want)

@@ -16,6 +16,7 @@ from feedline import kernels
 from feedline.engine.run import blocks
 from feedline.errors import DataLossError, FailedPreconditionError
 from feedline.io.tfrecord import index as indexing
+from feedline.kernels import threads
 from feedline.ops.shared import record_numbers
 from feedline.optimize import without
 
@@ -144,6 +145,7 @@ def test_a_checkpoint_of_a_large_shuffle_holds_numbers(tmp_path: Path, monkeypat
 
 def test_a_full_shuffle_holds_numbers_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_numbers, "HOLD_BYTES", 1 << 18)
+    monkeypatch.setattr(threads, "processors", lambda: 2)  # with more of them blocks are larger
     with open(tmp_path / "a", "wb") as file:
         for i in range(20):
             file.write(kernels.tfrecord_framed([b"%8d" % (i * 1000 + j) * 128 for j in range(1000)]))

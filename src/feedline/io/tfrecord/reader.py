@@ -15,11 +15,14 @@ from feedline.io.stream import CHUNK, OVERLAP
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
 from feedline.kernels.threads import team
 from feedline.structure.block import Array, Block, Bytes
+from feedline.structure.buffer_pool import buffers
 from feedline.structure.nest import LEAF
 
 LARGE = 1 << 15
 """Records of at least this size are not copied out of the read-ahead buffer but read straight into their own memory."""
 MOST_AT_ONCE = 1 << 24
+WIDE = 1 << 22
+"""So many bytes of short records are read at once, by the thread team, not ahead in smaller pieces."""
 FALSE_RECORDS = 1 << 20
 """Bytes, plus four for each one skipped, that are read to verify whether apparent records are real."""
 
@@ -55,7 +58,8 @@ class TFRecordReader(RecordReader):
         if self._bad is not None and self._bad[0] == place:
             return self._bad[1]
         try:
-            return (self._read_large(place, want) if self._large else None) or self._read_ahead(place, want)
+            got = self._read_large(place, want) if self._large else self._read_wide(place, want)
+            return got or self._read_ahead(place, want)
         except MemoryError as e:
             where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
             return Read(None, None, ResourceExhaustedError(f"{where} does not fit in memory: {e}"))
@@ -67,7 +71,7 @@ class TFRecordReader(RecordReader):
         descriptor = None if self._large or self._buffered else self._stream.descriptor
         if descriptor is None:
             return np.array([offset])
-        return kernels.tfrecord_to_rows(descriptor, offset, rows, lengths, numbers)
+        return kernels.tfrecord_to_rows(descriptor, offset, rows, lengths, numbers, team())
 
     def _read_large(self, place: FilePosition, want: int) -> Read | None:
         """Large records, each in its own memory; None if the next ones are not large."""
@@ -81,6 +85,26 @@ class TFRecordReader(RecordReader):
         sizes = np.fromiter((len(row) + AROUND for row in rows), np.int64, len(rows))
         provenance = self.provenance(place.offset, np.cumsum(sizes) - sizes)
         return Read(Block([rows], len(rows), LEAF, provenance), FilePosition(after, place.number + len(rows)))
+
+    def _read_wide(self, place: FilePosition, want: int) -> Read | None:
+        """Many records at once, which the thread team reads and checks; None if few are wanted, or on an error."""
+        size = want * self._record_size
+        descriptor = None if size < WIDE or self._buffered else self._stream.descriptor
+        if descriptor is None:
+            return None
+        size = min(size + size // 64, MOST_AT_ONCE)
+        data = buffers.empty((1 << (size - 1).bit_length(),), np.dtype(np.uint8))
+        offsets, _, _ = kernels.tfrecord_read(descriptor, place.offset, want, data[:size], team())
+        return self._found(data, offsets, place, 0) if len(offsets) > 1 else None
+
+    def _found(self, data: Array, offsets: Array, place: FilePosition, start: int) -> Read:
+        """The records at these offsets of a buffer, in which `place` is at `start`."""
+        n, base = len(offsets) - 1, place.offset - start - HEADER.size
+        after = FilePosition(base + int(offsets[-1]), place.number + n)
+        self._record_size = (after.offset - place.offset) // n
+        self._large = self._record_size >= LARGE and self._stream.on_disk
+        provenance = self.provenance(base, offsets[:n])
+        return Read(Block([Bytes(data, offsets, AROUND)], n, LEAF, provenance), after)
 
     def _read_ahead(self, place: FilePosition, want: int) -> Read:
         # The short rest of the last piece is not worth a block of its own.
@@ -101,13 +125,8 @@ class TFRecordReader(RecordReader):
             else:
                 data, start = self._stream.window(place.offset, length + AROUND)
                 offsets, stop, length = kernels.tfrecord_frames(data, start, want)
-        n = len(offsets) - 1
-        if n:  # an error in the record after them is found when that record comes first
-            after = FilePosition(place.offset + int(offsets[-1]) - HEADER.size - start, place.number + n)
-            self._record_size = (after.offset - place.offset) // n
-            self._large = self._record_size >= LARGE and self._stream.on_disk
-            provenance = self.provenance(place.offset - HEADER.size - start, offsets[:n])
-            return Read(Block([Bytes(np.frombuffer(data, np.uint8), offsets, AROUND)], n, LEAF, provenance), after)
+        if len(offsets) > 1:  # an error in the record after them is found when that record comes first
+            return self._found(np.frombuffer(data, np.uint8), offsets, place, start)
         cut = stop in (Stop.HEADER_CUT, Stop.DATA_CUT)
         if cut and self._stream.failure is not None:
             return Read(None, None, self._stream.failure)

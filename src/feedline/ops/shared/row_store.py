@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feedline import kernels
+from feedline.kernels.threads import team
 from feedline.provenance.files import FileNumbers, Held
 from feedline.provenance.rows import Provenance
 from feedline.structure.block import Array, Block, Bytes, Objects, object_array, rows_of, spec_of_column
@@ -207,19 +208,19 @@ class StringRows:
     def write(self, numbers: Array, strings: Bytes) -> bool:
         """Copies strings into rows; False if they are too long or too uneven to be kept here."""
         offsets, numbers = np.ascontiguousarray(strings.offsets), np.ascontiguousarray(numbers)
-        longest = kernels.strings_to_rows(strings.data, offsets, strings.gap, self.rows, self.lengths, numbers)
+        longest = kernels.strings_to_rows(strings.data, offsets, strings.gap, self.rows, self.lengths, numbers, team())
         if longest <= self.rows.shape[1]:
             return True
         usual = (offsets[-1] - offsets[0]) / len(strings) - strings.gap
         width = -(-(longest + longest // 8) // 64) * 64
         if longest > min(SHORT, 64 + MOST_UNEVEN * usual) or not self._resize(len(self), width):
             return False
-        kernels.strings_to_rows(strings.data, offsets, strings.gap, self.rows, self.lengths, numbers)
+        kernels.strings_to_rows(strings.data, offsets, strings.gap, self.rows, self.lengths, numbers, team())
         return True
 
     def read(self, numbers: Array) -> Bytes:
         """The strings in these rows, in new memory."""
-        return Bytes(*kernels.strings_from_rows(self.rows, self.lengths, np.ascontiguousarray(numbers)))
+        return Bytes(*kernels.strings_from_rows(self.rows, self.lengths, np.ascontiguousarray(numbers), team()))
 
     def longer(self, more: int) -> Any:
         """The store with `more` more rows, or its replacement if the matrix would be too large."""
