@@ -6,6 +6,7 @@ import gzip
 import os
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import feedline as fl
 from feedline.io.fixed import FixedLengthReader
 from feedline.io.reader import END, FilePosition
+from feedline.structure.nest import flatten
 
 LETTERS = b"ABCDEFGHIJKL"
 
@@ -101,3 +103,38 @@ def test_decode_raw_of_bools_and_shapes() -> None:
 def test_what_decode_raw_refuses(strings: object, dtype: object, length: int | None, match: str) -> None:
     with pytest.raises(fl.errors.InvalidArgumentError, match=match):
         fl.io.decode_raw(strings, dtype, fixed_length=length)
+
+
+@pytest.mark.parametrize(
+    "decode",
+    [
+        lambda r: fl.io.decode_raw(r, fl.float32),
+        lambda r: fl.io.decode_raw(r, fl.int16, little_endian=False),
+        lambda r: fl.io.decode_raw(r, fl.complex64, False),
+        lambda r: fl.io.decode_raw(r, fl.bool),
+        lambda r: fl.io.decode_raw(r, fl.uint8, fixed_length=16),
+        lambda r: fl.io.decode_raw(r, fl.uint8, fixed_length=8),
+        lambda r: (fl.io.decode_raw(r, fl.float64), fl.io.decode_raw(r, fl.int64) + 1),
+    ],
+)
+@pytest.mark.parametrize("sizes", [[16], [16, 8], [16, 16, 0], [0]])
+def test_decode_raw_of_many_records(decode: Any, sizes: list[int], tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    records = [rng.bytes(sizes[i // 40 % len(sizes)]) for i in range(200)]
+    with fl.io.TFRecordWriter(tmp_path / "a") as writer:
+        writer.write_many(records)
+    ds = fl.TFRecordDataset(tmp_path / "a").map(decode)
+    for got, record in zip(ds, records, strict=True):
+        for a, b in zip(flatten(got)[0], flatten(decode(record))[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a.dtype == b.dtype and a.flags.writeable
+
+
+def test_a_record_that_is_no_whole_number_is_named(tmp_path: Path) -> None:
+    with fl.io.TFRecordWriter(tmp_path / "a") as writer:
+        writer.write_many([bytes(8)] * 50 + [bytes(7)] + [bytes(8)] * 50)
+    it = iter(fl.TFRecordDataset(tmp_path / "a").map(lambda r: fl.io.decode_raw(r, fl.float32)))
+    assert [next(it).tolist() for _ in range(50)] == [[0, 0]] * 50
+    with pytest.raises(fl.errors.InvalidArgumentError, match="7 bytes is not a whole number"):
+        next(it)
+    assert len(list(it)) == 50

@@ -132,12 +132,27 @@ def decode_raw(
         raise InvalidArgumentError(
             f"decode_raw: a string of {length} bytes is not a whole number of {dtype} values of {dtype.itemsize} bytes"
         )
-    raw = np.frombuffer(b"".join(strings), np.uint8)
+    raw = np.frombuffer(bytearray(b"".join(strings)), np.uint8)
+    return _numbers(raw, dtype, little_endian).reshape(*array.shape, length // dtype.itemsize)
+
+
+def decode_raw_column(
+    strings: Bytes, out_type: object, little_endian: bool = True, fixed_length: int | None = None, name: object = None
+) -> Array | None:
+    """`decode_raw` of each string of a column; None if their lengths differ, or are not those of whole numbers."""
+    dtype, matrix = as_dtype(out_type).dtype, strings.matrix()
+    if matrix is None or dtype.kind == "O" or matrix.shape[1] != (fixed_length or matrix.shape[1]):
+        return None
+    n, length = matrix.shape
+    if length % dtype.itemsize or not length:
+        return None
+    return _numbers(matrix.reshape(-1), dtype, little_endian).reshape(n, length // dtype.itemsize)
+
+
+def _numbers(raw: Array, dtype: np.dtype[Any], little_endian: bool) -> Array:
     if dtype.kind == "b":
-        numbers: Array = raw != 0
-    elif little_endian:
-        numbers = raw.view(dtype).copy()
-    else:
-        part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize  # a complex number is two consecutive ones
-        numbers = raw.reshape(-1, part)[:, ::-1].flatten().view(dtype)
-    return numbers.reshape(*array.shape, length // dtype.itemsize)
+        return raw.astype(bool)
+    if little_endian:
+        return raw.view(dtype)
+    part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize  # a complex number is two consecutive ones
+    return raw.reshape(-1, part)[:, ::-1].flatten().view(dtype)

@@ -119,7 +119,8 @@ def tfrecord_read(file: int, start: int, want: int, into: UInt8, threads: int = 
     """
     for n, name in ((start, "start"), (want, "want"), (threads, "threads")):
         _not_negative(n, name)
-    view = memoryview(into).cast("B")
+    raw: Any = into
+    view = memoryview(raw).cast("B")
     got = 0
     while got < len(view) and hasattr(os, "pread"):
         try:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from feedline import kernels
+from feedline.kernels.threads import team
+from feedline.structure.buffer_pool import buffers
 
 Array = np.ndarray[Any, Any]
 
@@ -40,6 +42,17 @@ class Bytes:
         """The strings as an object array of `bytes`, in fresh memory."""
         strings = kernels.bytes_rows(self.data, np.ascontiguousarray(self.offsets), self.gap)
         return strings if self.size is None else strings.reshape(-1, self.size)
+
+    def matrix(self) -> Array | None:
+        """The bytes of each string as a row, in fresh memory; None if their lengths differ."""
+        offsets = np.ascontiguousarray(self.offsets)
+        n = len(offsets) - 1
+        length = int(offsets[1] - offsets[0]) - self.gap if n else 0
+        if (offsets[1:] - offsets[:-1] != length + self.gap).any():
+            return None
+        rows = buffers.empty((n, length), np.dtype(np.uint8))
+        kernels.strings_to_rows(self.data, offsets, self.gap, rows, np.empty(n, np.int64), np.arange(n), team())
+        return rows
 
     def slice(self, start: int, stop: int) -> Bytes:
         """Rows start to stop, in the same buffer."""
