@@ -1,7 +1,8 @@
-// Rows of an array by number.
+// Rows of an array by number, and rows stacked to an array.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 
 #include "array.h"
 #include "team.h"
@@ -110,11 +111,40 @@ nb::object gather_rows(nb::object source, Vector<const int64_t> index, nb::objec
   return result;
 }
 
+void plain(nb::handle array, const char* name) {
+  if (nb::cast<bool>(array.attr("dtype").attr("hasobject")))
+    throw nb::type_error((std::string(name) + " needs a plain dtype, got one that holds Python objects").c_str());
+}
+
+void stack_rows(nb::list rows, nb::object into) {
+  plain(into, "stack_rows");
+  const Bytes out(into, true);
+  std::deque<Bytes> sources;  // keeps them in place: they can be neither copied nor moved
+  for (nb::handle row : rows) {
+    plain(row, "stack_rows");
+    sources.emplace_back(row, false);
+  }
+  const size_t n = sources.size(), size = n == 0 ? 0 : out.size() / n;
+  if (n * size != out.size())
+    throw std::invalid_argument("into must have as many bytes as the rows, got " + std::to_string(out.size()));
+  for (const Bytes& row : sources)
+    if (row.size() != size)
+      throw std::invalid_argument("rows must have " + std::to_string(size) + " bytes each, got one of " +
+                                  std::to_string(row.size()));
+  const HandedOver release(out.size() >= kWorthAThread);
+  char* to = out.data();
+  for (const Bytes& row : sources) {
+    if (size != 0) std::memmove(to, row.data(), size);  // a row may lie in the array that it is copied into
+    to += size;
+  }
+}
+
 }  // namespace
 
 void register_gather(nb::module_& m) {
   using namespace nb::literals;
   m.def("gather_rows", &gather_rows, "source"_a, "index"_a.noconvert(), "into"_a.none() = nb::none(), "threads"_a = 1);
+  m.def("stack_rows", &stack_rows, "rows"_a, "into"_a);
 }
 
 }  // namespace feedline

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import feedline as fl
+from feedline import kernels
+from feedline.engine import batch_buffer
 from feedline.engine.batch_buffer import LARGE_ROW, BatchAllocator, SlotWriter
 from feedline.engine.run import blocks
 from feedline.structure.block import Block
@@ -150,10 +152,81 @@ def test_places_of_a_batch() -> None:
     assert first.continues(second, 2) and not first.continues(second, 1) and not second.continues(third, 2)
     writer = SlotWriter(first)
     writer.take(0, [np.full((SIDE, SIDE), 7, np.float32), 1])
+    writer.flush()
     assert writer.fits and writer.column(1, 1) is None
     assert (writer.column(0, 1) == 7).all()
     writer.take(1, [np.zeros((SIDE, 2), np.float32), 1])
     assert not writer.fits and writer.column(0, 2) is None
+
+
+def test_rows_are_copied_to_their_place_whatever_comes_between() -> None:
+    rows = 40
+    rng = np.random.default_rng(3)
+    landing = BatchAllocator(rows)
+    landing.learn(Block.of_elements([(np.zeros((SIDE, SIDE), np.float32), 1)]))
+    for start in (0, 7):
+        slot = landing.batch_slot(start)
+        writer = SlotWriter(slot)
+        reused, expect, held = np.zeros((SIDE, SIDE), np.float32), [], []
+        for i in range(rows - start):
+            kind = rng.integers(5)
+            if kind == 0:  # the function goes on to write into it
+                reused[:] = i
+                result = (reused, reused)
+            elif kind == 1:
+                result = (np.full((SIDE, SIDE), i, np.float32).T, 1)
+            elif kind == 2:
+                result = (np.full((SIDE, 3), i, np.float32), 1)
+            else:
+                result = (np.full((SIDE, SIDE), i, np.float32), np.zeros(2))
+            leaves = list(result)
+            expect.append(result[0].copy())
+            writer.take(i, leaves)
+            held.append(leaves[0])
+        reused[:] = -1
+        writer.flush()
+        for i, (got, want) in enumerate(zip(held, expect, strict=True)):
+            np.testing.assert_array_equal(got, want, str(i))
+            if want.shape == (SIDE, SIDE):
+                np.testing.assert_array_equal(slot.arrays[0][start + i], want)
+
+
+@pytest.mark.parametrize("form", ["leaf", "tuple", "dict"])
+def test_fresh_results_are_copied_several_at_a_time(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[int] = []
+
+    def counted(rows: list[Any], into: Any) -> None:
+        copied.append(len(rows))
+        kernels.stack_rows(rows, into)
+
+    def made(i: Any) -> Any:
+        image = np.full((SIDE, SIDE), i, np.float32)
+        return {"leaf": lambda: image, "tuple": lambda: (image, i), "dict": lambda: {"a": image}}[form]()
+
+    monkeypatch.setattr(batch_buffer, "stack_rows", counted)
+    landing = BatchAllocator(ROWS)
+    node = fl.Dataset.range(ROWS).map(made, num_parallel_calls=2)._plan
+    elements = Block.of_elements(list(range(ROWS)))
+    landing.learn(node.apply(elements.slice(0, 2)))
+    rows, in_slot = node.apply_into(elements, SlotWriter(landing.batch_slot(0)))
+    assert in_slot and sum(copied) == ROWS and max(copied) > 1
+    assert rows.columns[0][:, 1, 1].tolist() == list(range(ROWS))
+
+
+def test_a_result_that_is_used_again_is_copied_at_once() -> None:
+    shared = np.zeros((SIDE, SIDE), np.float32)
+    views = np.zeros((4, SIDE, SIDE), np.float32)
+
+    def reuses(i: Any) -> Any:
+        shared[:] = i
+        views[:] = i
+        return shared, views[1], {"copy": shared.copy()}
+
+    ds = fl.Dataset.range(ROWS).map(reuses, num_parallel_calls=1).batch(16)
+    got = list(ds)
+    expect = np.arange(ROWS, dtype=np.float32)
+    for parts in zip(*((a, b, c["copy"]) for a, b, c in got), strict=True):
+        np.testing.assert_array_equal(np.concatenate(parts)[:, 0, 0], expect)
 
 
 def test_results_of_every_form() -> None:

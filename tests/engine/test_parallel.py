@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -408,3 +409,24 @@ def test_started_again_with_calls_on_their_way(mode: str | None) -> None:
         expect = ints(fl.Dataset.range(30).interleave(lambda i: fl.Dataset.range(i, i + 3), 5).take(4))
         assert ints(ds.take(4).repeat(10)) == [2 * x for x in expect] * 10
     assert not settled(threads)
+
+
+def test_blocks_without_rows_do_not_end_the_submission_of_calls() -> None:
+    """Between two epochs `repeat` has nothing to give, and a filter may drop all rows of a block."""
+    together = threading.Barrier(4)
+
+    def meets(x: Any) -> Any:
+        if x >= 0 and not together.broken:
+            with suppress(threading.BrokenBarrierError):
+                together.wait(timeout=20)
+        return x
+
+    def run(source: fl.Dataset, count: int) -> None:
+        together.reset()
+        with forced("thread"):
+            got = [int(x) for x in source.map(meets, num_parallel_calls=4)]
+        assert len(got) == count and not together.broken
+
+    fixes = fl.Dataset.from_tensors(np.int64(-1))  # the first call, which determines the type, is made alone
+    run(fixes.concatenate(fl.Dataset.from_tensors(np.int64(5)).repeat(8)), 9)
+    run(fixes.concatenate(fl.Dataset.range(900).filter(lambda x: x % 100 == 0).take(8)), 9)

@@ -111,3 +111,41 @@ def test_where_rows_are_put_must_be_as_large(kernel: ModuleType) -> None:
             kernel.gather_rows(np.zeros((10, 2)), np.array([1, 2, 3]), wrong)
     with pytest.raises((TypeError, ValueError)):
         kernel.gather_rows(np.zeros((10, 2)), np.array([1]), None, -1)
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", ["?", "u1", ">i4", "f8", "S5", ml_dtypes.bfloat16])
+@pytest.mark.parametrize("shape", [(), (3,), (0,), (160, 200)])
+def test_rows_are_stacked(kernel: ModuleType, dtype: object, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    rows = [rng.integers(0, 2, shape).astype(dtype) for _ in range(5)]  # type: ignore[call-overload]
+    out = np.zeros((7, *shape), dtype)  # type: ignore[call-overload]
+    assert kernel.stack_rows(rows, out[1:6]) is None
+    assert out[1:6].tobytes() == b"".join(row.tobytes() for row in rows)
+    assert not out[0].any() and not out[6].any()
+    kernel.stack_rows([], out[:0])
+
+
+@BOTH
+def test_rows_of_the_array_itself(kernel: ModuleType) -> None:
+    out = np.arange(12).reshape(4, 3)
+    kernel.stack_rows([out[i] for i in range(4)], out)
+    assert out.tolist() == np.arange(12).reshape(4, 3).tolist()
+
+
+@BOTH
+def test_stack_rows_refuses(kernel: ModuleType) -> None:
+    row, out = np.zeros(4, np.uint8), np.zeros((2, 4), np.uint8)
+    with pytest.raises(ValueError, match="as many bytes as the rows, got 8"):
+        kernel.stack_rows([row] * 3, out)
+    with pytest.raises(ValueError, match="as many bytes as the rows, got 8"):
+        kernel.stack_rows([], out)
+    with pytest.raises(ValueError, match="rows must have 4 bytes each, got one of 5"):
+        kernel.stack_rows([row, np.zeros(5, np.uint8)], out)
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        kernel.stack_rows([row, np.zeros(8, np.uint8)[::2]], out)
+    with pytest.raises(TypeError, match="plain dtype"):
+        kernel.stack_rows([np.array([None])], np.zeros(8, np.uint8))
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match=r"read-only|not writable"):
+        kernel.stack_rows([row, row], out)

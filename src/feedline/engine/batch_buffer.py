@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feedline.kernels import stack_rows
+from feedline.plan.aliasing import is_unshared
 from feedline.plan.row_wise import FunctionCalls, RowWise
 from feedline.random.element import drawing
 from feedline.structure.block import Array, Block, concat_columns
@@ -25,8 +27,10 @@ ENABLED: bool = os.environ.get("FEEDLINE_BATCH_BUFFERS") != "off"
 LARGE_ROW = 1 << 16
 """Columns with at least this many bytes per row are written to the batch directly."""
 
-QUICK_ROW = 1 << 18
-"""Copying a row of this many bytes takes about as long as waking up a thread."""
+AT_ONCE = 1 << 20
+"""Rows are copied once they have this many bytes together: with many threads, getting the GIL back takes longer than
+copying one small image, and more bytes would not stay in the cache of their processor.
+"""
 
 Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Array | None]
 """An allocator of batch memory, called like `np.empty`; returns None if there is none left."""
@@ -53,17 +57,6 @@ class BatchSlot(NamedTuple):
     def continues(self, other: BatchSlot | None, rows: int) -> bool:
         """Whether `other` begins right after the first `rows` rows of this slot."""
         return other is not None and other.arrays is self.arrays and other.start == self.start + rows
-
-
-def _copy(row: Array, target: Array) -> None:
-    """Copies a row. NumPy releases the GIL to copy more than a few items, and with many threads getting it back takes
-    longer than copying a small image; so a small row is copied as one `void` item, which keeps the GIL.
-    """
-    if row.nbytes <= QUICK_ROW and row.flags.c_contiguous and target.flags.c_contiguous:
-        one = np.dtype((np.void, row.nbytes))
-        target.reshape(-1).view(one)[:] = row.reshape(-1).view(one)
-    else:
-        target[...] = row
 
 
 class BatchAllocator:
@@ -122,28 +115,58 @@ class BatchAllocator:
 
 
 class SlotWriter:
-    """Writes the large leaves of results to a batch slot: see `plan.function.Destination`."""
+    """Writes the large leaves of results to a batch slot: see `plan.function.Destination`. Arrays that nothing else
+    refers to are kept, and copied several at a time (`AT_ONCE`) without the GIL.
+    """
 
-    __slots__ = ("_fits", "_slot")
+    __slots__ = ("_fits", "_kept", "_next", "_slot")
 
     def __init__(self, batch_slot: BatchSlot) -> None:
         self._slot = batch_slot
         self._fits = [array is not None for array in batch_slot.arrays]
+        self._kept: list[list[Array]] = [[] for _ in batch_slot.arrays]  # rows of each column that are not copied yet
+        self._next = [batch_slot.start for _ in batch_slot.arrays]  # where in the batch the first of them belongs
 
     def take(self, i: int, leaves: list[Any]) -> None:
-        """Copies a result's arrays, those of the batch into their row."""
+        """Puts a result's arrays of the batch into their row, and makes the others safe to keep."""
         arrays, at = self._slot.arrays, self._slot.start + i
         for j, leaf in enumerate(leaves):
-            array = arrays[j]
-            if type(leaf) is not np.ndarray:
+            array, is_array = arrays[j], type(leaf) is np.ndarray
+            if array is None or not is_array or leaf.shape != array.shape[1:] or leaf.dtype != array.dtype:
                 if array is not None:
                     self._fits[j] = False
-            elif array is None or leaf.shape != array.shape[1:] or leaf.dtype != array.dtype:
-                self._fits[j] = False
-                leaves[j] = leaf.copy()
+                    self._pass_by(j, array, at)
+                if is_array and not is_unshared(leaf):
+                    leaves[j] = leaf.copy()
+                continue
+            keeps = is_unshared(leaf)
+            row = leaves[j] = array[at]
+            if keeps and leaf.flags.c_contiguous:
+                kept = self._kept[j]
+                kept.append(leaf)
+                if len(kept) * leaf.nbytes >= AT_ONCE:
+                    self._copy(j, array)
             else:
-                row = leaves[j] = array[at]
-                _copy(leaf, row)
+                self._pass_by(j, array, at)
+                row[...] = leaf
+
+    def _pass_by(self, j: int, array: Array, at: int) -> None:
+        """Copies the rows of column j before row `at` of the batch; the next ones to be kept come after it."""
+        self._copy(j, array)
+        self._next[j] = at + 1
+
+    def _copy(self, j: int, array: Array) -> None:
+        """Copies the rows of column j that have been kept."""
+        kept, start = self._kept[j], self._next[j]
+        if kept:
+            self._next[j], self._kept[j] = start + len(kept), []
+            stack_rows(kept, array[start : start + len(kept)])
+
+    def flush(self) -> None:
+        """Copies all that has been kept."""
+        for j, array in enumerate(self._slot.arrays):
+            if array is not None:
+                self._copy(j, array)
 
     def column(self, j: int, rows: int) -> Array | None:
         """Column j of the slot's rows, if all of them were written to the batch."""

@@ -211,7 +211,7 @@ class ParallelMapStage(Input):
         self.states[self.slot] = RowWiseState(skip=state.skip, draws=state.draws)  # `_pull` skips the rows
         self.active = True
         if state.rest is not None:
-            self._split(state.rest, None, 0)
+            self._split(state.rest, None, 0, self._task_rows(state.rest.n))
 
     def _stop_parallel(self) -> None:
         """Switches back to inline, also at the end."""
@@ -272,7 +272,8 @@ class ParallelMapStage(Input):
         """Pulls rows and submits them; returns False if there are none now."""
         state = self.states[self.slot]
         affordable = self.context.budget.left / self._row_cost()
-        most = self._task_rows(want) * (room - len(self.window))
+        task_rows = self._task_rows(want)
+        most = task_rows * (room - len(self.window))
         rows = state.skip or max(1, min(self.feed.at_once, most, int(affordable)))
         in_turn = not self.window and self.output.rows is None
         pulled = self.feed.pull(rows, in_turn, fresh=not state.skip)
@@ -280,12 +281,12 @@ class ParallelMapStage(Input):
             return False
         block, before = pulled
         if not block.n:
-            return not self.window
+            return True  # nothing yet: the end of an epoch, or a filter
         if state.skip:
             self.states[self.slot] = state._replace(skip=state.skip - block.n)
             return True
         self.tuner.costs.row_bytes.add(block.nbytes / block.n)
-        self._split(block, before, 0)
+        self._split(block, before, 0, task_rows)
         return True
 
     def _task_rows(self, want: int) -> int:
@@ -296,9 +297,10 @@ class ParallelMapStage(Input):
             return max(1, min(self.tuner.chunk(), want))
         return self.tuner.chunk()
 
-    def _split(self, block: Block, before: list[Any] | None, offset: int, at_head: bool = False) -> None:
-        """Splits a block's rows into tasks."""
-        task_rows = self._task_rows(block.n)
+    def _split(
+        self, block: Block, before: list[Any] | None, offset: int, task_rows: int, at_head: bool = False
+    ) -> None:
+        """Splits a block's rows into tasks of `task_rows` rows."""
         allocator = self.team.allocator
         if allocator is not None and (at_head or not allocator.worth_it):
             allocator = None
@@ -432,7 +434,8 @@ class ParallelMapStage(Input):
         """Submits the rest of a task's rows, to be made next."""
         if used < task.block.n:
             seen, self.seen = self.seen, task.number + used
-            self._split(task.block.slice(used, task.block.n), task.before, task.offset + used, at_head=True)
+            rest = task.block.slice(used, task.block.n)
+            self._split(rest, task.before, task.offset + used, self._task_rows(rest.n), at_head=True)
             self.seen = seen
 
     # Checkpoints.

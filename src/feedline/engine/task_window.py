@@ -72,7 +72,7 @@ class TaskWindow:
 
     def all_finished(self) -> bool:
         """Whether the workers have nothing to do."""
-        return all(task.finished for task in self._tasks)
+        return all(task.finished for task in reversed(self._tasks))
 
     def next_finished(self, overdue: Callable[[Task], Task | None]) -> Task | None:
         """The task whose result is taken next, if it is finished or overdue: `overdue` returns a failed task in place

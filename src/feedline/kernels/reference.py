@@ -225,6 +225,32 @@ def gather_rows(
     return into
 
 
+def stack_rows(rows: list[NDArray[Any]], into: NDArray[Any]) -> None:
+    """Copies C-contiguous arrays of the same size one after another `into` one with as many bytes. The interpreter lock
+    is released once for all of them.
+
+    >>> batch = np.zeros((2, 3), np.int64)
+    >>> fl.kernels.stack_rows([np.array([1, 2, 3]), np.array([4, 5, 6])], batch)
+    >>> batch
+    array([[1, 2, 3],
+           [4, 5, 6]])
+    """
+    for array in (into, *rows):
+        if array.dtype.hasobject:
+            raise TypeError("stack_rows needs a plain dtype, got one that holds Python objects")
+        if not array.flags.c_contiguous:
+            raise ValueError("ndarray is not C-contiguous")
+    size = into.nbytes // len(rows) if rows else 0
+    if len(rows) * size != into.nbytes:
+        raise ValueError(f"into must have as many bytes as the rows, got {into.nbytes}")
+    for row in rows:
+        if row.nbytes != size:
+            raise ValueError(f"rows must have {size} bytes each, got one of {row.nbytes}")
+    out = into.reshape(-1).view(np.uint8)
+    for i, row in enumerate(rows):
+        out[i * size : (i + 1) * size] = row.reshape(-1).view(np.uint8)
+
+
 def crc32c(data: Buffer, crc: int = 0) -> int:
     """The CRC-32C (Castagnoli) of a buffer; `crc` is that of the bytes before it.
 

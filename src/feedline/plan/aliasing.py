@@ -73,6 +73,15 @@ def kept(result: object, own: set[int]) -> Any:
     return result
 
 
+def is_unshared(leaf: Array) -> bool:
+    """Whether an array is safe to keep while the function that returned it is called again. To be called in a loop over
+    the enumerated leaves of a result: loop, list and result refer to the array, and nothing else may.
+    """
+    if leaf.base is None and sys.getrefcount(leaf) <= _ALONE_IN_LOOP:
+        return True
+    return not leaf.flags.writeable
+
+
 def _may_change(array: Array, shared: bool, own: set[int]) -> bool:
     return (shared or array.base is not None) and array.flags.writeable and id(owner(array)) not in own
 
@@ -81,8 +90,10 @@ def _references(value: object) -> int:
     return sys.getrefcount(value)
 
 
-def _measure() -> tuple[int, int]:
-    """The reference counts that `kept` sees on an array without other references: by itself, and in a structure."""
+def _measure() -> tuple[int, int, int]:
+    """The reference counts that `kept` sees on an array without other references, by itself and in a structure, and the
+    one that `is_unshared` sees.
+    """
 
     def alone(result: object) -> int:
         return _references(result)
@@ -92,11 +103,20 @@ def _measure() -> tuple[int, int]:
         (count,) = [_references(v) for v in leaves]
         return count
 
+    def in_argument(leaf: object) -> int:
+        return sys.getrefcount(leaf)
+
+    def in_loop(result: tuple[object, ...]) -> int:
+        leaves, count = list(result), 0
+        for _, leaf in enumerate(leaves):
+            count = in_argument(leaf)
+        return count
+
     array, structure = np.empty(0), (np.empty(0),)
-    return alone(array), in_structure(structure)
+    return alone(array), in_structure(structure), in_loop(structure)
 
 
-_ALONE, _ALONE_IN_STRUCTURE = _measure()
+_ALONE, _ALONE_IN_STRUCTURE, _ALONE_IN_LOOP = _measure()
 
 
 def owner(array: Array) -> Any:

@@ -47,9 +47,12 @@ class Destination(Protocol):
     """Where large leaves of results are written."""
 
     def take(self, i: int, leaves: list[Any]) -> None:
-        """Copies the large leaves to row i and puts the copies in their place in `leaves`; leaves that stay elsewhere
-        are made safe to keep.
+        """Replaces the large leaves by row i of their destination, where they will be copied by `flush` at the latest;
+        leaves that stay elsewhere are made safe to keep. The result holds the leaves, too.
         """
+
+    def flush(self) -> None:
+        """Copies what has not been copied yet."""
 
     def column(self, j: int, rows: int) -> Array | None:
         """The first `rows` rows of column j, if all of them have been written there."""
@@ -233,6 +236,7 @@ class Function:
                         results.append(leaves)
                     else:
                         if alike:
+                            place.flush()
                             alike, results[:] = False, [tree.unflatten(r) for r in results]
                         results.append(result if type(result) in VALUES else kept(result, set()))
                     if scope.used:
@@ -241,6 +245,8 @@ class Function:
                 error = judged(e)
             finally:
                 resume(held)
+        if alike:
+            place.flush()
         done, in_slot = self._in_place(results, tree, place) if alike and results else (None, False)
         if done is None and results:
             done = self.block_of([tree.unflatten(r) for r in results] if alike else results)
