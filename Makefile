@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 LEAN := $(VENV)/.installed-lean
+# Byte code is cached even if the environment says otherwise: the tests start thousands of interpreters.
+export PYTHONDONTWRITEBYTECODE :=
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels/*.h)
 
 .PHONY: venv demo quick test static pytest docs fuzz tsan chaos differential interop bench clean
