@@ -17,7 +17,7 @@ namespace feedline {
 
 // A thread pays where it has at least so many bytes to read. They are handed out in pieces, so that a thread that
 // gets no processor keeps nobody waiting.
-constexpr size_t kBytesPerThread = 1 << 18, kBytesPerPart = 1 << 16;
+constexpr size_t kBytesPerThread = 1 << 18, kLeastPart = 1 << 16, kMostPart = 1 << 18, kPartsPerThread = 4;
 // Less than that is read in a few microseconds. To hand the interpreter over would take longer, and getting it back is
 // a matter of luck where many threads want it. Of a large example most is one picture, which is not looked at.
 constexpr size_t kWorthRelease = 1 << 14, kMostRead = 1 << 10;
@@ -339,11 +339,13 @@ Parts<Beside> read(const Request& request, const std::vector<Span>& rows, size_t
   size_t bytes = 0;
   for (const Span& row : rows) bytes += row.size;
   const size_t threads = std::max<size_t>(1, std::min(most, bytes / kBytesPerThread));
+  // A part learns the form of its rows anew, so there are few of them.
+  const size_t part_bytes = std::min(kMostPart, std::max(kLeastPart, bytes / (kPartsPerThread * threads)));
   std::vector<size_t> ends;
   size_t size = 0;
   for (size_t i = 0; i + 1 < rows.size() && threads > 1; ++i) {
     size += rows[i].size;
-    if (size < kBytesPerPart) continue;
+    if (size < part_bytes) continue;
     ends.push_back(i + 1);
     size = 0;
   }

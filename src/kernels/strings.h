@@ -28,13 +28,17 @@ inline Span span_of(nb::handle item, const char* what) {
   return {reinterpret_cast<const unsigned char*>(data), static_cast<size_t>(size)};
 }
 
+constexpr size_t kObjectsAhead = 8;
+
 // A fresh object array of n new `bytes`; `span(i)` says what is in each.
 template <typename Spans>
 nb::object bytes_array(size_t n, Spans&& span) {
   nb::object array = empty(nb::int_(n), nb::str("O"));
   const Bytes slots(array, true);
   auto** items = reinterpret_cast<PyObject**>(slots.data());
+  for (size_t i = 0; i < n && i < kObjectsAhead; ++i) FEEDLINE_PREFETCH(span(i).data);
   for (size_t i = 0; i < n; ++i) {
+    if (i + kObjectsAhead < n) FEEDLINE_PREFETCH(span(i + kObjectsAhead).data);
     const Span s = span(i);
     PyObject* item =
         PyBytes_FromStringAndSize(reinterpret_cast<const char*>(s.data), static_cast<Py_ssize_t>(s.size));

@@ -21,8 +21,11 @@ from feedline.structure.nest import LEAF
 LARGE = 1 << 15
 """Records of at least this size are not copied out of the read-ahead buffer but read straight into their own memory."""
 MOST_AT_ONCE = 1 << 24
-WIDE = 1 << 22
-"""So many bytes of short records are read at once, by the thread team, not ahead in smaller pieces."""
+WIDE = 1 << 20
+WIDE_TEAM = 4
+"""If more than `WIDE` bytes of short records are wanted, a team of `WIDE_TEAM` threads or more reads them together; a
+smaller team gains less than the thread that reads ahead.
+"""
 FALSE_RECORDS = 1 << 20
 """Bytes, plus four for each one skipped, that are read to verify whether apparent records are real."""
 
@@ -89,7 +92,8 @@ class TFRecordReader(RecordReader):
     def _read_wide(self, place: FilePosition, want: int) -> Read | None:
         """Many records at once, which the thread team reads and checks; None if few are wanted, or on an error."""
         size = want * self._record_size
-        descriptor = None if size < WIDE or self._buffered else self._stream.descriptor
+        wide = size > WIDE and not self._buffered and team() >= WIDE_TEAM
+        descriptor = self._stream.descriptor if wide else None
         if descriptor is None:
             return None
         size = min(size + size // 64, MOST_AT_ONCE)

@@ -8,6 +8,7 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
+from feedline.kernels.threads import team
 from feedline.ops.sources.indexed import Indexed
 from feedline.plan.dataset_base import dataset, register_in_memory
 from feedline.plan.node import node
@@ -24,7 +25,7 @@ from feedline.structure.block import (
     read_only,
     take_rows,
 )
-from feedline.structure.buffer_pool import PAGE
+from feedline.structure.buffer_pool import PAGE, buffers
 from feedline.structure.datasets import Datasets
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.ragged import RaggedTensor
@@ -75,7 +76,8 @@ def gather(column: Column, index: Array) -> Column:
     """
     plain = isinstance(column, np.ndarray) and column.dtype.kind != "O" and column.flags.c_contiguous
     if plain and column.size and column[:1].nbytes < PAGE:
-        return kernels.gather_rows(column, index)
+        out = buffers.empty((len(index), *column.shape[1:]), column.dtype)
+        return kernels.gather_rows(column, index, out, team())
     return take_rows(column, index)
 
 
