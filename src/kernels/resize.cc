@@ -1,10 +1,8 @@
 // Images scaled by bilinear interpolation, and by weighted sums of pixels along one axis.
+#include "resize.h"
+
 #include <cmath>
 #include <cstring>
-#include <utility>
-#include <vector>
-
-#include "array.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define FEEDLINE_AVX2
@@ -12,16 +10,7 @@
 #endif
 
 namespace feedline {
-namespace {
 
-// Between which two input positions an output position lies, and how far it is from the first to the second.
-struct Tap {
-  size_t low, high;
-  float weight;
-};
-
-// Pixels are squares and their values lie in the middle of them. This is single precision as in TensorFlow: in double
-// precision the weights would be others.
 std::vector<Tap> taps(size_t in, size_t out) {
   const float scale = static_cast<float>(in) / static_cast<float>(out);
   std::vector<Tap> all(out);
@@ -34,6 +23,8 @@ std::vector<Tap> taps(size_t in, size_t out) {
   }
   return all;
 }
+
+namespace {
 
 inline void pixel(const float* row, const Tap& tap, size_t channels, float* out) {
   const float *low = row + tap.low * channels, *high = row + tap.high * channels;
@@ -94,7 +85,10 @@ size_t in_lanes(const std::vector<Tap>& columns, size_t width) {
   return n;
 }
 
-void across(const float* row, const std::vector<Tap>& columns, size_t width, size_t channels, float* out) {
+}  // namespace
+
+void scale_row(const float* row, const std::vector<Tap>& columns, size_t width, size_t channels, std::vector<float>&,
+               float* out) {
   const Tap* taps = columns.data();
   const size_t n = columns.size();
   if (channels == 1) return few_across<1>(row, taps, n, out);
@@ -107,7 +101,7 @@ void across(const float* row, const std::vector<Tap>& columns, size_t width, siz
   for (; done < n; ++done) pixel(row, taps[done], channels, out + done * channels);
 }
 
-FEEDLINE_WIDE void down(const float* top, const float* bottom, float weight, size_t n, float* out) {
+FEEDLINE_WIDE void mix_rows(const float* top, const float* bottom, float weight, size_t n, float* out) {
   for (size_t i = 0; i < n; ++i) out[i] = top[i] + (bottom[i] - top[i]) * weight;
 }
 
@@ -115,13 +109,8 @@ FEEDLINE_WIDE void widen(const uint8_t* row, size_t n, float* out) {
   for (size_t i = 0; i < n; ++i) out[i] = static_cast<float>(row[i]);
 }
 
-void scaled(const float* row, const std::vector<Tap>& columns, size_t width, size_t channels, std::vector<float>&,
-            float* out) {
-  across(row, columns, width, channels, out);
-}
-
-void scaled(const uint8_t* row, const std::vector<Tap>& columns, size_t width, size_t channels,
-            std::vector<float>& scratch, float* out) {
+void scale_row(const uint8_t* row, const std::vector<Tap>& columns, size_t width, size_t channels,
+               std::vector<float>& scratch, float* out) {
 #if defined(FEEDLINE_AVX2)
   static const bool avx2 = __builtin_cpu_supports("avx2");
   if (channels == 3 && avx2) {
@@ -135,29 +124,26 @@ void scaled(const uint8_t* row, const std::vector<Tap>& columns, size_t width, s
     return;
   }
 #endif
+  scratch.resize(width * channels);
   widen(row, scratch.size(), scratch.data());
-  across(scratch.data(), columns, width, channels, out);
+  scale_row(scratch.data(), columns, width, channels, scratch, out);
 }
 
-// Rows are scaled across first. Two of them are kept, since the lower one is often the upper one of the next.
+namespace {
+
 template <typename T>
-void scale(const T* image, size_t height, size_t width, size_t channels, const std::vector<Tap>& rows,
+void scale(const T* image, size_t width, size_t channels, const std::vector<Tap>& rows,
            const std::vector<Tap>& columns, float* out) {
-  const size_t in = width * channels, wide = columns.size() * channels;
-  std::vector<float> lines[2] = {std::vector<float>(wide), std::vector<float>(wide)}, scratch(in);
-  size_t held[2] = {height, height};  // no row has that number
-  const auto line = [&](size_t y, int slot) {
-    if (held[slot] == y) return;
-    scaled(image + y * in, columns, width, channels, scratch, lines[slot].data());
-    held[slot] = y;
-  };
-  for (const Tap& tap : rows) {
-    if (held[1] == tap.low && held[0] != tap.low) std::swap(held[0], held[1]), lines[0].swap(lines[1]);
-    line(tap.low, 0);
-    line(tap.high, 1);
-    down(lines[0].data(), lines[1].data(), tap.weight, wide, out);
-    out += wide;
-  }
+  const size_t wide = columns.size() * channels;
+  std::vector<float> scratch;
+  Lines lines;
+  lines.scale(
+      rows, wide, [&](size_t y, float* line) { scale_row(image + y * width * channels, columns, width, channels, scratch, line); },
+      [&](const float* top, const float* bottom, float weight) {
+        mix_rows(top, bottom, weight, wide, out);
+        out += wide;
+        return true;
+      });
 }
 
 using Images = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
@@ -182,9 +168,9 @@ nb::object resize_bilinear(Images images, int64_t height, int64_t width) {
     const std::vector<Tap> rows = taps(h, tall), columns = taps(w, wide);
     for (size_t i = 0; i < n; ++i) {
       if (bytes)
-        scale(static_cast<const uint8_t*>(images.data()) + i * h * w * c, h, w, c, rows, columns, at);
+        scale(static_cast<const uint8_t*>(images.data()) + i * h * w * c, w, c, rows, columns, at);
       else
-        scale(static_cast<const float*>(images.data()) + i * h * w * c, h, w, c, rows, columns, at);
+        scale(static_cast<const float*>(images.data()) + i * h * w * c, w, c, rows, columns, at);
       at += tall * wide * c;
     }
   }

@@ -18,7 +18,7 @@ import numpy as np
 import zstandard
 from tests.fuzz import messages, mutate
 from tests.fuzz.files import FILES
-from tests.fuzz.outcomes import Target, outcome, rows
+from tests.fuzz.outcomes import Failure, Target, outcome, plain, rows
 from tests.fuzz.states import STATES
 
 import feedline as fl
@@ -180,6 +180,24 @@ def _image(kind: str) -> Target:
     return Target(lambda folder: _pictures()[kind], run, mutate.png if kind == "PNG" else mutate.mutated)
 
 
+def _shrunk(file: Any) -> Any:
+    return fl.image.resize(fl.io.decode_jpeg(file), [9, 7]).astype(np.uint8)
+
+
+def pictures(data: bytes, folder: Path) -> Any:
+    """Decodes a file natively, as one of several: results and errors must be those of the functions themselves."""
+    alone = outcome(lambda: _shrunk(data))
+    good = _pictures()["JPEG"][0]
+    found = rows(fl.Dataset.from_tensor_slices(np.array([good, data, good, b""], object)[:3]).map(_shrunk))
+    assert plain(found[0]) == plain(found[2]) == plain(_shrunk(good)), "the files beside it"
+    assert isinstance(alone, Failure) == isinstance(found[1], Failure), (alone, found[1])
+    if isinstance(alone, Failure):
+        assert alone.kind == found[1].kind and alone.text in found[1].text
+    else:
+        assert plain(alone) == plain(found[1])
+    return alone
+
+
 # Tensors, elements
 
 
@@ -263,6 +281,7 @@ TARGETS: dict[str, Target] = {
     "CsvDataset": Target(texts, csv_files),
     "lines": Target(texts, lines),
     **{f"decode_{kind.lower()}": _image(kind) for kind in ("PNG", "GIF", "BMP", "JPEG")},
+    "pictures": Target(lambda folder: _pictures()["JPEG"], pictures),
     "parse_tensor": Target(tensors, parse_tensor, mutate.message, twin=False),
     "elements": Target(element_files, read_elements, mutate.framed),
     "load": Target(folders, load, mutate.framed),

@@ -182,7 +182,7 @@ class Tuner:
         self.frozen = self.fixed is not None
         if forced.mode is not None:
             self.fixed = self.requested = 3 if calls in (AUTOTUNE, 1) else calls
-        self._small = forced.mode is not None
+        self._rows = {None: 0, "thread": 1}.get(forced.mode, 3)  # as many as each call gets; 0: tuned
         self._settings = settings
 
     def moved(self, calls: int) -> None:
@@ -197,6 +197,11 @@ class Tuner:
         if self.fixed is None:
             self.fixed = calls
 
+    def fix(self, calls: int, rows: int) -> None:
+        """Has `calls` calls made at once, of up to `rows` rows each, without tuning."""
+        if forced.mode is None:
+            self.fixed, self._rows = calls, rows
+
     @property
     def limit(self) -> int:
         """The most parallel calls that can pay."""
@@ -206,9 +211,10 @@ class Tuner:
 
     def chunk(self) -> int:
         """The number of rows one task should have."""
-        if self._small:
-            return 1 if forced.mode == "thread" else 3
         costs = self.costs
+        if self._rows:
+            row = max(1.0, costs.row_bytes.value, costs.result_bytes.value)
+            return max(1, min(self._rows, int(min(self._piece, RESULT_BYTES) / row)))
         if self.calls and not costs.alone.count and (costs.quickest == inf or costs.shared.count < FIRST_CALLS):
             return 1  # the time of a call is not known yet
         per_row = costs.shared.value if self.calls and costs.shared.count else costs.by_itself
@@ -255,7 +261,9 @@ class Tuner:
         if self.fixed is not None:
             self.calls = self.fixed
             if not self._moved:
+                native = forced.mode is None and self._rows > 0
                 self.why = "from options.autotune.frozen" if self.frozen else "as given"
+                self.why = "native programs have their own threads" if native else self.why
         elif self.requested != AUTOTUNE:
             self.calls, self.why = self.requested, "as given"
         else:

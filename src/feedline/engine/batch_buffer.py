@@ -10,17 +10,18 @@ With the environment variable `FEEDLINE_BATCH_BUFFERS=off` batches are put toget
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from feedline.kernels import stack_rows
 from feedline.plan.aliasing import is_unshared
-from feedline.plan.row_wise import FunctionCalls, RowWise
+from feedline.plan.row_wise import FunctionCalls, RowWise, with_lineage
+from feedline.provenance.rows import Provenance
 from feedline.random.element import drawing
 from feedline.structure.block import Array, Block, concat_columns
-from feedline.structure.buffer_pool import buffers
+from feedline.structure.buffer_pool import address, buffers
 
 ENABLED: bool = os.environ.get("FEEDLINE_BATCH_BUFFERS") != "off"
 
@@ -52,7 +53,7 @@ class BatchSlot(NamedTuple):
             concat_columns([part.columns[j] for part in parts]) if array is None else array[here]
             for j, array in enumerate(self.arrays)
         ]
-        return Block(columns, rows, parts[0].tree)
+        return Block(columns, rows, parts[0].tree, Provenance.joined([part.provenance for part in parts]))
 
     def continues(self, other: BatchSlot | None, rows: int) -> bool:
         """Whether `other` begins right after the first `rows` rows of this slot."""
@@ -168,6 +169,21 @@ class SlotWriter:
             if array is not None:
                 self._copy(j, array)
 
+    def memory(self, j: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+        """The slot's rows of column j, if they have this shape and dtype."""
+        array, start = self._slot.arrays[j], self._slot.start
+        if array is None or array.shape[1:] != shape[1:] or array.dtype != dtype or start + shape[0] > len(array):
+            return None
+        return array[start : start + shape[0]]
+
+    def holds(self, columns: Sequence[Any]) -> bool:
+        """Whether all columns that the slot has memory for lie there."""
+        arrays, start = self._slot.arrays, self._slot.start
+        return any(a is not None for a in arrays) and all(
+            array is None or (isinstance(column, np.ndarray) and address(column) == address(array[start:]))
+            for array, column in zip(arrays, columns, strict=True)
+        )
+
     def column(self, j: int, rows: int) -> Array | None:
         """Column j of the slot's rows, if all of them were written to the batch."""
         array, start = self._slot.arrays[j], self._slot.start
@@ -186,4 +202,4 @@ def apply_into_slot(node: RowWise, block: Block, number: int, draws: Any, batch_
     writer = SlotWriter(batch_slot)
     with drawing(number, draws, node.epochs):
         made, in_slot = node.apply_into(block, writer)
-    return made, in_slot and writer.fits
+    return with_lineage(node, block, made), in_slot and writer.fits

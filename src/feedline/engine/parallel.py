@@ -65,6 +65,8 @@ class ParallelMapStage(Input):
         self.feed = RowFeed(inputs, ordered and run.is_copyable(inputs))
         self.team = WorkerTeam(self.context, self.node, (run.level, slot, node.op))
         self.tuner = Tuner(calls, settings, self.context.cores, self.key, self.context.budget.piece)
+        if parallel is not None and parallel.rows is not None:
+            self.tuner.fix(calls, parallel.rows)
         if self.team.in_processes:
             self.tuner.in_processes(self.context.cores if calls == AUTOTUNE else calls)
         self.waited = self.worked = 0.0
@@ -496,7 +498,9 @@ class ParallelMapStage(Input):
         how = "alone" if not calls else "processes" if self.team.in_processes else "threads"
         name = " and ".join(name for _, _, name in called_by(self.node))
         tuned, held = self.tuner.requested == AUTOTUNE, self.window.size
-        return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why, name, tuned)
+        parallel = parallel_of(self.node)
+        native = parallel is not None and parallel.rows is not None
+        return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why, name, tuned, native)
 
     # The end.
 

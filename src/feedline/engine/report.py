@@ -35,6 +35,8 @@ class Stage(NamedTuple):
     """The name of the function that it calls."""
     tuned: bool = False
     """Whether the number of calls is tuned while it runs."""
+    native: bool = False
+    """Whether a native program does the work of its calls."""
 
 
 class Report:
@@ -180,6 +182,8 @@ def _remedy(busy: Stage, seconds: float) -> str:
         return f"it runs without workers ({busy.why})"
     if busy.how == "processes":
         return "all its processes are busy" if busy.tuned else "more parallel calls may help (num_parallel_calls)"
+    if busy.native:
+        return "it runs natively, in as many threads as there are processors"
     other = 'processes may help (workers="process") if the function holds the GIL'
     return other if busy.tuned else f"more parallel calls may help (num_parallel_calls=fl.AUTOTUNE), or {other}"
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_example import framed_examples, parse_sequences
     from feedline.kernels.reference_image import gif_pixels, lanczos, png_rows, resize_bilinear, weighted_sums
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
+    from feedline.kernels.reference_pictures import decode_pictures, jpeg_channels, load_jpeg
     from feedline.kernels.reference_strings import strings_from_rows, strings_round_robin, strings_to_rows
     from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large, tfrecord_read, tfrecord_to_rows
 else:
@@ -41,12 +42,15 @@ else:
         crc32c,
         csv_records,
         csv_strings,
+        decode_pictures,
         fisher_yates,
         framed_examples,
         gather_rows,
         gif_pixels,
+        jpeg_channels,
         lanczos,
         line_offsets,
+        load_jpeg,
         parse_examples,
         parse_sequences,
         permute,
@@ -82,12 +86,15 @@ __all__ = [
     "crc32c",
     "csv_records",
     "csv_strings",
+    "decode_pictures",
     "fisher_yates",
     "framed_examples",
     "gather_rows",
     "gif_pixels",
+    "jpeg_channels",
     "lanczos",
     "line_offsets",
+    "load_jpeg",
     "parse_examples",
     "parse_sequences",
     "permute",

@@ -123,6 +123,17 @@ def lanczos(places: NDArray[np.float32], radius: float) -> NDArray[np.float32]: 
 def weighted_sums(
     data: NDArray[np.float32], starts: NDArray[np.int64], counts: NDArray[np.int64], weights: NDArray[np.float32]
 ) -> NDArray[np.float32]: ...
+def load_jpeg(file: str) -> bool: ...
+def jpeg_channels(file: bytes, decode: tuple[int, int, bool, bool]) -> int: ...
+def decode_pictures(
+    files: Any,
+    decode: tuple[int, int, bool, bool],
+    windows: list[tuple[slice, slice]],
+    before: list[tuple[int, NDArray[np.float32]]],
+    after: list[tuple[int, NDArray[np.float32]]],
+    out: NDArray[Any],
+    threads: int = 1,
+) -> int: ...
 def framed_examples(
     keys: list[bytes],
     kinds: NDArray[np.uint8],

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
-from feedline.ops.shared import vectorized  # noqa: F401  registers the functions that can be vectorized
+from feedline.kernels.threads import team
+from feedline.ops.shared import native, vectorized  # noqa: F401  register the functions that can be vectorized
 from feedline.ops.shared.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
 from feedline.plan.function import Function
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
     from feedline.plan.annotations import Integer, R, T, Ts
 
+NATIVE_ROWS = 4
+"""The rows that a call of a native program has for each thread."""
+
 
 @node
 class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
@@ -38,9 +42,15 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
     @property
     def parallel(self) -> Parallel | None:
         """The caller's `num_parallel_calls`. None for vectorized functions, which finish sooner than they could be
-        split into tasks, and for the parser, which has its own threads.
+        split into tasks, and for the parser, which has its own threads. So have native programs: two or three calls
+        at a time give these threads the next rows before the last ones are done.
         """
-        if self.num_parallel_calls is None or self.function.vectorized:
+        if self.num_parallel_calls is None:
+            return None
+        if self.function.native:
+            wide = team()
+            return Parallel(2 if wide <= 4 else 3, self.deterministic, rows=max(8, NATIVE_ROWS * wide))
+        if self.function.vectorized:
             return None
         return Parallel(self.num_parallel_calls, self.deterministic, self.workers)
 
@@ -91,15 +101,19 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
 
     def apply(self, block: Block) -> Block:
         """Applies the function to whole columns if the results are the same, otherwise row by row."""
-        return self.apply_some(block, inf)[0]
+        made, used = self.apply_some(block, inf)
+        return made if used == block.n else self._in_parts(block, made, 0)
 
     def apply_some(self, block: Block, until: float) -> tuple[Block, int]:
         """As `apply`; row by row, stops at `until`. Also returns how many rows were used."""
         if block.n == 0:
             return block, 0
         first, alone = self.function.first_rows(block)
-        if first is not None and first.n == block.n:
-            return first, block.n
+        if first is not None and not alone:
+            return first, first.n
+        return self._rest(block, first, alone, until)
+
+    def _rest(self, block: Block, first: Block | None, alone: int, until: float) -> tuple[Block, int]:
         return self._row_by_row(block, until) if alone == block.n else (self._in_parts(block, first, alone), block.n)
 
     def _row_by_row(self, block: Block, until: float = inf) -> tuple[Block, int]:
@@ -137,8 +151,14 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
         return concat(done)
 
     def apply_into(self, block: Block, where: Any) -> tuple[Block, bool]:
-        """Applies the function row by row and writes each result to its batch slot."""
-        return self.function.on_rows_into(block, where)
+        """Applies the function row by row and writes each result to its batch slot; a native program writes them all.
+        """
+        if not self.function.native:
+            return self.function.on_rows_into(block, where)
+        first, alone = self.function.first_rows(block, where)
+        if first is not None and first.n == block.n:
+            return first, where.holds(first.columns)
+        return self._rest(block, first, alone, inf)[0], False
 
     def attribute_error(self, failed: RowFailed, number: int) -> Exception:
         """An exception that names the function and the element."""

@@ -167,8 +167,18 @@ def notes(node: Node) -> list[str]:
     return [*said, *filter(None, (_held(node), _saved(node)))]
 
 
+def how_called(function: Function) -> str:
+    """How a function runs: natively, on columns, or as Python code; and why not natively, if it nearly does."""
+    if function.native:
+        return f"natively: {'; '.join(function.native)}"
+    if function.vectorized:
+        return "on whole columns"
+    why = function.why_not_native
+    return f"once per element; not natively, since {why}" if why else "once per element"
+
+
 def _function_note(function: Function) -> str:
-    how = "on whole columns" if function.vectorized else "once per element"
+    how = how_called(function)
     name = function.name.replace("<lambda>", "lambda")
     return f"{name} at {function.where}, {how}" if function.where else f"{name}, {how}"
 

@@ -18,7 +18,7 @@ from feedline.plan.aliasing import VALUES, is_refusal, is_shared, kept, own_leaf
 from feedline.plan.captured import Captured, Sent
 from feedline.plan.interrupted import Exited, judged
 from feedline.plan.row_calls import RowFailed
-from feedline.plan.vectorize import Program, program_of
+from feedline.plan.vectorize import Place, Program, program_of, why_not_native
 from feedline.random.element import Epochs
 from feedline.random.seeds import FunctionScope, function_scope
 from feedline.sharing import Guard
@@ -31,6 +31,7 @@ from feedline.structure.block import (
     slice_column,
     spec_of_column,
 )
+from feedline.structure.buffer_pool import buffers
 from feedline.structure.nest import LEAF, Tree, flatten, map_structure
 from feedline.structure.spec import TensorSpec, TypeSpec, type_spec_from_value
 from feedline.structure.types import as_dtype
@@ -56,6 +57,12 @@ class Destination(Protocol):
 
     def column(self, j: int, rows: int) -> Array | None:
         """The first `rows` rows of column j, if all of them have been written there."""
+
+    def memory(self, j: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+        """The memory for the first rows of column j, if rows of this shape and dtype are written there."""
+
+    def holds(self, columns: Sequence[Any]) -> bool:
+        """Whether all columns that are written there have been written to its memory."""
 
 
 class Function:
@@ -128,6 +135,16 @@ class Function:
     def only_parses(self) -> bool:
         """Whether all that the function does is one call of a parser."""
         return self._program is not None and self._program.only_parses
+
+    @property
+    def native(self) -> tuple[str, ...]:
+        """The native programs that make the results, as text; empty if there are none, or no longer."""
+        return self._program.native if self._program is not None and self._program.active else ()
+
+    @property
+    def why_not_native(self) -> str:
+        """Why a function that could run natively does not; "" if that is not known."""
+        return why_not_native(self.seen) if self._program is None else ""
 
     @property
     def output_spec_known(self) -> bool:
@@ -271,12 +288,13 @@ class Function:
         made = None if program is None else program.run(block)
         return made.result if made is not None and made.rows == block.n else None
 
-    def first_rows(self, block: Block) -> tuple[Block | None, int]:
+    def first_rows(self, block: Block, place: Destination | None = None) -> tuple[Block | None, int]:
         """The results for the first rows of a block, as many as can be made from whole columns, and how many rows after
-        them must be called one by one. None and 0 if that is known only of a smaller block.
+        them must be called one by one. None and 0 if that is known only of a smaller block. Native programs write to
+        `place` what fits there.
         """
         program = self.program
-        made = None if program is None else program.run(block)
+        made = None if program is None else program.run(block, None if place is None else self._placed(place))
         if made is None:
             return None, 0 if block.n > FEW and program is not None and program.active else block.n
         if not made.rows:
@@ -288,6 +306,16 @@ class Function:
             return self._checked(Block(made.leaves, made.rows, made.tree).reordered(tree)), made.alone
         except (RowFailed, TypeError):  # unlike the results before: row by row it is known which one
             return None, block.n
+
+    def _placed(self, place: Destination) -> Place:
+        """The memory of a destination, for results of the structure that is known."""
+
+        def memory(tree: Tree, j: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+            known = self._signature is not None and tree == self._signature[0]
+            found = place.memory(j, shape, dtype) if known else None
+            return buffers.empty(shape, dtype) if found is None else found
+
+        return memory
 
     def spec_of_columns(self, spec: object) -> Any:
         """The spec of the results for elements of `spec`, if the function's program tells it; None if only a call with

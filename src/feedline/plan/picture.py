@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from feedline.plan.explain import UNKNOWN_SPEC, call_text, count_text, functions, length_text, notes, spec_of, spec_text
+from feedline.plan.explain import (
+    UNKNOWN_SPEC,
+    call_text,
+    count_text,
+    functions,
+    how_called,
+    length_text,
+    notes,
+    spec_of,
+    spec_text,
+)
 from feedline.plan.node import Node
 from feedline.plan.traits.effects import user_code
 
@@ -103,7 +113,7 @@ def _card(node: Node, known: set[str]) -> str:
     lines = [f'<span><b>{escape(name)}</b><span class="fl-mono">({escape(rest)}</span></span>']
     used = functions(node)
     for function in used:
-        how = "on whole columns" if function.vectorized else "once per element"
+        how = how_called(function)
         at = f'<span class="fl-mono">{escape(function.where)}</span> · ' if function.where else ""
         lines.append(f'<span class="fl-note fl-fn">ƒ&nbsp;{at}{how}</span>')
     lines += [f'<span class="fl-note">{escape(said)}</span>' for said in notes(node)[len(used) :]]

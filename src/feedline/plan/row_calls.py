@@ -101,12 +101,13 @@ def _strings(value: object) -> list[bytes]:
 
 class Parallel(NamedTuple):
     """How a step's calls may run in parallel: how many at once (AUTOTUNE: tuned), whether their order is kept (None: as
-    the options say), and in which `workers`, "thread" or "process".
+    the options say), and in which `workers`, "thread" or "process". Each call gets so many `rows`; None: tuned.
     """
 
     calls: int
     ordered: bool | None = None
     workers: str = "thread"
+    rows: int | None = None
 
 
 class Called(NamedTuple):

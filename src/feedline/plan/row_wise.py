@@ -175,7 +175,11 @@ def can_recompute(node: Node) -> bool:
 
 def recompute(node: RowWise, block: Block) -> Block:
     """`apply`; the rows keep their provenance, with this node in the lineage, if the step `can_recompute`."""
-    made = node.apply(block)
+    return with_lineage(node, block, node.apply(block))
+
+
+def with_lineage(node: RowWise, block: Block, made: Block) -> Block:
+    """Rows that a node has made of a block, with their provenance if the step `can_recompute`."""
     if block.provenance is None or not can_recompute(node) or made.n != block.n:
         return made
     return Block(made.columns, made.n, made.tree, block.provenance.through(node))
@@ -186,8 +190,11 @@ def applied(node: RowWise, block: Block, number: int, draws: Draws | None, until
     rows those are: no row is begun after `until`.
     """
     try:
-        if draws is None or not isinstance(node, FunctionCalls):
+        if not isinstance(node, FunctionCalls):
             return recompute(node, block), block.n
+        if draws is None:
+            made, used = node.apply_some(block, inf)
+            return with_lineage(node, block if used == block.n else block.slice(0, used), made), used
         with drawing(number, draws, node.epochs):
             return node.apply_some(block, until)
     except RowFailed as failed:

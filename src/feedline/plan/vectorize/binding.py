@@ -65,10 +65,28 @@ def program_of(call: object) -> Program | None:
     except Refused:
         return None
     program = Program(binder, on_scalars=binding.bound.arithmetic)
-    if binding.parses:
-        names = set(code.co_varnames[: code.co_argcount - len(call.__defaults__ or ())])
+    names = set(code.co_varnames[: code.co_argcount - len(call.__defaults__ or ())])
+    if binding.native:
+        program.native = program.native_programs(len(names - set(given)))
+        if not program.native:
+            return None
+    elif binding.parses:
         program.only_parses = program.parses(len(names - set(given)))
     return program if program.only_parses or (call is whole and not binding.instances) else None
+
+
+def why_not_native(call: object) -> str:
+    """Why a function that calls one with a kernel only has no program; "" if it calls none, or has one."""
+    proof = proof_of(call.__code__) if isinstance(call, types.FunctionType) else None
+    if proof is None or not isinstance(call, types.FunctionType):
+        return ""
+    try:
+        binder = _Binder(call, proof, {}, 0)
+        if not binder.binding().native:
+            return ""
+    except Refused:
+        return ""
+    return Program(binder).why_not_native(call.__code__.co_argcount - len(call.__defaults__ or ()))
 
 
 def makes_side_effect_free_datasets(function: object) -> bool:
@@ -106,6 +124,7 @@ class _Binding:
     fixed      whether it reads nothing from outside
     parses     whether the code only makes arguments for one call of a function that tells its spec, and picks results
     instances  whether it reads attributes of objects that may change
+    native     whether it calls functions that are registered with `register_native`
     """
 
     def __init__(
@@ -116,6 +135,7 @@ class _Binding:
         self._defaults: list[tuple[types.FunctionType, object, object]] = []
         self._containers: list[tuple[Any, list[Any]]] = []
         self._typed = self._others = 0
+        self.native = False
         self._numeric = True
         self.instances = False
         call, scope = self._copy(function, proof, DEEP)
@@ -193,6 +213,7 @@ class _Binding:
         if found is not None:
             if count > found.most:
                 raise Refused
+            self.native |= found.native
             self._typed += found.typed
             self._others += not (found.typed or found.makes)
             return found.version

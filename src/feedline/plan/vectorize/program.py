@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.plan.vectorize.rows import TYPES, Call, NoRow, RowValues, Unsupported, Unsure
-from feedline.structure.block import Block, Column, pack, slice_column, take_rows
+from feedline.plan.vectorize.pictures import Pictures
+from feedline.plan.vectorize.rows import TYPES, UNKNOWN, Call, NoRow, RowValues, Unsupported, Unsure
+from feedline.structure.block import Array, Block, Column, pack, slice_column, take_rows
+from feedline.structure.buffer_pool import buffers
 from feedline.structure.nest import Tree, flatten
 from feedline.structure.spec import TensorSpec
 
 FEW = 4
 """Blocks of fewer rows are as fast row by row."""
+REFUSED = 64
+"""A native program gives up after so many rows in a row that its kernel refuses: the files are of another kind."""
+Place = Callable[[Tree, int, tuple[int, ...], "np.dtype[Any]"], Array]
+"""Gives the memory for column j of results of a structure, by its shape and dtype."""
 _CONSTANTS = frozenset((bool, int, float, str, bytes, *TYPES))
 
 
@@ -52,24 +59,27 @@ class Program:
 
     on_scalars   whether it is plain arithmetic, which runs on columns of scalars as they are
     only_parses  whether all results come from one call of a function whose spec is known, `parse_example` for instance
+    native       the programs for pictures among the results, as text; empty if there are none
     """
 
-    __slots__ = ("_bound", "_given_up", "on_scalars", "only_parses")
+    __slots__ = ("_bound", "_given_up", "_refused", "native", "on_scalars", "only_parses")
 
     def __init__(self, bound: Callable[[], Bound], on_scalars: bool = False) -> None:
         self._bound, self.on_scalars = bound, on_scalars
         self.only_parses = self._given_up = False
+        self.native: tuple[str, ...] = ()
+        self._refused = 0  # blocks in a row of which the kernel has made no row
 
     @property
     def active(self) -> bool:
         """Whether `run` may still give a result."""
         return self.on_scalars or not self._given_up
 
-    def run(self, block: Block) -> ColumnResults | None:
+    def run(self, block: Block, place: Place | None = None) -> ColumnResults | None:
         """Runs the function for the rows of a block. None if that was not possible: it may be for a part of them as
-        long as the program is `active`.
+        long as the program is `active`. Native programs write to the memory that `place` gives, if it does.
         """
-        rest = not self._given_up and (block.n >= FEW or self.only_parses)
+        rest = not self._given_up and (block.n >= FEW or self.only_parses or bool(self.native))
         if not rest and not self.on_scalars:
             return None
         try:
@@ -80,10 +90,14 @@ class Program:
                     return made
             if not rest:
                 return None
-            return _run_parser(call, block) if self.only_parses else _run(call, block)
+            made = _run_parser(call, block) if self.only_parses else _run(call, block, place)
+            self._refused = 0
+            return made
         except (Unsupported, Refused):
             self._given_up = True
         except NoRow:
+            self._refused += 1
+            self._given_up = bool(self.native) and self._refused >= REFUSED
             return ColumnResults(0, 1, [], block.tree)
         except Exception:  # it happens again row by row, where it can be attributed to one
             if self.only_parses:
@@ -104,6 +118,35 @@ class Program:
         except Exception:  # a call with an element gives a better error
             pass
         return None
+
+    def native_programs(self, arguments: int) -> tuple[str, ...]:
+        """The programs for pictures in the results for elements of so many parts, as text; empty if a step of them has
+        no kernel.
+        """
+        try:
+            return self._native_programs(arguments)
+        except Exception:  # the function will raise it
+            return ()
+
+    def why_not_native(self, arguments: int) -> str:
+        """What keeps the function from running natively; "" if nothing does, or it is not known."""
+        try:
+            self._native_programs(arguments)
+        except Unsupported as e:
+            return str(e)
+        except Exception:
+            pass
+        return ""
+
+    def _native_programs(self, arguments: int) -> tuple[str, ...]:
+        result = _called(self._bound().call, tuple([RowValues(UNKNOWN) for _ in range(arguments)]))
+        leaves = flatten(tuple(result) if type(result) is list else result)[0]
+        found = [leaf for leaf in leaves if type(leaf) is Pictures]
+        if not all(pictures.size_known for pictures in found):
+            raise Unsupported("the size of the results is not known: a resize to a constant size would make it known")
+        if not all(type(leaf) in _CONSTANTS or isinstance(leaf, (np.ndarray, RowValues, Pictures)) for leaf in leaves):
+            raise Unsupported("a result is neither an array nor a constant")
+        return tuple(map(str, found))
 
     def parses(self, arguments: int) -> bool:
         """Whether the spec of the results is known for elements of so many parts, whatever their own spec is."""
@@ -134,16 +177,26 @@ def _run_on_scalars(call: Call, block: Block) -> ColumnResults | None:
     return ColumnResults(block.n, 0, leaves, tree)
 
 
-def _run(call: Call, block: Block) -> ColumnResults:
+def _run(call: Call, block: Block, place: Place | None) -> ColumnResults:
     values = [RowValues(column) for column in block.columns]
     # Floating-point errors that NumPy would report, in the way the user chose, are left to the row-by-row run.
     strict: Any = {k: v if v == "ignore" else "raise" for k, v in np.geterr().items()}
     with np.errstate(**strict):
         result = _called(call, block.tree.unflatten(values))
-    leaves, tree = flatten(tuple(result) if type(result) is list else result)
-    rows = min([leaf.rows for leaf in leaves if type(leaf) is RowValues], default=block.n)
-    held = {id(column) for column in block.columns}
-    return ColumnResults(rows, int(rows < block.n), [_column(leaf, rows, held) for leaf in leaves], tree)
+        leaves, tree = flatten(tuple(result) if type(result) is list else result)
+        rows = min([leaf.rows for leaf in leaves if type(leaf) in (RowValues, Pictures)], default=block.n)
+        held = {id(column) for column in block.columns}
+        made = {j: _column(leaf, rows, held) for j, leaf in enumerate(leaves) if type(leaf) is not Pictures}
+        bad = rows < block.n  # whether the row after those cannot be made
+        for j, leaf in enumerate(leaves):  # last: whatever else fails is found out in no time
+            if type(leaf) is Pictures:
+                done, made[j] = leaf.run(rows, buffers.empty if place is None else partial(place, tree, j))
+                if done < rows:
+                    rows, bad = done, done < len(made[j])
+    if not rows:
+        raise NoRow
+    columns = [made[j] if len(made[j]) == rows else slice_column(made[j], 0, rows) for j in range(len(leaves))]
+    return ColumnResults(rows, int(bad), columns, tree)
 
 
 def _run_parser(call: Call, block: Block) -> ColumnResults:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-from feedline.plan.vectorize.rows import Call, NoRow, RowValues, Unsupported, Unsure, has_rows, of_rows
+from feedline.plan.vectorize.rows import UNKNOWN, Call, NoRow, RowValues, Unsupported, Unsure, has_rows, of_rows
 from feedline.structure.block import Column
 from feedline.structure.spec import TypeSpec
 
@@ -31,12 +31,14 @@ class Known(NamedTuple):
 
     typed  whether the spec of the results is known without data
     makes  whether it is a class that only holds its arguments
+    native  whether the version adds steps to native programs, and does nothing else
     """
 
     version: Call
     most: int = 99
     typed: bool = False
     makes: bool = False
+    native: bool = False
 
 
 _KNOWN: dict[Any, Known] = {}
@@ -57,6 +59,13 @@ def register(function: Call, version: Call, most: int = 99) -> None:
 def register_form(function: Call, form: ColumnForm) -> None:
     """Registers such a function with its form for columns, which also tells the spec of the results."""
     _KNOWN[function] = Known(_version(function, form), typed=True)
+
+
+def register_native(function: Call, version: Call) -> None:
+    """Registers such a function whose version takes and gives values of native programs only. A user's function that
+    calls it is vectorized only if all those programs can run: see `Program.native`.
+    """
+    _KNOWN[function] = Known(version, native=True)
 
 
 def register_values(*types: type) -> None:
@@ -95,7 +104,7 @@ def _version(function: Call, form: ColumnForm) -> Call:
         if first.column is None or isinstance(first.column, TypeSpec):
             if has_rows(rest) or has_rows(named):
                 raise Unsupported
-            return _own(form.spec(first.column, *rest, **named))
+            return _own(form.spec(None if first.column is UNKNOWN else first.column, *rest, **named))
         done, columns = form.columns(first.column, *rest, **named) or (None, None)
         if done == 0:
             raise NoRow

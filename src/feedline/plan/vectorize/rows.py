@@ -34,6 +34,9 @@ TYPES = (
     *(np.float16, np.float32, np.float64),
 )
 
+UNKNOWN = TypeSpec()
+"""The spec of any value, in a run that only shows which functions are called."""
+
 
 class Unsupported(Exception):
     """A value that differs between rows is used in a way that only a single value allows."""
@@ -81,15 +84,24 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
         column: Column = self.column
         return len(column)
 
+    @property
+    def only_spec(self) -> bool:
+        """Whether only the spec of the values is known: then results are `UNKNOWN`."""
+        return isinstance(self.column, TypeSpec)
+
     def __array_ufunc__(self, ufunc: object, method: str, *inputs: Any, **options: Any) -> RowValues:
         if method != "__call__" or options or ufunc not in UFUNCS:
             raise Unsupported
+        if any(type(v) is RowValues and v.only_spec for v in inputs):
+            return RowValues(UNKNOWN)
         arrays = aligned(inputs)
         if ufunc in EXACT_FOR_INTEGERS and any(np.asarray(a).dtype.kind == "f" for a in arrays):
             raise Unsupported
         return RowValues(ufunc(*arrays))
 
     def __getitem__(self, index: object) -> RowValues:
+        if self.only_spec:
+            return RowValues(UNKNOWN)
         data = self.data
         if data.dtype.kind == "O" and data.ndim == 1:
             raise Unsupported  # an item of a string is a number
@@ -147,6 +159,8 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
 
     def transpose(self, *axes: Any) -> RowValues:
         """Permutes the axes of each row's value, as `ndarray.transpose`."""
+        if self.only_spec:
+            return RowValues(UNKNOWN)
         data = self._numbers()
         if len(axes) == 1 and (axes[0] is None or type(axes[0]) is tuple):
             axes = axes[0] or ()
@@ -157,6 +171,8 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
 
     def reshape(self, *shape: Any) -> RowValues:
         """Reshapes each row's value, as `ndarray.reshape`."""
+        if self.only_spec:
+            return RowValues(UNKNOWN)
         data = self._numbers()
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = tuple(shape[0])
@@ -174,12 +190,14 @@ class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> RowValues:
         """The same values, not copied: nothing writes to them."""
-        return RowValues(self._numbers())
+        return RowValues(UNKNOWN if self.only_spec else self._numbers())
 
     def astype(self, dtype: Any, copy: bool = True) -> RowValues:
         """Casts the values, as `ndarray.astype`. Raises `Unsure` for floats outside the range of an integer type, whose
         cast is undefined.
         """
+        if self.only_spec:
+            return RowValues(UNKNOWN)
         data, to = self._numbers(), np.dtype(dtype)
         if to.kind not in NUMBERS:
             raise Unsupported
