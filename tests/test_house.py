@@ -108,14 +108,16 @@ def _defines_its_name(file: str) -> bool:
 
 
 SHARED_CLASS_NAMES = {
-    "Dataset": "tf.data and tf.compat.v1.data have one each",
+    "Dataset": "tf.data, tf.compat.v1.data and tfds.features have one each",
+    "Decoder": "tfds.decode has one, and so do compressed streams",
     "FixedLengthRecordDataset": "the same",
     "Iterator": "the same",
     "RaggedTensor": "fl's has arrays as its parts, tf's has tensors",
+    "Scalar": "tfds.features has one, and so do protobuf messages",
     "SparseTensor": "the same as RaggedTensor",
     "TFRecordDataset": "the same as Dataset",
     "TFRecordWriter": "tf.io and tf.data.experimental have one each",
-    "Tensor": "a symbolic one in tf.compat.v1, a value in tf",
+    "Tensor": "a symbolic one in tf.compat.v1, a value in tf, a feature in tfds",
     "TextLineDataset": "the same as Dataset",
 }
 """Public names that two classes have."""

@@ -86,6 +86,17 @@ def pages() -> dict[str, Page]:
         "train": Page("fl.train", "", [*module("fl.train", fl.train), ("Message", Message)]),
         "image": Page("fl.image", "", module("fl.image", fl.image)),
         "random": Page("fl.random", "", module("fl.random", fl.random)),
+        "tfds": Page(
+            "fl.tfds",
+            "See [TensorFlow Datasets](../guide/tfds.md).",
+            [
+                *module("fl.tfds", fl.tfds),
+                *module("fl.tfds.decode", fl.tfds.decode),
+                *module("fl.tfds.core", fl.tfds.core, ["DatasetBuilder", "DatasetInfo", "ReadInstruction"]),
+                *module("fl.tfds.core", fl.tfds.core, ["FileInstruction", "SplitDict", "SplitInfo"]),
+                *module("fl.tfds.features", fl.tfds.features),
+            ],
+        ),
         "errors": Page("fl.errors", inspect.getdoc(fl.errors) or "", module("fl.errors", fl.errors, raised)),
         "compat_v1": Page(
             "fl.compat.v1",

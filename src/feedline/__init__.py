@@ -111,11 +111,15 @@ __all__ = [
 __all__ += _readers.__all__
 
 
-_show_public(_sys.modules[__name__], also=["compat"])
+_LAZY = {"compat": "feedline.compat", "tfds": "feedline.tfds"}
+"""Modules that are imported on first use."""
+
+_show_public(_sys.modules[__name__], also=_LAZY)
 _show_public(data, errors, experimental, image, integrations, io, io.gfile, ragged, random, sparse, train)
 
 if TYPE_CHECKING:
     from feedline import compat as compat
+    from feedline import tfds as tfds
 
     bfloat16: DType
 else:
@@ -123,6 +127,6 @@ else:
     def __getattr__(name):
         if name == "bfloat16":  # needs ml_dtypes, which is optional
             return _types.as_dtype("bfloat16")
-        if name == "compat":  # TensorFlow 1's names, imported on first use
-            return _importlib.import_module("feedline.compat")
+        if name in _LAZY:
+            return _importlib.import_module(_LAZY[name])
         raise AttributeError(f"module 'feedline' has no attribute {name!r}")
