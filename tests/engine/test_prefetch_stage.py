@@ -17,10 +17,12 @@ import feedline as fl
 from feedline.engine import prefetch_stage
 from feedline.engine.context import WorkerThread, forced
 from feedline.engine.parallel import ParallelMapStage
-from feedline.engine.prefetch_policy import CHEAP_BLOCKS
+from feedline.engine.prefetch_policy import CHEAP_BLOCKS, BlockSizing
 from feedline.engine.prefetch_stage import PrefetchStage
-from feedline.engine.run import blocks
+from feedline.engine.run import Cursor, Run, blocks
+from feedline.kernels import threads as kernel_threads
 from feedline.plan import pace
+from feedline.plan.arguments import AUTOTUNE
 
 PATIENCE_S = 20.0
 
@@ -460,3 +462,39 @@ def test_what_a_thread_is_at_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> N
         got += [int(x) for x in it]
     assert got == list(range(100))
     assert all(stood)
+
+
+def test_blocks_end_with_a_batch_again_after_one_that_did_not() -> None:
+    sizing = BlockSizing(AUTOTUNE, 2, True, 1 << 30)
+    sizing.unit, sizing.rows = 256, 1024
+    assert sizing.next_rows == 1024
+    sizing.made(300)  # the end of a file, for instance
+    assert sizing.next_rows == 1024 - 44
+    sizing.made(980)
+    assert sizing.next_rows == 1024
+    sizing.rows = 100  # less than a batch at a time
+    sizing.made(100)
+    assert sizing.next_rows == 100
+    sizing.restarted()
+    sizing.rows = 512
+    assert sizing.next_rows == 512
+
+
+def test_blocks_are_wider_with_more_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: dict[int, set[int]] = {}
+    for processors in (2, 16, 500):
+        monkeypatch.setattr(kernel_threads, "processors", lambda n=processors: n)
+        assert BlockSizing(AUTOTUNE, 2, True, 1 << 30).largest == max(1 << 21, min(processors << 19, 1 << 23))
+        assert BlockSizing(AUTOTUNE, 2, True, 1 << 16).largest == 1 << 16  # the budget comes first
+        rows = np.zeros((40_000, 256), np.float32)
+        run = Run(fl.Dataset.from_tensor_slices(rows).shuffle(100, seed=1).batch(64)._plan)
+        run.start()
+        cursor, found = Cursor(run), set()
+        monkeypatch.setattr(cursor, "_adapt", lambda block, seconds, cursor=cursor: Cursor._adapt(cursor, block, 0.0))
+        while cursor.refill():
+            assert cursor.block is not None
+            found.add(cursor.block.nbytes)
+        assert next(iter(cursor.rows), None) is None
+        sizes[processors] = found
+    assert max(sizes[2]) == 1 << 20 and max(sizes[16]) == max(sizes[500]) == 1 << 23
+    assert min(sizes[16]) == 1 << 16  # the first batch comes at once

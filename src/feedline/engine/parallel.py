@@ -98,6 +98,7 @@ class ParallelMapStage(Input):
 
     def set_batch_hint(self, rows: int) -> None:
         """Sets the consumer's batch size, so that results can be written into batches."""
+        super().set_batch_hint(rows)
         if batch_buffer.ENABLED and self.window.ordered and isinstance(self.node, OneToOne):
             self.team.allocator = BatchAllocator(rows)
 

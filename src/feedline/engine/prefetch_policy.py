@@ -77,13 +77,14 @@ class BlockSizing:
     that making rows further ahead has no visible effect.
     """
 
-    __slots__ = ("ahead", "depth", "effect_free", "largest", "rows", "unit")
+    __slots__ = ("_over", "ahead", "depth", "effect_free", "largest", "rows", "unit")
 
     def __init__(self, ahead: int, depth: int, effect_free: bool, largest: int) -> None:
         self.ahead, self.depth, self.effect_free = ahead, depth, effect_free
         self.largest = min(block_bytes(LARGEST_BYTES), largest)
         self.rows = 1
         self.unit = 1  # the consumer's batch size: blocks of whole batches need not be put together
+        self._over = 0  # rows made beyond the last whole batch
 
     @property
     def blocks(self) -> int:
@@ -91,6 +92,19 @@ class BlockSizing:
         if self.ahead == AUTOTUNE:
             return self.depth
         return max(2, self.depth // self.rows) if self.effect_free else self.depth // self.rows
+
+    @property
+    def next_rows(self) -> int:
+        """How many rows to ask for: after a block that ended within a batch, as many as end with one again."""
+        return self.rows - self._over if self.rows > self.unit else self.rows
+
+    def made(self, rows: int) -> None:
+        """Counts rows, made by the thread or inline."""
+        self._over = (self._over + rows) % self.unit
+
+    def restarted(self) -> None:
+        """Begins to count anew."""
+        self._over = 0
 
     def inline(self, want: int) -> int:
         """How many rows the consumer may make inline at a time, so that no effect comes further ahead than allowed."""

@@ -145,6 +145,7 @@ class PrefetchStage(Input):
         if block is None or not block.n:
             return block
         self.counts.made(ended - began)
+        self.sizing.made(block.n)
         if pays and self._is_fresh():
             self.sizing.like(block)
             self.start_thread()
@@ -237,7 +238,7 @@ class PrefetchStage(Input):
         try:
             if self.context.closing:
                 raise Closing
-            block = self.inputs(self.sizing.rows)
+            block = self.inputs(self.sizing.next_rows)
         except Closing:
             raise
         except Early as e:
@@ -250,6 +251,7 @@ class PrefetchStage(Input):
                 return None
             seconds = perf_counter() - began
             self.counts.made(seconds)
+            self.sizing.made(block.n)
             self.policy.made(seconds)
             self.sizing.adapt(block, seconds)
         return PrefetchItem(block, None, buffer.next_states)
@@ -367,6 +369,7 @@ class PrefetchStage(Input):
                     raise Closing
         self._empty()
         self.buffer, self.thread = PrefetchBuffer(), None
+        self.sizing.restarted()
         super().start()
 
 
