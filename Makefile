@@ -1,4 +1,4 @@
-# make venv | demo | quick | test | docs | fuzz | tsan | chaos | differential | interop | bench | clean
+# make venv | demo | quick | test | docs | fuzz | tsan | chaos | differential | interop | bench | versus | clean
 # Requires python3, make and, for the fast kernels, a C++17 compiler.
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +9,7 @@ LEAN := $(VENV)/.installed-lean
 export PYTHONDONTWRITEBYTECODE :=
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/kernels/*.cc src/kernels/*.h)
 
-.PHONY: venv demo quick test static pytest docs fuzz tsan chaos differential interop bench clean
+.PHONY: venv demo quick test static pytest docs fuzz tsan chaos differential interop bench versus clean
 .DELETE_ON_ERROR:
 
 # FUZZ_SECONDS=60 make fuzz; FUZZ_FLAGS='--seed 7 --only parse_' for other inputs, or for some targets.
@@ -107,6 +107,19 @@ interop: venv
 
 bench: venv
 	@$(BIN)/python bench/micro/run.py && $(BIN)/python bench/micro/parallel.py && $(BIN)/python bench/micro/overlap.py && $(BIN)/python bench/micro/checkpoint.py
+
+# feedline beside its peers: docs/versus.md. `make versus WORK=tabular PEERS=tf,grain CORES=1,2,16 ROUNDS=3 SIZE=real`, or any of these;
+# VERSUS_FLAGS has further arguments of `python -m bench.versus run`.
+WORK ?=
+PEERS ?=
+CORES ?=
+ROUNDS ?=
+SIZE ?=
+VERSUS_FLAGS ?=
+
+versus: venv
+	@$(BIN)/python -m bench.versus run $(if $(WORK),--work $(WORK)) $(if $(PEERS),--peers $(PEERS)) \
+		$(if $(CORES),--cores $(CORES)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SIZE),--size $(SIZE)) $(VERSUS_FLAGS)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
