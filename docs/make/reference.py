@@ -86,6 +86,11 @@ def pages() -> dict[str, Page]:
         "train": Page("fl.train", "", [*module("fl.train", fl.train), ("Message", Message)]),
         "image": Page("fl.image", "", module("fl.image", fl.image)),
         "random": Page("fl.random", "", module("fl.random", fl.random)),
+        "keras_utils": Page(
+            "fl.keras.utils",
+            "See [Keras's loaders](../guide/keras_loaders.md).",
+            module("fl.keras.utils", fl.keras.utils),
+        ),
         "tfds": Page(
             "fl.tfds",
             "See [TensorFlow Datasets](../guide/tfds.md).",

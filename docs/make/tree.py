@@ -23,7 +23,7 @@ WIDTH = 128
 COLUMN = 24
 PACKAGES = [
     *("kernels", "provenance", "structure", "random", "plan", "io", "train", "image", "ops", "optimize", "engine"),
-    *("data", "integrations", "tfds", "compat", "tf", "tools"),
+    *("data", "integrations", "keras", "tfds", "compat", "tf", "tools"),
 ]
 """From the bottom up, as imports go."""
 

@@ -111,7 +111,7 @@ __all__ = [
 __all__ += _readers.__all__
 
 
-_LAZY = {"compat": "feedline.compat", "tfds": "feedline.tfds"}
+_LAZY = {"compat": "feedline.compat", "keras": "feedline.keras", "tfds": "feedline.tfds"}
 """Modules that are imported on first use."""
 
 _show_public(_sys.modules[__name__], also=_LAZY)
@@ -119,6 +119,7 @@ _show_public(data, errors, experimental, image, integrations, io, io.gfile, ragg
 
 if TYPE_CHECKING:
     from feedline import compat as compat
+    from feedline import keras as keras
     from feedline import tfds as tfds
 
     bfloat16: DType
