@@ -15,5 +15,6 @@ void crc32c_of_each(const unsigned char* const* p, const size_t* n, uint32_t* su
 
 // As TFRecord files store it: turned and shifted, so that the checksum of a checksum is an ordinary number.
 inline uint32_t masked(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u; }
+inline uint32_t unmasked(uint32_t sum) { return ((sum - 0xA282EAD8u) >> 17) | ((sum - 0xA282EAD8u) << 15); }
 
 }  // namespace feedline

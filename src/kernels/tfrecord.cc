@@ -377,6 +377,85 @@ nb::object tfrecord_to_rows(int file, int64_t start, Matrix<uint8_t> rows, Vecto
   return out.array;
 }
 
+// Good records of a file: where each begins, and where the next one would; and the checksums of their data.
+struct Places {
+  std::vector<int64_t> begins;
+  std::vector<uint32_t> sums;
+
+  void add(uint64_t after, const unsigned char* sum) {
+    begins.push_back(static_cast<int64_t>(after));
+    sums.push_back(unmasked(load<uint32_t>(sum)));
+  }
+};
+
+// Whether the data of the record at `at`, of `size` bytes, have the checksum they should, which is left in `piece`. They
+// are read in pieces.
+bool good_data(int file, uint64_t at, uint64_t size, unsigned char* piece) {
+  uint32_t sum = 0;
+  for (uint64_t done = 0; done < size;) {
+    const size_t some = static_cast<size_t>(std::min<uint64_t>(size - done, kPiece));
+    if (read_at(file, piece, some, at + kHeader + done) < some) return false;
+    sum = crc32c_of(piece, some, sum);
+    done += some;
+  }
+  return read_at(file, piece, kChecksum, at + kHeader + size) == kChecksum && load<uint32_t>(piece) == masked(sum);
+}
+
+// The records from `at` on, as far as they are good. `p` is room for a piece.
+Places good_places(int file, uint64_t at, size_t want, uint64_t most, unsigned char* p) {
+  Places places;
+  places.begins.push_back(static_cast<int64_t>(at));
+  const uint64_t first = at;
+  const auto enough = [&] {
+    return places.sums.size() >= want || static_cast<uint64_t>(places.begins.back()) - first >= most;
+  };
+  for (size_t have = 0; !enough();) {
+    // What is read beyond the last record that is wanted is read in vain.
+    const size_t found = places.sums.size(), left = want - found;
+    const size_t usual = found > 0 ? static_cast<size_t>((at - first) / found + 1) : kPiece;
+    const size_t all = left < kPiece / usual ? std::max(have, left * usual + kHeader) : kPiece;
+    const size_t room = std::min(kPiece, all) - have;
+    const size_t got = read_at(file, p + have, room, at + have);
+    have += got;
+    const Frames frames = scan(p, have, 0, left);
+    for (size_t k = 1; k < frames.offsets.size() && !enough(); ++k) {
+      const size_t after = static_cast<size_t>(frames.offsets[k]) - kHeader;
+      places.add(at + after, p + after - kChecksum);
+    }
+    const size_t used = static_cast<size_t>(frames.offsets.back()) - kHeader;
+    if (frames.stop == kLengthDamaged || frames.stop == kDataDamaged) break;
+    if (used == 0 && frames.stop == kDataCut) {  // it is longer than was read
+      const uint64_t size = frames.length, end = size_of(file);
+      if (at + kAround > end || size > end - at - kAround || !good_data(file, at, size, p)) break;
+      at += size + kAround;
+      places.add(at, p);
+      have = 0;
+      continue;
+    }
+    if (got < room) break;
+    have -= used;
+    at += used;
+    std::memmove(p, p + used, have);
+  }
+  return places;
+}
+
+nb::object tfrecord_places(int file, int64_t start, int64_t want, int64_t most) {
+  const uint64_t at = length(start, "start"), bytes = length(most, "most");
+  const size_t records = length(want, "want");
+  Places places;
+  {
+    nb::gil_scoped_release release;
+    thread_local std::vector<unsigned char> piece(kPiece);
+    places = good_places(file, at, records, bytes, piece.data());
+  }
+  Fresh<int64_t> begins(places.begins.size(), "int64");
+  std::copy(places.begins.begin(), places.begins.end(), begins.data());
+  Fresh<uint32_t> sums(places.sums.size(), "uint32");
+  std::copy(places.sums.begin(), places.sums.end(), sums.data());
+  return nb::make_tuple(begins.array, sums.array);
+}
+
 nb::object tfrecord_framed(nb::list given) {
   const nb::list records = own_list(given);
   std::vector<Span> spans;
@@ -417,6 +496,7 @@ void register_tfrecord(nb::module_& m) {
   m.def("tfrecord_to_rows", &tfrecord_to_rows, "file"_a, "start"_a, "rows"_a.noconvert(), "lengths"_a.noconvert(),
         "numbers"_a.noconvert(), "threads"_a = 1);
   m.def("tfrecord_read", &tfrecord_read, "file"_a, "start"_a, "want"_a, "into"_a, "threads"_a = 1);
+  m.def("tfrecord_places", &tfrecord_places, "file"_a, "start"_a, "want"_a, "most"_a);
   m.def("tfrecord_large", &tfrecord_large, "file"_a, "start"_a, "want"_a, "least"_a, "most"_a, "threads"_a = 1);
 }
 

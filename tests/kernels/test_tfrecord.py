@@ -155,6 +155,42 @@ def test_large_records_are_read_by_several_threads(kernel: ModuleType, tmp_path:
 
 
 @FINDERS
+def test_places_of_records_that_are_verified(kernel: ModuleType, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    long = 700_000 if kernel is kernels else 3000  # longer than the piece that is read at a time
+    records = [rng.bytes(n) for n in (0, 100, 5000, long, 1, 300, 0, long, 20)]
+    data = kernels.tfrecord_framed(records)
+    path = tmp_path / "records"
+    path.write_bytes(data)
+    after = [sum(len(r) + 16 for r in records[:i]) for i in range(len(records) + 1)]
+
+    def places(start: int, want: int, most: int = 1 << 40) -> list[int]:
+        with open(path, "rb") as file:
+            begins, sums = kernel.tfrecord_places(file.fileno(), start, want, most)
+        assert begins.dtype == np.int64 and sums.dtype == np.uint32
+        first = after.index(start) if start in after else 0
+        assert sums.tolist() == [kernels.crc32c(r) for r in records[first : first + len(begins) - 1]]
+        return begins.tolist()
+
+    for i in range(len(records)):
+        for want in range(len(records) + 2):
+            assert places(after[i], want) == after[i : i + want + 1]
+    assert places(0, 9, 0) == [0] and places(0, 9, 1) == after[:2] and places(0, 9, after[2]) == after[:3]
+    assert places(0, 9, after[2] + 1) == after[:4] and places(after[3], 9, 17) == after[3:5]
+    for start in (1, after[-1], after[-1] + 100):
+        assert places(start, 10) == [start]
+    for bad in (0, 2, 3, 7, 8):
+        for hurt in (after[bad], after[bad] + 9, after[bad + 1] - 1):
+            damaged = bytearray(data)
+            damaged[hurt] ^= 1
+            path.write_bytes(damaged)
+            assert places(0, 10) == after[: bad + 1]
+        for end in (after[bad] + 5, after[bad] + 12, after[bad + 1] - 1):
+            path.write_bytes(data[:end])
+            assert places(0, 10) == after[: bad + 1]
+
+
+@FINDERS
 def test_a_length_that_lies_is_not_believed(kernel: ModuleType, tmp_path: Path) -> None:
     for length in (1 << 31, 1 << 50, (1 << 63) - 20, (1 << 64) - 1):
         head = length.to_bytes(8, "little")
@@ -162,6 +198,7 @@ def test_a_length_that_lies_is_not_believed(kernel: ModuleType, tmp_path: Path) 
         path.write_bytes(head + reference._masked(reference.crc32c(head)).to_bytes(4, "little") + b"12345678")
         with open(path, "rb") as file:
             rows, end = kernel.tfrecord_large(file.fileno(), 0, 10, 1, 1 << 62)
+            assert kernel.tfrecord_places(file.fileno(), 0, 10, 1 << 62)[0].tolist() == [0]
         assert len(rows) == 0 and end == 0
 
 
@@ -169,6 +206,7 @@ def test_a_length_that_lies_is_not_believed(kernel: ModuleType, tmp_path: Path) 
 def test_a_file_that_is_not_open_has_no_records(kernel: ModuleType) -> None:
     rows, end = kernel.tfrecord_large(987_654, 5, 10, 1, 100)
     assert len(rows) == 0 and end == 5
+    assert kernel.tfrecord_places(987_654, 5, 10, 100)[0].tolist() == [5]
 
 
 @BOTH
@@ -189,6 +227,8 @@ def test_what_finders_refuse(kernel: ModuleType) -> None:
         kernel.tfrecord_header(b"", 1)
     with pytest.raises(ValueError, match="most must not be negative"):
         kernel.tfrecord_large(0, 0, 1, 1, -1)
+    with pytest.raises(ValueError, match="want must not be negative"):
+        kernel.tfrecord_places(0, 0, -1, 1)
 
 
 def to_rows(

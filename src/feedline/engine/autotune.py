@@ -25,7 +25,15 @@ CHUNK_SECONDS = 16e-3
 ALONE_SECONDS = 2e-3
 """The same for the consumer, which makes the first calls itself and should not be delayed for long."""
 PROCESS_SECONDS = 20e-3
-"""The same for a worker process, which has more overhead."""
+"""The same for a worker process, which has more overhead, at first."""
+PER_PROCESS_SECONDS = 8e-3
+"""The same for each of the worker processes, later: a task takes half a millisecond of the process that submits it, so
+the tasks of n workers must be n times as long to leave it idle most of the time.
+"""
+EARLIER = 16
+"""No task of a process may take more than one part in this many of the time since the first one, so that the first
+batches come early, and the last tasks of a short epoch end at about the same time.
+"""
 WAITING_SECONDS = 500e-6
 """The same for functions that wait, per parallel call: overhead delays them less than a chunk that ends late."""
 LONG_CALL = 1e-3
@@ -167,7 +175,6 @@ class Tuner:
         self.calls = 0
         self.tried = False
         self.costs = Costs()
-        self.aim, self._per_call = CHUNK_SECONDS, WAITING_SECONDS
         self.why = "not measured yet"
         self.holds_gil = False
         self.history: list[str] = []
@@ -175,7 +182,7 @@ class Tuner:
         self._rest = Rest()
         self._began = 0.0
         self._trials = Trials()
-        self._moved = False
+        self._moved = self._processes = False
         self._remeasured = 0
         chosen = (settings.chosen or {}).get(key)
         self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
@@ -193,7 +200,7 @@ class Tuner:
 
     def in_processes(self, calls: int) -> None:
         """Has worker processes make `calls` calls at once, without tuning."""
-        self.aim = self._per_call = PROCESS_SECONDS
+        self._processes = True
         if self.fixed is None:
             self.fixed = calls
 
@@ -209,6 +216,15 @@ class Tuner:
             return self.requested
         return MOST_WAITING if self.costs.waits else max(1, self._cores)
 
+    @property
+    def task_seconds(self) -> float:
+        """How long one task should take."""
+        if self.calls and self._processes:
+            since = perf_counter() - self._began
+            return max(PROCESS_SECONDS, min(self.calls * PER_PROCESS_SECONDS, since / EARLIER))
+        aim = CHUNK_SECONDS if self.calls else ALONE_SECONDS
+        return min(aim, max(1, self.calls) * WAITING_SECONDS) if self.costs.waits else aim
+
     def chunk(self) -> int:
         """The number of rows one task should have."""
         costs = self.costs
@@ -218,10 +234,7 @@ class Tuner:
         if self.calls and not costs.alone.count and (costs.quickest == inf or costs.shared.count < FIRST_CALLS):
             return 1  # the time of a call is not known yet
         per_row = costs.shared.value if self.calls and costs.shared.count else costs.by_itself
-        aim = self.aim if self.calls else min(self.aim, ALONE_SECONDS)
-        if costs.waits:
-            aim = min(aim, max(1, self.calls) * self._per_call)
-        rows = CHUNK_ROWS if per_row <= 0 else int(aim / per_row)
+        rows = CHUNK_ROWS if per_row <= 0 else int(self.task_seconds / per_row)
         if costs.row_bytes.value > 0:
             rows = min(rows, int(min(self._piece, CHUNK_BYTES) / costs.row_bytes.value))
         if costs.result_bytes.value > 0:

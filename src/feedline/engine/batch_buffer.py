@@ -9,6 +9,7 @@ With the environment variable `FEEDLINE_BATCH_BUFFERS=off` batches are put toget
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -26,7 +27,10 @@ from feedline.structure.buffer_pool import address, buffers
 ENABLED: bool = os.environ.get("FEEDLINE_BATCH_BUFFERS") != "off"
 
 LARGE_ROW = 1 << 16
-"""Columns with at least this many bytes per row are written to the batch directly."""
+"""Columns with at least this many bytes per row are written to the batch directly by threads."""
+
+SHARED_ROW = 1 << 9
+"""The same for processes, whose rows would be copied twice more on another way."""
 
 AT_ONCE = 1 << 20
 """Rows are copied once they have this many bytes together: with many threads, getting the GIL back takes longer than
@@ -37,6 +41,7 @@ Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Array | None]
 """An allocator of batch memory, called like `np.empty`; returns None if there is none left."""
 
 Layout = list[tuple[tuple[int, ...], np.dtype[Any]] | None]
+"""The shape and dtype of the rows of each column; None if they are not numbers, or differ in shape."""
 
 
 class BatchSlot(NamedTuple):
@@ -65,11 +70,12 @@ class BatchAllocator:
     iteration; every `rows` of them are a batch.
     """
 
-    __slots__ = ("_arrays", "_batch", "_layout", "_memory", "rows")
+    __slots__ = ("_arrays", "_batch", "_layout", "_least", "_memory", "rows")
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
         self._memory: Allocate | None = buffers.empty
+        self._least = LARGE_ROW
         self._layout: Layout | None = None
         self.forget()
 
@@ -78,17 +84,19 @@ class BatchAllocator:
         self._batch: int | None = None
         self._arrays: tuple[Array | None, ...] = ()
 
-    def use(self, memory: Allocate | None = buffers.empty) -> None:
-        """Sets the allocator for batches from now on; with None they are put together as usual."""
+    def use(self, memory: Allocate | None = buffers.empty, least: int = LARGE_ROW) -> None:
+        """Sets the allocator for batches from now on, and the least bytes of a row that is written to them; with None
+        they are put together as usual.
+        """
         self.forget()
-        self._memory = memory
+        self._memory, self._least = memory, least
 
     def learn(self, made: Block) -> None:
         """Takes the layout of rows from the first results."""
         if self._layout is None and made.n:
             self._layout = [
                 (c.shape[1:], c.dtype)
-                if isinstance(c, np.ndarray) and c.dtype.kind in "biufc" and c.nbytes >= LARGE_ROW * made.n
+                if isinstance(c, np.ndarray) and c.dtype.kind in "biufc"
                 else None
                 for c in made.columns
             ]
@@ -100,7 +108,18 @@ class BatchAllocator:
     @property
     def worth_it(self) -> bool:
         """Whether results have large columns and there is memory for them."""
-        return self._memory is not None and self._layout is not None and any(self._layout)
+        return self._memory is not None and any(map(self._is_large, self._layout or ()))
+
+    def _is_large(self, like: tuple[tuple[int, ...], np.dtype[Any]] | None) -> bool:
+        """Whether rows are written to the batch."""
+        return like is not None and math.prod(like[0]) * like[1].itemsize >= self._least
+
+    def task_rows(self, number: int, most: int) -> int:
+        """The rows of a task that begins with row `number`: at most about `most`, so that the tasks of a batch are
+        about equal.
+        """
+        size = -(-self.rows // max(1, -(-self.rows // most)))
+        return min(size - number % self.rows % size, self.room(number))
 
     def batch_slot(self, number: int) -> BatchSlot:
         """The batch slot of row `number`. Numbers must be requested in order."""
@@ -110,7 +129,8 @@ class BatchAllocator:
             assert memory is not None
             self._batch = batch
             self._arrays = tuple(
-                None if like is None else memory((self.rows, *like[0]), like[1]) for like in self._layout or ()
+                memory((self.rows, *like[0]), like[1]) if like is not None and self._is_large(like) else None
+                for like in self._layout or ()
             )
         return BatchSlot(self._arrays, start)
 

@@ -25,7 +25,8 @@ from feedline.plan.row_calls import RowWiseState, called_by
 from feedline.plan.row_wise import OneToOne
 from feedline.plan.states import Closable, SkippingState
 from feedline.plan.traits.checkpoint import Snapshotable
-from feedline.plan.traits.record_source import RecordSource
+from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.record_source import GivesAddresses, RecordSource
 from feedline.plan.traits.schedule import Buffers
 from feedline.plan.traits.seeds import consumes_shared_seeds, seeds_drawn, shared_at_start
 from feedline.structure.block import Array, Block, Objects
@@ -136,12 +137,12 @@ class RecomputableRow(Block):
 class Input:
     """A node of a run as its consumer sees it."""
 
-    __slots__ = ("again", "first", "inputs", "node", "run", "slot", "states", "step")
+    __slots__ = ("again", "first", "inputs", "node", "run", "slot", "states", "step", "usual_step")
 
     def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         self.run, self.node, self.first, self.slot, self.inputs = run, node, first, slot, inputs
         self.states = run.states
-        self.step = node.step
+        self.step = self.usual_step = node.step
         self.again: bool | None = None  # whether a row can be recomputed from the states before it
 
     def one(self) -> Block | None:
@@ -188,7 +189,7 @@ class Input:
 
     def _raise_pending(self, state: object, pull: object, want: int) -> tuple[Block | None, Any]:
         """Stands in for the next call of the step, to raise the pending interrupt."""
-        self.step = self.node.step
+        self.step = self.usual_step
         pending_interrupt.raise_pending()
         return self.step(state, pull, want)
 
@@ -201,7 +202,7 @@ class Input:
 
     def read_into(self, want: int, buffer: RecordBuffer) -> Array | None:
         """Implements `Pull.read_into`, if the node is a `RecordSource`."""
-        if not isinstance(self.node, RecordSource):
+        if not isinstance(self.node, RecordSource) or self.usual_step != self.node.step:
             return None
         got = self.node.read_into(self.states[self.slot], self.inputs, want, buffer)
         if got is None:
@@ -228,6 +229,16 @@ class Input:
         """Passes the consumer's batch size on to the stages below, which align blocks to it."""
         if isinstance(self.node, OneToOne) and isinstance(self.inputs, Input):
             self.inputs.set_batch_hint(rows)
+
+    def prefer_addresses(self) -> None:
+        """Has the sources below give addresses in place of rows, as far as nothing between looks at the rows."""
+        if isinstance(self.node, GivesAddresses):
+            before, self.usual_step = self.usual_step, self.node.step_addresses
+            if self.step == before:  # else an interrupt is pending
+                self.step = self.usual_step
+        elif isinstance(self.node, KeepsRows) and not self.node.looks_at_rows:
+            for pull in self.below():
+                pull.prefer_addresses()
 
     def apply_skips(self) -> None:
         """Skips the rows that the states of this node and all below it still have to skip."""

@@ -24,7 +24,7 @@ from feedline.engine.input import CHANGING, Input, blocks
 from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.engine.report import Stage
 from feedline.engine.row_feed import QUICK_PULL, RowFeed
-from feedline.engine.task import Task
+from feedline.engine.task import MAX_TASK_SECONDS, Task
 from feedline.engine.task_output import Output
 from feedline.engine.task_window import TaskWindow
 from feedline.engine.worker_team import WorkerTeam
@@ -69,6 +69,7 @@ class ParallelMapStage(Input):
             self.tuner.fix(calls, parallel.rows)
         if self.team.in_processes:
             self.tuner.in_processes(self.context.cores if calls == AUTOTUNE else calls)
+            inputs.prefer_addresses()
         self.waited = self.worked = 0.0
         self.closing = False
         self.wide = 1  # factor on the usual number of tasks submitted ahead
@@ -270,13 +271,14 @@ class ParallelMapStage(Input):
             self.tuner.why += f"; {why_not}"
         else:
             self.tuner.moved(self.context.cores)
+            self.inputs.prefer_addresses()
 
     def _pull(self, room: int, want: int) -> bool:
         """Pulls rows and submits them; returns False if there are none now."""
         state = self.states[self.slot]
         affordable = self.context.budget.left / self._row_cost()
         task_rows = self._task_rows(want)
-        most = task_rows * (room - len(self.window))
+        most = self._rows_of_tasks(room - len(self.window), task_rows)
         rows = state.skip or max(1, min(self.feed.at_once, most, int(affordable)))
         in_turn = not self.window and self.output.rows is None
         pulled = self.feed.pull(rows, in_turn, fresh=not state.skip)
@@ -291,6 +293,16 @@ class ParallelMapStage(Input):
         self.tuner.costs.row_bytes.add(block.nbytes / block.n)
         self._split(block, before, 0, task_rows)
         return True
+
+    def _rows_of_tasks(self, tasks: int, rows: int) -> int:
+        """The rows of the next tasks, of about `rows` rows each."""
+        allocator = self.team.allocator
+        if allocator is None or not allocator.worth_it:
+            return rows * tasks
+        number = self.seen
+        for _ in range(tasks):
+            number += allocator.task_rows(number, rows)
+        return number - self.seen
 
     def _task_rows(self, want: int) -> int:
         """How many rows a task should have."""
@@ -311,16 +323,17 @@ class ParallelMapStage(Input):
         start = 0
         while start < block.n:
             number = self.seen + start
-            rows = min(task_rows, block.n - start)
-            rows = rows if allocator is None else min(rows, allocator.room(number))
+            rows = task_rows if allocator is None else allocator.task_rows(number, task_rows)
+            rows = min(rows, block.n - start)
             part = block.slice(start, start + rows) if rows < block.n else block
             tasks.append(Task(part, number, self.draws, before, offset + start))
             if allocator is not None:
                 tasks[-1].batch_slot = allocator.batch_slot(number)
             start += rows
         self.seen += block.n
+        seconds = max(MAX_TASK_SECONDS, 2 * self.tuner.task_seconds)
         for task in tasks:
-            task.reservation = self._reserve(task.block)
+            task.reservation, task.seconds = self._reserve(task.block), seconds
         if at_head:
             self.window.push_front(tasks)
         else:

@@ -23,7 +23,7 @@ from feedline.engine.context import PATIENCE, shutdown_all
 from feedline.engine.serialization import serialize_node
 from feedline.engine.shared_memory import SharedMemoryUnavailable
 from feedline.engine.task import Task
-from feedline.engine.transport import Transport
+from feedline.engine.transport import AddressesUnavailable, RowsLost, Transport
 from feedline.engine.worker_process import NUMBER, exit_with_parent, run_task
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.row_calls import RowFailed
@@ -233,6 +233,10 @@ class ProcessWorkers:
         process_pool = self.process_pool
         try:
             message, task.shared = self.transport.send(task.block, task.batch_slot)
+        except RowsLost as e:
+            task.failed = e
+            task.finish(0.0, 0.0)
+            return
         except Exception as e:
             error = InvalidArgumentError(f'the element cannot be sent to another process ({e}); use workers="thread"')
             task.failed = RowFailed(0, None, error)
@@ -241,7 +245,9 @@ class ProcessWorkers:
         task.started = time.perf_counter()
         clock = self.start_times.slot(task) if self.start_times is not None else None
         try:
-            future = process_pool.submit(self.path, self.transport.prefix, message, task.number, task.draws, clock)
+            future = process_pool.submit(
+                self.path, self.transport.prefix, message, task.number, task.draws, task.seconds, clock
+            )
         except Exception as e:  # the executor has broken meanwhile
             task.failed = WorkerDied(str(e), process_pool)
             task.finish(0.0, 0.0)
@@ -261,6 +267,10 @@ class ProcessWorkers:
             spent = self._received(future.result(), task)
         except SharedMemoryUnavailable:
             self.transport.without_shared_memory()
+            self.submit(task)
+            return
+        except AddressesUnavailable:
+            self.transport.without_addresses()
             self.submit(task)
             return
         except BaseException as e:  # the consumer waits for the outcome, whatever it is

@@ -94,7 +94,7 @@ class RowFeed:
 
     def pulled(self, want: int, seconds: float) -> None:
         """Adapts `at_once` to the seconds that a pull took."""
-        if seconds < QUICK_PULL:
+        if seconds < AT_ONCE / 2:
             self._pull_rows = max(self._pull_rows, min(2 * want, MOST_ROWS))
         elif seconds > AT_ONCE:
             self._pull_rows = max(1, want // 2)

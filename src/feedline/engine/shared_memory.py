@@ -24,7 +24,7 @@ from feedline.structure.buffer_pool import BufferPool, address
 Array = np.ndarray[Any, Any]
 
 MOST = 128
-"""The most mappings that a worker keeps at a time."""
+"""The most mappings that a worker keeps at a time, and the most that a pool has: each takes a file descriptor."""
 
 MIN_STRING_BYTES = 1 << 15
 """Columns with fewer bytes of strings than this are sent in the message."""
@@ -65,6 +65,10 @@ class SharedMemoryPool(BufferPool):
         _pools.add(self)
 
     def _allocate(self, size: int) -> Array:
+        if sum(map(len, self._by_size.values())) >= MOST:
+            self.trim()
+            if sum(map(len, self._by_size.values())) >= MOST:
+                raise OSError("too many mappings")
         return np.frombuffer(SharedMapping(size), np.uint8)
 
     def acquire(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
@@ -180,11 +184,13 @@ class MappedMemory:
         self._mapped: OrderedDict[tuple[int, int], mmap.mmap] = OrderedDict()
         self._path = ""
 
-    def serve(self, path: str) -> None:
-        """Switches to the step serialized at `path`: mappings of other steps are dropped."""
-        if path != self._path:
-            self._path = path
-            self._mapped.clear()
+    def serve(self, path: str) -> bool:
+        """Switches to the step serialized at `path`, and tells whether it is another one: its mappings are dropped."""
+        if path == self._path:
+            return False
+        self._path = path
+        self._mapped.clear()
+        return True
 
     def batch_slot(self, shared_slot: SharedSlot) -> BatchSlot | None:
         """The batch slot, mapped; None if the memory cannot be opened."""

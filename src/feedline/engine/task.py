@@ -15,14 +15,15 @@ from feedline.plan.row_wise import RowWise, applied
 from feedline.structure.block import Block
 
 MAX_TASK_SECONDS = 40e-3
-"""After this time a worker returns what it has made of a chunk: rows take longer than planned, and the rest may be
-split among workers again.
+"""After this time, or longer for tasks that are planned to take longer, a worker returns what it has made of a chunk:
+rows take longer than planned, and the rest may be split among workers again.
 """
 
 
 class Task:
     """One chunk of rows for a worker. `before` are the states from which its rows were pulled, `offset` is the index of
-    its first row in that pull, `batch_slot` the slot to write results to, if there is one.
+    its first row in that pull, `batch_slot` the slot to write results to, if there is one. After `seconds`, the worker
+    returns what it has.
     """
 
     __slots__ = (
@@ -40,6 +41,7 @@ class Task:
         "on_done",
         "reservation",
         "rows",
+        "seconds",
         "shared",
         "slot",
         "started",
@@ -54,6 +56,7 @@ class Task:
         self.used = block.n  # number of input rows done, if the task was cut short
         self.failed: BaseException | None = None
         self.started = self.wall = self.cpu = 0.0
+        self.seconds = MAX_TASK_SECONDS
         self.reservation: Reservation | None = None  # of the memory budget
         self.batch_slot: BatchSlot | None = None
         self.shared: Any = None  # memory that another process reads
@@ -71,7 +74,7 @@ class Task:
         cpu = thread_time()
         try:
             if self.batch_slot is None:
-                until = self.started + MAX_TASK_SECONDS
+                until = self.started + self.seconds
                 self.rows, self.used = applied(node, self.block, self.number, self.draws, until)
             else:
                 self.rows, in_slot = apply_into_slot(node, self.block, self.number, self.draws, self.batch_slot)

@@ -1,5 +1,8 @@
 """Transport of tasks to worker processes and of results back.
 
+A task is a function (the node, which is sent once), and rows or their addresses (`Unread`), which the worker reads by
+itself. The result is rows, most of them in their slot of the batch.
+
 A value is sent as a pickle without its arrays, which are written to one file in shared memory. The receiver maps the
 file and unlinks it at once, so nothing is left when both sides are done with it. Long strings and batch slots are in
 memory that both sides keep mapped (shared_memory.py).
@@ -28,9 +31,11 @@ from feedline.engine.shared_memory import (
     restore_slot_columns,
     share_slot,
 )
+from feedline.errors import OpError
+from feedline.io.addresses import Addresses, AddressReader
 from feedline.plan.node import Node
 from feedline.provenance.rows import Provenance
-from feedline.structure.block import Array, Block
+from feedline.structure.block import Array, Block, Unread
 
 SMALL = 1 << 15
 """Arrays with fewer bytes than this are sent in the message itself."""
@@ -55,11 +60,16 @@ class Transport:
         remove_stale_files()
         self.prefix = own_prefix()
         self._pool = SharedMemoryPool() if SharedMemoryPool.possible() else None
+        self._addresses = True
 
     @property
     def allocate(self) -> Allocate | None:
         """The allocator of memory that the workers can write to, if there is one."""
         return None if self._pool is None else self._pool.acquire
+
+    def without_addresses(self) -> None:
+        """Sends rows in place of their addresses from now on: the workers cannot read the files."""
+        self._addresses = False
 
     def without_shared_memory(self) -> None:
         """Sends everything in messages and files from now on: the workers cannot open this process's memory."""
@@ -74,10 +84,22 @@ class Transport:
 
     def send(self, block: Block, batch_slot: BatchSlot | None) -> tuple[TaskMessage, list[Array]]:
         """The message for a task, and memory that must be kept until the worker is done."""
+        if any(isinstance(c, Unread) for c in block.columns):
+            columns = [self._addressed(c) if isinstance(c, Unread) else c for c in block.columns]
+            block = Block(columns, block.n, block.tree, block.provenance)
         block, memory = (block, []) if self._pool is None else self._pool.share(block)
         used = batch_slot is not None and any(a is not None for a in batch_slot.arrays)
         slot = share_slot(batch_slot) if batch_slot is not None and used else None
         return TaskMessage(pack((without_lineage(block),), self.prefix), slot), memory
+
+    def _addressed(self, column: Unread) -> Addresses | Array:
+        """The addresses of rows; the rows themselves, read here, for workers that cannot read them."""
+        if self._addresses:
+            return Addresses.of(column)
+        try:
+            return column.objects()
+        except OpError as e:
+            raise RowsLost(e) from e
 
     def receive(self, packed: Packed) -> tuple[Any, ...]:
         """The values that a worker has sent. Rows are made complete by `restored`."""
@@ -95,19 +117,37 @@ class Transport:
                 os.unlink(path)
 
 
+class AddressesUnavailable(Exception):
+    """A worker could not read the rows at the addresses it was sent."""
+
+
+class RowsLost(Exception):
+    """The rows of a task can no longer be read; `error` says why."""
+
+    def __init__(self, error: OpError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class WorkerTransport:
     """The side of a worker process."""
 
     def __init__(self) -> None:
         self._memory = MappedMemory()
+        self._files = AddressReader()
 
     def serve(self, path: str) -> None:
         """Switches to the stage whose node is in the file `path`."""
-        self._memory.serve(path)
+        if self._memory.serve(path):
+            self._files = AddressReader()
 
     def receive(self, message: TaskMessage) -> tuple[Block, BatchSlot | None]:
         """The rows of a task, and the slot for its results; None if there is none that this process can write to."""
         (block,) = unpack(*message.rows)
+        try:
+            block.columns = [self._files.read(c) if isinstance(c, Addresses) else c for c in block.columns]
+        except OpError as e:
+            raise AddressesUnavailable(str(e)) from None
         slot = None if message.batch_slot is None else self._memory.batch_slot(message.batch_slot)
         return self._memory.block(block), slot
 

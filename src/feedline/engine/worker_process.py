@@ -11,7 +11,6 @@ import time
 from typing import Any
 
 from feedline.engine.batch_buffer import apply_into_slot
-from feedline.engine.task import MAX_TASK_SECONDS
 from feedline.engine.transport import Packed, TaskMessage, WorkerTransport
 from feedline.kernels.memory import keep_freed_memory
 from feedline.plan.row_calls import RowFailed
@@ -28,10 +27,17 @@ _transport = WorkerTransport()
 
 
 def run_task(
-    path: str, prefix: str, message: TaskMessage, number: int, draws: Draws | None, clock: tuple[str, int] | None
+    path: str,
+    prefix: str,
+    message: TaskMessage,
+    number: int,
+    draws: Draws | None,
+    seconds: float,
+    clock: tuple[str, int] | None,
 ) -> Packed:
-    """Runs one task. Returns, packed: (rows, number of input rows done, error of the next one if it failed, its path
-    and link, whether large columns are in the batch slot, whether random numbers were drawn, wall, cpu).
+    """Runs one task, for about `seconds` at most. Returns, packed: (rows, number of input rows done, error of the next
+    one if it failed, its path and link, whether large columns are in the batch slot, whether random numbers were drawn,
+    wall, cpu).
     """
     made = _nodes.get(path)
     if made is None:
@@ -48,7 +54,7 @@ def run_task(
     try:
         try:
             if batch_slot is None:
-                rows, used = applied(made, block, number, draws, wall + MAX_TASK_SECONDS)
+                rows, used = applied(made, block, number, draws, wall + seconds)
             else:
                 rows, in_slot = apply_into_slot(made, block, number, draws, batch_slot)
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from feedline.engine.batch_buffer import BatchAllocator
+from feedline.engine.batch_buffer import SHARED_ROW, BatchAllocator
 from feedline.engine.context import forced, may_start_processes
 from feedline.engine.task import Task, ThreadWorkers
 from feedline.errors import DeadlineExceededError, InvalidArgumentError
@@ -47,7 +47,7 @@ class WorkerTeam:
 
             self.workers = ProcessWorkers(self._context, self._node, self.calls)
             if self.allocator is not None:
-                self.allocator.use(self.workers.memory)
+                self.allocator.use(self.workers.memory, SHARED_ROW)
         else:
             pool = self._context.pool(self._pool_key, self.calls, self._node.op, fewer=self.calls < before)
             self.workers = ThreadWorkers(pool, self._node)
@@ -101,12 +101,18 @@ class WorkerTeam:
 
     def after_death(self, task: Task, failed: BaseException) -> list[Task] | RowFailed | None:
         """Handles the death of a worker process: returns tasks in place of this one, to be run one at a time, or the
-        failure of the one that killed its worker. None for any other error.
+        failure of the one that killed its worker. Rows that cannot be read any more are found in the same way, and
+        raise their error. None for any other error.
         """
         if not self.in_processes:
             return None
         from feedline.engine.processes import WorkerDied
+        from feedline.engine.transport import RowsLost
 
+        if isinstance(failed, RowsLost):
+            if task.block.n == 1:
+                raise failed.error
+            return task.split_rows()
         if not isinstance(failed, WorkerDied):
             return None
         self.workers.restart(failed)

@@ -94,6 +94,10 @@ class RecordReader:
         """At most `want` rows from `place` on; at least one, unless the file ends there or the record is bad."""
         raise TypeError(f"{type(self).__name__} does not define read")
 
+    def locate(self, place: FilePosition, want: int) -> Read:
+        """As `read`, but the rows may be `Unread`: verified, and known by their addresses only."""
+        return self.read(place, want)
+
     def check_unchanged(self) -> None:
         """Raises if the file could not be read to its end, or has been truncated or replaced since it was opened.
         Called at its end.

@@ -35,7 +35,13 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
     from feedline.kernels.reference_pictures import decode_pictures, jpeg_channels, load_jpeg
     from feedline.kernels.reference_strings import strings_from_rows, strings_round_robin, strings_to_rows
-    from feedline.kernels.reference_tfrecord import tfrecord_header, tfrecord_large, tfrecord_read, tfrecord_to_rows
+    from feedline.kernels.reference_tfrecord import (
+        tfrecord_header,
+        tfrecord_large,
+        tfrecord_places,
+        tfrecord_read,
+        tfrecord_to_rows,
+    )
 else:
     from feedline.kernels._native import (
         bytes_rows,
@@ -70,6 +76,7 @@ else:
         tfrecord_header,
         tfrecord_large,
         tfrecord_lengths,
+        tfrecord_places,
         tfrecord_read,
         tfrecord_to_rows,
         weighted_sums,
@@ -114,6 +121,7 @@ __all__ = [
     "tfrecord_header",
     "tfrecord_large",
     "tfrecord_lengths",
+    "tfrecord_places",
     "tfrecord_read",
     "tfrecord_to_rows",
     "weighted_sums",

@@ -48,6 +48,9 @@ def tfrecord_header(data: bytes | bytearray | memoryview | NDArray[Any], start: 
 def tfrecord_large(
     file: int, start: int, want: int, least: int, most: int, threads: int = 1
 ) -> tuple[NDArray[Any], int]: ...
+def tfrecord_places(
+    file: int, start: int, want: int, most: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]: ...
 def tfrecord_to_rows(
     file: int, start: int, rows: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.int64],
     threads: int = 1,

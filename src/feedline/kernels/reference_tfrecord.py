@@ -72,6 +72,31 @@ def tfrecord_large(
     return out, start
 
 
+def tfrecord_places(file: int, start: int, want: int, most: int) -> tuple[Int64, NDArray[np.uint32]]:
+    """Verifies records of an open TFRecord file (`file` is its descriptor), from byte `start` on, without keeping them.
+    Returns the offset of each record and of the next one, and the `crc32c` of each one's data. It stops after `want`
+    records, after the one with which they take at least `most` bytes of the file, at the end of the file, and before a
+    damaged record.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     done = os.write(file.fileno(), fl.kernels.tfrecord_framed([b"one", b"to", b"three"]))
+    ...     fl.kernels.tfrecord_places(file.fileno(), 0, 2, 1000)
+    (array([ 0, 19, 37]), array([ 714388201, 1063742927], dtype=uint32))
+    """
+    for n, name in ((start, "start"), (want, "want"), (most, "most")):
+        _not_negative(n, name)
+    begins: list[int] = [start]
+    sums: list[int] = []
+    while len(sums) < want and begins[-1] - start < most:
+        found, after = tfrecord_large(file, begins[-1], 1, 0, 0)
+        if not len(found):
+            break
+        begins.append(after)
+        sums.append(crc32c(found[0]))
+    return np.array(begins, np.int64), np.array(sums, np.uint32)
+
+
 def tfrecord_to_rows(
     file: int, start: int, rows: UInt8, lengths: Int64, numbers: Int64, threads: int = 1
 ) -> Int64:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 class Filter(KeepsRows, ParallelCalls, FunctionCalls):
     """Keeps the rows for which a user function returns True."""
 
+    looks_at_rows: ClassVar[bool] = True
     op: ClassVar[str] = "filter"
     predicate: Function
     num_parallel_calls: int | None = None

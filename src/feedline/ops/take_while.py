@@ -38,6 +38,7 @@ class TakeWhile(KeepsRows, CallsUserCode):
     """Rows as long as a user function returns True."""
 
     State: ClassVar[Any] = Taking
+    looks_at_rows: ClassVar[bool] = True
     op: ClassVar[str] = "take_while"
     input: Node
     predicate: Function

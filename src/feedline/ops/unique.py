@@ -55,6 +55,7 @@ class Unique(KeepsRows):
 
     State: ClassVar[Any] = UniqueState
     mutable_state: ClassVar[bool] = True
+    looks_at_rows: ClassVar[bool] = True
     op: ClassVar[str] = "unique"
     input: Node
 

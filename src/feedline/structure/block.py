@@ -1,7 +1,8 @@
 """Blocks: many elements at once, one column per leaf.
 
-A column is an `ndarray[n, …]` where all rows have one shape and dtype, `Bytes` for strings kept in one buffer, or
-`Objects` for everything else: rows of differing shape, ragged, sparse, optional, nested datasets, None.
+A column is an `ndarray[n, …]` where all rows have one shape and dtype, `Bytes` for strings kept in one buffer, `Unread`
+for strings that are still in their files, or `Objects` for everything else: rows of differing shape, ragged, sparse,
+optional, nested datasets, None.
 
 Ownership: an array in a block is writeable only if its memory belongs to the block alone. Memory with other users (a
 source, a cache, a window) is marked read-only, and so are the rows taken from it.
@@ -35,6 +36,7 @@ from feedline.structure.spec import (
     type_spec_from_value,
 )
 from feedline.structure.strings import Bytes as Bytes
+from feedline.structure.strings import Unread as Unread
 from feedline.structure.values import leaf_of
 
 Array = np.ndarray[Any, Any]
@@ -271,7 +273,7 @@ def take_rows(column: Column, index: Array) -> Column:
     if isinstance(column, np.ndarray):
         return take_array(column, index)
     if isinstance(column, Bytes):
-        return column.objects().take(index, axis=0)
+        return column.take(index)
     return Objects([column.items[i] for i in index.tolist()], column.spec)
 
 
@@ -333,7 +335,7 @@ def bytes_of(column: Column) -> int:
             return column.nbytes
         return _strings_size(column.ravel()) + 8 * column.size
     if isinstance(column, Bytes):
-        return int(column.offsets[-1] - column.offsets[0]) + column.offsets.nbytes
+        return column.nbytes
     return sum(_size_of(item) for item in column.items)
 
 

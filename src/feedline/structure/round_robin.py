@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from feedline import kernels
-from feedline.structure.block import Array, Block, Bytes, Column, concat, concat_columns, take_rows
+from feedline.structure.block import Array, Block, Bytes, Column, Unread, concat, concat_columns, take_rows
 from feedline.structure.strings import SHORT
 
 
@@ -32,7 +32,7 @@ def round_robin(blocks: Sequence[Block], turn: int = 1) -> Block:
 
 
 def _column(parts: Sequence[Column], turn: int, order: Array) -> Column:
-    strings = [p for p in parts if isinstance(p, Bytes) and p.size is None]
+    strings = [p for p in parts if isinstance(p, Bytes) and p.size is None and not isinstance(p, Unread)]
     if len(strings) == len(parts):
         sizes = sum(int(p.offsets[-1] - p.offsets[0]) for p in strings)
         if sizes <= SHORT * len(order):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from feedline import kernels
 from feedline.kernels.threads import team
+from feedline.provenance.rows import Provenance
 from feedline.structure.buffer_pool import buffers
 
 Array = np.ndarray[Any, Any]
@@ -59,6 +60,15 @@ class Bytes:
         step = self.size or 1
         return Bytes(self.data, self.offsets[start * step : stop * step + 1], self.gap, self.size)
 
+    def take(self, index: Array) -> Any:
+        """The rows with these numbers."""
+        return self.objects().take(index, axis=0)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of memory that the rows take."""
+        return int(self.offsets[-1] - self.offsets[0]) + self.offsets.nbytes
+
     def compact(self) -> Bytes:
         """The same strings without gaps."""
         if not self.gap:
@@ -75,8 +85,53 @@ class Bytes:
         return (len(self.offsets) - 1) // (self.size or 1)
 
 
+class Unread(Bytes):
+    """Strings that are still in their files, as their addresses: row i is the record at location i of `addresses`, of
+    `sizes[i]` bytes with the checksum `sums[i]`, which was verified when it was located. They are read, by
+    `read_records`, when someone looks at them.
+    """
+
+    __slots__ = ("addresses", "read_records", "sizes", "sums")
+
+    def __init__(self, addresses: Provenance, sizes: Array, sums: Array, read_records: ReadRecords) -> None:
+        self.addresses, self.sizes, self.sums, self.read_records = addresses, sizes, sums, read_records
+        self.size = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for an attribute that is not set: those of `Bytes`, before the strings are read."""
+        if name not in Bytes.__slots__:
+            raise AttributeError(name)
+        found = self.read_records(self)
+        self.data, self.offsets, self.gap = found.data, found.offsets, found.gap
+        return object.__getattribute__(self, name)
+
+    def slice(self, start: int, stop: int) -> Unread:
+        """Rows start to stop, not read either."""
+        part = slice(start, stop)
+        return Unread(self.addresses.slice(start, stop), self.sizes[part], self.sums[part], self.read_records)
+
+    def take(self, index: Array) -> Unread:
+        """The rows with these numbers, not read either."""
+        return Unread(self.addresses.take(index), self.sizes.take(index), self.sums.take(index), self.read_records)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of memory that the rows take."""
+        return 20 * len(self)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+ReadRecords = Callable[[Unread], Bytes]
+"""Reads the strings of a column."""
+
+
 def joined(columns: Sequence[Bytes]) -> Bytes | None:
     """The rows of all columns in one buffer; None if that would copy long strings, or the row sizes differ."""
+    unread = [c for c in columns if isinstance(c, Unread)]
+    if len(unread) == len(columns):
+        return _joined_unread(unread)
     gap, size = columns[0].gap, columns[0].size
     if any(c.size != size for c in columns):
         return None
@@ -95,3 +150,10 @@ def joined(columns: Sequence[Bytes]) -> Bytes | None:
         if len(pieces[-1]) < stop - start:  # a buffer may end with its last string, without the gap after it
             pieces.append(np.zeros(stop - start - len(pieces[-1]), np.uint8))
     return Bytes(np.concatenate(pieces), np.concatenate(offsets), gap, size)
+
+
+def _joined_unread(columns: Sequence[Unread]) -> Unread:
+    addresses = Provenance.joined([c.addresses for c in columns])
+    assert addresses is not None  # they have no lineage that could differ
+    sizes, sums = (np.concatenate(parts) for parts in zip(*((c.sizes, c.sums) for c in columns), strict=True))
+    return Unread(addresses, sizes, sums, columns[0].read_records)

@@ -8,13 +8,14 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import DataLossError, ResourceExhaustedError
+from feedline.io.addresses import read_records
 from feedline.io.compressed import PROBE_BYTES, detect_compression
 from feedline.io.files import shown
 from feedline.io.reader import END, FilePosition, Read, RecordReader
 from feedline.io.stream import CHUNK, OVERLAP
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
 from feedline.kernels.threads import team
-from feedline.structure.block import Array, Block, Bytes
+from feedline.structure.block import Array, Block, Bytes, Unread
 from feedline.structure.buffer_pool import buffers
 from feedline.structure.nest import LEAF
 
@@ -66,6 +67,20 @@ class TFRecordReader(RecordReader):
         except MemoryError as e:
             where = f"{shown(self._stream.name)}, record {place.number} (byte {place.offset})"
             return Read(None, None, ResourceExhaustedError(f"{where} does not fit in memory: {e}"))
+
+    def locate(self, place: FilePosition, want: int) -> Read:
+        """The addresses of the next records, which are verified but not kept; for other files than plain local ones,
+        and at the end and before a damaged record, what `read` gives.
+        """
+        descriptor = None if self._buffered or self.number is None else self._stream.descriptor
+        if descriptor is None:
+            return self.read(place, want)
+        begins, sums = kernels.tfrecord_places(descriptor, place.offset, want, MOST_AT_ONCE)
+        addresses, n = self.provenance(0, begins[:-1]), len(sums)
+        if not n or addresses is None:
+            return self.read(place, want)
+        rows = Unread(addresses, np.diff(begins) - AROUND, sums, read_records)
+        return Read(Block([rows], n, LEAF, addresses), FilePosition(int(begins[-1]), place.number + n))
 
     def read_into(self, offset: int, rows: Array, lengths: Array, numbers: Array) -> Array:
         """Writes the records from `offset` on into these rows of a matrix, as far as they can be read without the

@@ -10,11 +10,11 @@ from feedline import kernels
 from feedline.kernels.threads import team
 from feedline.provenance.files import FileNumbers, Held
 from feedline.provenance.rows import Provenance
-from feedline.structure.block import Array, Block, Bytes, Objects, object_array, rows_of, spec_of_column
+from feedline.structure.block import Array, Block, Bytes, Objects, Unread, object_array, rows_of, spec_of_column
 from feedline.structure.buffer_pool import take_array
 from feedline.structure.nest import LEAF, Tree
 from feedline.structure.spec import TypeSpec, general_leaf
-from feedline.structure.strings import SHORT
+from feedline.structure.strings import SHORT, ReadRecords
 
 _INT64 = np.dtype(np.int64)
 EXPECTED_BYTES = 1 << 26
@@ -84,11 +84,30 @@ class RowStore:
         if block.n:
             self._weigh(block.nbytes, block.n)
         numbers = self._free_numbers(block.n)
-        self._free = self._free[: len(self._free) - block.n]
         for i, column in enumerate(block.columns):
+            if isinstance(column, Unread) != isinstance(self._stores[i], UnreadRows):
+                self._stores[i] = self._matched(self._stores[i], column)
             self._stores[i] = _write(self._stores[i], numbers, column)
+        self._free = self._free[: len(self._free) - block.n]
         self._add_provenance(numbers, block.provenance)
         return numbers
+
+    def _matched(self, store: Any, column: Any) -> Any:
+        """The store in a form for this column, where one of them has addresses and the other strings, as after a
+        restore.
+        """
+        used = np.delete(np.arange(self._capacity), self._free)
+        if not isinstance(column, Unread):
+            return store.objects(used)
+        if self._numbers_of is None or self._lineage or self._tree is not LEAF:
+            return store
+        strings = _read(store, used)
+        if not isinstance(strings, Bytes) and not (isinstance(strings, np.ndarray) and strings.dtype.kind == "O"):
+            return store
+        sizes, sums = np.zeros(len(store), np.int64), np.zeros(len(store), np.uint32)
+        for i, string in zip(used.tolist(), rows_of(strings), strict=True):
+            sizes[i], sums[i] = len(string), kernels.crc32c(string)
+        return UnreadRows(self._numbers_of.copy(), sizes, sums, self._files, column.read_records)
 
     def reserve(self, n: int) -> tuple[Array, Array, Array] | None:
         """Implements `RecordBuffer`; None unless the rows are strings kept in a matrix."""
@@ -156,7 +175,7 @@ class RowStore:
                     store.items[i] = None
             elif isinstance(store, StringRows):
                 store.lengths[numbers] = 0
-            elif store.dtype.kind == "O":
+            elif isinstance(store, np.ndarray) and store.dtype.kind == "O":
                 store[numbers] = None
         self._free = np.concatenate([self._free, numbers])
         return rows
@@ -240,7 +259,44 @@ class StringRows:
         return True
 
 
+class UnreadRows:
+    """The addresses of strings that are still in their files."""
+
+    __slots__ = ("_files", "_locations", "_read_records", "_sizes", "_sums")
+
+    def __init__(self, locations: Array, sizes: Array, sums: Array, files: FileNumbers, read: ReadRecords) -> None:
+        self._locations, self._sizes, self._sums, self._files, self._read_records = locations, sizes, sums, files, read
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def write(self, numbers: Array, strings: Unread) -> None:
+        """Keeps the addresses of these strings."""
+        self._locations[numbers] = strings.addresses.numbers()
+        self._sizes[numbers], self._sums[numbers] = strings.sizes, strings.sums
+        self._files.hold(strings.addresses.files)
+
+    def read(self, numbers: Array) -> Unread:
+        """The strings under these numbers, not read either."""
+        addresses = Provenance(0, self._locations.take(numbers), (self._files,))
+        return Unread(addresses, self._sizes.take(numbers), self._sums.take(numbers), self._read_records)
+
+    def longer(self, more: int) -> UnreadRows:
+        """The store with `more` more rows."""
+        locations, sizes, sums = (_longer(part, more) for part in (self._locations, self._sizes, self._sums))
+        return UnreadRows(locations, sizes, sums, self._files, self._read_records)
+
+    def objects(self, used: Array) -> Array:
+        """An array of objects with the strings under the numbers in use, read."""
+        out = np.empty(len(self), object)
+        out[used] = self.read(used).objects()
+        return out
+
+
 def _store_for(column: object) -> Any:
+    if isinstance(column, Unread):
+        none = np.empty(0, np.int64)
+        return UnreadRows(none, none, np.empty(0, np.uint32), FileNumbers(), column.read_records)
     if isinstance(column, Bytes):
         return StringRows() if column.size is None else np.empty((0, column.size), object)
     if isinstance(column, np.ndarray):
@@ -249,7 +305,7 @@ def _store_for(column: object) -> Any:
 
 
 def _longer(store: Any, more: int) -> Any:
-    if isinstance(store, StringRows):
+    if isinstance(store, (StringRows, UnreadRows)):
         return store.longer(more)
     if isinstance(store, Objects):
         return Objects([*store.items, *([None] * more)], store.spec)
@@ -259,6 +315,9 @@ def _longer(store: Any, more: int) -> Any:
 
 
 def _write(store: Any, numbers: Array, column: Any) -> Any:
+    if isinstance(store, UnreadRows):
+        store.write(numbers, column)
+        return store
     if isinstance(store, StringRows):
         if isinstance(column, Bytes) and column.size is None and store.write(numbers, column):
             return store
@@ -278,7 +337,7 @@ def _write(store: Any, numbers: Array, column: Any) -> Any:
 
 
 def _read(store: Any, numbers: Array) -> Any:
-    if isinstance(store, StringRows):
+    if isinstance(store, (StringRows, UnreadRows)):
         return store.read(numbers)
     if isinstance(store, np.ndarray):
         return take_array(store, numbers)

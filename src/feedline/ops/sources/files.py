@@ -25,6 +25,7 @@ from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.traits.checkpoint import ExecutionArgs, Reloads
 from feedline.plan.traits.provenance import Recomputable
+from feedline.plan.traits.record_source import GivesAddresses
 from feedline.plan.traits.reshard import Reshards, begun_of
 from feedline.plan.traits.specs import spec_known
 from feedline.provenance.identity import Expected
@@ -61,7 +62,7 @@ class FilesState(NamedTuple):
 
 
 @node
-class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
+class Files(ExecutionArgs, GivesAddresses, Recomputable, Reloads, Reshards, OpensFiles):
     """The records of the files that `input` names. Subclasses define how a file is opened and what its records are.
 
     `cycle` files are open at a time and give one record each, round robin. The file that replaces one that ended gets
@@ -110,6 +111,13 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
 
     def step(self, state: FilesState, pull: Pull, want: int) -> tuple[Block | None, FilesState]:
         """Rows of the files, round robin. A block ends at the end of a file, or before a record that cannot be read."""
+        return self._step(state, pull, want, False)
+
+    def step_addresses(self, state: FilesState, pull: Pull, want: int) -> tuple[Block | None, FilesState]:
+        """As `step`, but the rows are addresses where the files allow it."""
+        return self._step(state, pull, want, True)
+
+    def _step(self, state: FilesState, pull: Pull, want: int, addresses: bool) -> tuple[Block | None, FilesState]:
         if state.error is not None:
             raise state.error
         slots = list(state.slots) or [None] * self.cycle
@@ -133,11 +141,11 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
             if named_all and not begun and not any(slots):
                 return None, FilesState(tuple(slots), turn, named_all)
             if (named_all and not begun) or all(slots):
-                rows = self._rounds(slots, turn, want)
+                rows = self._rounds(slots, turn, want, addresses)
                 if rows is not None:
                     return rows, FilesState(tuple(slots), turn, named_all, None, begun)
             try:
-                rows, turn, error = self._turn(slots, turn)
+                rows, turn, error = self._turn(slots, turn, addresses)
             except Early as e:
                 raise Interrupted(e, FilesState(tuple(slots), turn, named_all, None, begun)) from None
             if rows is not None or error is not None:
@@ -166,32 +174,37 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
         reader.begin()
         return ((name, 0, 0, reader),), False
 
-    def _rounds(self, slots: list[Slot | None], turn: int, want: int) -> Block | None:
+    def _rounds(self, slots: list[Slot | None], turn: int, want: int, addresses: bool) -> Block | None:
         """As many whole rounds as all open files have rows for; None if the next turn must be taken on its own."""
         order = in_order(slots, turn)
         if len(order) == 1:
-            got = self._look(slots, order[0], want)
+            got = self._look(slots, order[0], want, addresses)
             if got.rows is not None:
                 self._move(slots, order[0], got)
             return got.rows
         rounds = want // len(order)
         if not rounds:
             return None
+        found: list[Read] = []
         for i in order:
-            rows = self._look(slots, i, rounds).rows
-            if rows is None:
+            got = self._look(slots, i, rounds, addresses)
+            if got.rows is None:
                 return None
-            rounds = min(rounds, rows.n)
+            rounds = min(rounds, got.rows.n)
+            found.append(got)
         blocks: list[Block] = []
-        for i in order:
-            got = self._look(slots, i, rounds)
+        for i, got in zip(order, found, strict=True):
+            if got.rows is not None and got.rows.n > rounds:  # one of the files after it had fewer
+                got = self._look(slots, i, rounds, addresses)
             self._move(slots, i, got)
             blocks.append(got.rows or EMPTY)
         return round_robin(blocks)
 
-    def _turn(self, slots: list[Slot | None], turn: int) -> tuple[Block | None, int, Exception | None]:
+    def _turn(
+        self, slots: list[Slot | None], turn: int, addresses: bool
+    ) -> tuple[Block | None, int, Exception | None]:
         """One row, or an error, from the file whose turn it is, and the next turn. Neither if the file ends."""
-        got = Read(None) if slots[turn] is None else self._look(slots, turn, 1)
+        got = Read(None) if slots[turn] is None else self._look(slots, turn, 1, addresses)
         file, error = slots[turn], got.error
         if error is not None and file is not None:
             error = self.error_of(file, got)
@@ -212,7 +225,7 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
                 slot[-1].doubt()
             raise
 
-    def _look(self, slots: list[Slot | None], i: int, want: int) -> Read:
+    def _look(self, slots: list[Slot | None], i: int, want: int, addresses: bool) -> Read:
         """What the file in slot i has next, without advancing it. Opens the file if necessary."""
         slot = slots[i]
         if slot is None:
@@ -231,7 +244,8 @@ class Files(ExecutionArgs, Recomputable, Reloads, Reshards, OpensFiles):
             except OpError as e:
                 return Read(None, None, e)
             slots[i] = (name, offset, number, reader)
-        got: Read = reader.read(FilePosition(offset, number), want)
+        read = reader.locate if addresses else reader.read
+        got: Read = read(FilePosition(offset, number), want)
         if got.rows is None and got.place is None and got.error is None:
             try:
                 reader.check_unchanged()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from feedline.plan.node import Node
 from feedline.plan.row_wise import can_recompute
 from feedline.plan.traits.random_access import RandomAccess, read_rows
@@ -10,6 +12,9 @@ from feedline.structure.block import Array, Block
 
 class KeepsRows(Node):
     """A node that passes rows of its inputs on unchanged, with their provenance."""
+
+    looks_at_rows: ClassVar[bool] = False
+    """Whether it depends on what the rows are, so that they must have been read."""
 
 
 class PassThrough(KeepsRows, RandomAccess):
