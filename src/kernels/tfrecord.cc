@@ -413,8 +413,9 @@ Places good_places(int file, uint64_t at, size_t want, uint64_t most, unsigned c
     // What is read beyond the last record that is wanted is read in vain.
     const size_t found = places.sums.size(), left = want - found;
     const size_t usual = found > 0 ? static_cast<size_t>((at - first) / found + 1) : kPiece;
-    const size_t all = left < kPiece / usual ? std::max(have, left * usual + kHeader) : kPiece;
-    const size_t room = std::min(kPiece, all) - have;
+    const size_t some = left < kPiece / usual ? left * usual + kHeader : kPiece;
+    const uint64_t limit = std::max<uint64_t>(most - (at - first), kHeader);
+    const size_t room = std::max(have, static_cast<size_t>(std::min<uint64_t>({kPiece, some, limit}))) - have;
     const size_t got = read_at(file, p + have, room, at + have);
     have += got;
     const Frames frames = scan(p, have, 0, left);

@@ -19,6 +19,7 @@ from feedline.errors import DataLossError, FailedPreconditionError
 from feedline.io.addresses import Addresses, AddressReader
 from feedline.io.reader import FilePosition
 from feedline.io.tfrecord.reader import TFRecordReader
+from feedline.ops.shared import record_numbers
 from feedline.structure.block import Block, Unread, concat
 from feedline.structure.round_robin import round_robin
 
@@ -167,6 +168,22 @@ def test_what_is_sent_are_addresses(files: list[str], sent: Sent) -> None:
     )
     assert list(in_processes(ds)) == list(ds.map(told))
     assert sent.addresses == sent.rows > 150
+
+
+def test_records_by_number_are_sent_as_addresses(files: list[str], sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_numbers, "HOLD_BYTES", 100)
+    fl.io.tfrecord_index(files)
+    ds = fl.TFRecordDataset(files, num_parallel_reads=2).shuffle(50, seed=1, reshuffle_each_iteration=False)
+    assert outcomes(in_processes(ds)) == outcomes(ds.map(told))
+    assert sent.addresses == sent.rows > 100
+    stamp = os.stat(files[1])
+    with open(files[1], "r+b") as file:
+        file.seek(1000)
+        file.write(b"damage")
+    os.utime(files[1], ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    expected = outcomes(ds.map(told))
+    assert sum(o.startswith(DataLossError.__name__) for o in expected) >= 1
+    assert outcomes(in_processes(ds)) == expected
 
 
 @pytest.mark.parametrize("looks", ["filter", "unique", "batch", "compressed", "generator"])

@@ -11,6 +11,7 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import FailedPreconditionError
+from feedline.io.addresses import read_records
 from feedline.io.files import as_op_error, shown
 from feedline.io.record_file import RecordFile
 from feedline.io.tfrecord import index as indexing
@@ -23,7 +24,7 @@ from feedline.provenance.files import FileNumbers, number_of
 from feedline.provenance.identity import Identity
 from feedline.provenance.rows import Provenance
 from feedline.sharing import Guard
-from feedline.structure.block import Block, Bytes, concat
+from feedline.structure.block import Block, Bytes, Unread, concat
 from feedline.structure.nest import LEAF
 
 MOST_OPEN = 128
@@ -162,6 +163,27 @@ class RecordFiles:
         np.cumsum(ends - starts, out=begins[1:])
         provenance = Provenance(0, self._bases[in_file] + starts, (self._held,)) if self._bases is not None else None
         return self._read(index, fds[in_file], starts, ends - starts, begins, provenance)
+
+    def located(self, index: Array) -> Block:
+        """The addresses of the records with these numbers, which are verified but not kept; what `rows` gives if one of
+        them cannot be read.
+        """
+        starts_, bases = self.whole()._starts, self._bases
+        in_file = np.searchsorted(self._firsts, index, "right") - 1
+        used = np.flatnonzero(np.bincount(in_file)).tolist()
+        if starts_ is None or bases is None or len(used) > MOST_OPEN:
+            return self.rows(index)
+        files = {i: self._opened(i) for i in used}
+        starts, ends = (starts_[index + in_file + more].astype(np.int64) for more in (0, 1))
+        sums = np.empty(len(index), np.uint32)
+        places = zip(in_file.tolist(), starts.tolist(), ends.tolist(), strict=True)
+        for k, (i, start, end) in enumerate(places):
+            begins, found = kernels.tfrecord_places(files[i].fd, start, 1, end - start)
+            if len(found) == 0 or begins[1] != end:
+                return self.rows(index)
+            sums[k] = found[0]
+        addresses = Provenance(0, bases[in_file] + starts, (self._held,))
+        return Block([Unread(addresses, ends - starts - AROUND, sums, read_records)], len(index), LEAF, addresses)
 
     def _span(self, first: int, last: int) -> Block:
         """Consecutive records, as far as they lie in one file, in one piece."""

@@ -21,6 +21,7 @@ from feedline.ops.sources.tfrecord_dataset import TFRecords
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.traits.checkpoint import CheckpointTransparent, Reloads
 from feedline.plan.traits.provenance import Recomputable, recomputable
+from feedline.plan.traits.record_source import GivesAddresses
 from feedline.plan.traits.reshard import AdaptsToShard, Reshards, begun_of, error_waits, is_shard, round_robin_share
 from feedline.plan.traits.specs import Sampled
 from feedline.structure.block import Array, Block, concat
@@ -201,7 +202,7 @@ class Fetching(NamedTuple):
 
 
 @node
-class FetchRecords(CheckpointTransparent, Recomputable, Reloads, Reshards, Sampled):
+class FetchRecords(CheckpointTransparent, GivesAddresses, Recomputable, Reloads, Reshards, Sampled):
     """The records for the numbers that come in. Records are passed on unchanged."""
 
     State: ClassVar[Any] = Fetching
@@ -220,6 +221,13 @@ class FetchRecords(CheckpointTransparent, Recomputable, Reloads, Reshards, Sampl
 
     def step(self, state: Fetching, pull: Pull, want: int) -> tuple[Block | None, Fetching]:
         """The records for the next numbers; those before an unreadable one are returned first."""
+        return self._step(state, pull, want, False)
+
+    def step_addresses(self, state: Fetching, pull: Pull, want: int) -> tuple[Block | None, Fetching]:
+        """As `step`, but gives the addresses of the records."""
+        return self._step(state, pull, want, True)
+
+    def _step(self, state: Fetching, pull: Pull, want: int, addresses: bool) -> tuple[Block | None, Fetching]:
         mark, rest, error, files = state
         if error is not None:
             raise error
@@ -230,7 +238,7 @@ class FetchRecords(CheckpointTransparent, Recomputable, Reloads, Reshards, Sampl
             return numbers, state
         if files is None:
             files = _opened(self, mark)
-        rows, error = _fetched(self, files, numbers.columns[0])
+        rows, error = _fetched(self, files, numbers.columns[0], addresses)
         if error is not None:
             left = [b for b in (numbers.slice(rows.n + 1, numbers.n), rest) if b is not None and b.n]
             rest = concat(left) if left else None
@@ -263,12 +271,14 @@ def _opened(plan: Node, mark: int) -> RecordFiles:
     return files
 
 
-def _fetched(plan: Node, files: RecordFiles, numbers: Array) -> tuple[Block, Exception | None]:
-    """The records with these numbers up to the first that cannot be read, and its error."""
+def _fetched(
+    plan: Node, files: RecordFiles, numbers: Array, addresses: bool = False
+) -> tuple[Block, Exception | None]:
+    """The records with these numbers, or their `addresses`, up to the first that cannot be read, and its error."""
     source = _source(plan)
     index = numbers if source.cycle == 1 else source.in_turn(files, numbers)
     try:
-        return files.rows(index), None
+        return files.located(index) if addresses else files.rows(index), None
     except OpError:  # raised below, at the record it belongs to
         done: list[Block] = []
     for i in range(len(index)):
