@@ -24,7 +24,7 @@ from feedline.engine.input import CHANGING, Input, blocks
 from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.engine.report import Stage
 from feedline.engine.row_feed import QUICK_PULL, RowFeed
-from feedline.engine.task import MAX_TASK_SECONDS, Task
+from feedline.engine.task import Task
 from feedline.engine.task_output import Output
 from feedline.engine.task_window import TaskWindow
 from feedline.engine.worker_team import WorkerTeam
@@ -331,9 +331,8 @@ class ParallelMapStage(Input):
                 tasks[-1].batch_slot = allocator.batch_slot(number)
             start += rows
         self.seen += block.n
-        seconds = max(MAX_TASK_SECONDS, 2 * self.tuner.task_seconds)
         for task in tasks:
-            task.reservation, task.seconds = self._reserve(task.block), seconds
+            task.reservation = self._reserve(task.block)
         if at_head:
             self.window.push_front(tasks)
         else:
@@ -345,7 +344,7 @@ class ParallelMapStage(Input):
     def _submit(self, task: Task) -> None:
         if not self.window.ordered:
             task.on_done = self.window.notify
-        self.team.submit(task)
+        self.team.submit(task, 2 * self.tuner.task_seconds)
         if self.closing or self.context.closing:
             raise Closing  # the closing thread may not have seen this task, which may never be run
 

@@ -224,8 +224,8 @@ class ProcessWorkers:
         """The allocator of memory that the processes can write to, if there is one."""
         return self.transport.allocate
 
-    def submit(self, task: Task) -> None:
-        """Sends a task to a process."""
+    def submit(self, task: Task, seconds: float) -> None:
+        """Sends a task, which may take `seconds`, to a process."""
         if self.stopped:
             return
         if self.process_pool is None:
@@ -246,7 +246,7 @@ class ProcessWorkers:
         clock = self.start_times.slot(task) if self.start_times is not None else None
         try:
             future = process_pool.submit(
-                self.path, self.transport.prefix, message, task.number, task.draws, task.seconds, clock
+                self.path, self.transport.prefix, message, task.number, task.draws, seconds, clock
             )
         except Exception as e:  # the executor has broken meanwhile
             task.failed = WorkerDied(str(e), process_pool)
@@ -254,9 +254,9 @@ class ProcessWorkers:
             return
         with self.lock:
             self.pending.add(future)
-        future.add_done_callback(lambda done: self._done(done, task, process_pool))
+        future.add_done_callback(lambda done: self._done(done, task, seconds, process_pool))
 
-    def _done(self, future: Any, task: Task, process_pool: ProcessPool) -> None:
+    def _done(self, future: Any, task: Task, seconds: float, process_pool: ProcessPool) -> None:
         with self.lock:
             self.pending.discard(future)
         task.shared = None
@@ -267,11 +267,11 @@ class ProcessWorkers:
             spent = self._received(future.result(), task)
         except SharedMemoryUnavailable:
             self.transport.without_shared_memory()
-            self.submit(task)
+            self.submit(task, seconds)
             return
         except AddressesUnavailable:
             self.transport.without_addresses()
-            self.submit(task)
+            self.submit(task, seconds)
             return
         except BaseException as e:  # the consumer waits for the outcome, whatever it is
             died = type(e).__name__ in ("TerminatedWorkerError", "BrokenProcessPool", "ShutdownExecutorError")

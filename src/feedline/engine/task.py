@@ -22,8 +22,7 @@ rows take longer than planned, and the rest may be split among workers again.
 
 class Task:
     """One chunk of rows for a worker. `before` are the states from which its rows were pulled, `offset` is the index of
-    its first row in that pull, `batch_slot` the slot to write results to, if there is one. After `seconds`, the worker
-    returns what it has.
+    its first row in that pull, `batch_slot` the slot to write results to, if there is one.
     """
 
     __slots__ = (
@@ -41,7 +40,6 @@ class Task:
         "on_done",
         "reservation",
         "rows",
-        "seconds",
         "shared",
         "slot",
         "started",
@@ -56,7 +54,6 @@ class Task:
         self.used = block.n  # number of input rows done, if the task was cut short
         self.failed: BaseException | None = None
         self.started = self.wall = self.cpu = 0.0
-        self.seconds = MAX_TASK_SECONDS
         self.reservation: Reservation | None = None  # of the memory budget
         self.batch_slot: BatchSlot | None = None
         self.shared: Any = None  # memory that another process reads
@@ -68,13 +65,13 @@ class Task:
         self.done.acquire()
         self.on_done: Callable[[], None] | None = None
 
-    def run(self, node: RowWise) -> None:
-        """Runs the task in the current thread."""
+    def run(self, node: RowWise, seconds: float) -> None:
+        """Runs the task in the current thread, for about `seconds` at most."""
         self.started = perf_counter()
         cpu = thread_time()
         try:
             if self.batch_slot is None:
-                until = self.started + self.seconds
+                until = self.started + seconds
                 self.rows, self.used = applied(node, self.block, self.number, self.draws, until)
             else:
                 self.rows, in_slot = apply_into_slot(node, self.block, self.number, self.draws, self.batch_slot)
@@ -137,13 +134,13 @@ class ThreadWorkers:
         self.pool, self.node = pool, node
         self.stopped = False
 
-    def submit(self, task: Task) -> None:
-        """Submits a task to the thread pool."""
-        self.pool.submit(lambda: self._run(task))
+    def submit(self, task: Task, seconds: float) -> None:
+        """Submits a task, which may take `seconds`, to the thread pool."""
+        self.pool.submit(lambda: self._run(task, seconds))
 
-    def _run(self, task: Task) -> None:
+    def _run(self, task: Task, seconds: float) -> None:
         if not self.stopped and not task.started:  # else it was submitted twice, after an interrupt
-            task.run(self.node)
+            task.run(self.node, seconds)
 
     def age(self, task: Task) -> float:
         """Seconds since a task was begun; 0 if it still waits."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from feedline.engine.batch_buffer import SHARED_ROW, BatchAllocator
 from feedline.engine.context import forced, may_start_processes
-from feedline.engine.task import Task, ThreadWorkers
+from feedline.engine.task import MAX_TASK_SECONDS, Task, ThreadWorkers
 from feedline.errors import DeadlineExceededError, InvalidArgumentError
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.row_wise import RowWise, output_spec_known, parallel_of
@@ -65,13 +65,13 @@ class WorkerTeam:
         if self.workers is not None:
             self.workers.forget()
 
-    def submit(self, task: Task) -> None:
-        """Submits a task to the workers."""
+    def submit(self, task: Task, seconds: float) -> None:
+        """Submits a task, planned to take half as many seconds, to the workers."""
         if self.workers is None:  # an interrupt came while they were being replaced
             self.start()
         task.submitted = True
         try:
-            self.workers.submit(task)
+            self.workers.submit(task, max(MAX_TASK_SECONDS, seconds))
         except BaseException:  # an interrupt: the task may or may not have been submitted
             task.submitted = False
             raise
