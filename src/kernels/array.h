@@ -14,8 +14,10 @@
 namespace nb = nanobind;
 
 // The compiler makes one copy of the loop per instruction set and the loader picks one, so that a wheel built for the
-// plainest x86-64 still runs wide where it can. It needs GNU's ifunc, hence the narrow condition.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+// plainest x86-64 still runs wide where it can. It needs GNU's ifunc, hence the narrow condition; ThreadSanitizer is not
+// ready yet when the loader picks.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__)
 #define FEEDLINE_WIDE __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define FEEDLINE_WIDE

@@ -17,6 +17,7 @@ from feedline.errors import (
 )
 from feedline.io.files import as_paths
 from feedline.io.reader import FilePosition, Read, RecordReader
+from feedline.kernels.threads import processors
 from feedline.plan.arguments import AUTOTUNE, integer, text
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dataset_base import DatasetBase, in_memory
@@ -44,7 +45,9 @@ GIVEN_UP = -1
 """The offset of a file that cannot be read any further. The file ends when its turn comes, not earlier."""
 
 EARLY = 1 << 20
-"""After this many bytes of a compressed file have been read, the next file is opened."""
+"""After this many bytes of a compressed file have been read, the next files are opened."""
+MOST_AHEAD = 8
+"""The most files that are decompressed ahead; each holds up to `read_ahead.EARLY_DEPTH` MiB."""
 
 STRING = TensorSpec((), string)
 
@@ -82,8 +85,8 @@ class Files(ExecutionArgs, GivesAddresses, Recomputable, Reloads, Reshards, Open
 
     @property
     def early(self) -> bool:
-        """Whether the next file is opened while one is read: if files are read one after another, are slow to
-        decompress, and taking the next name early cannot be observed.
+        """Whether the next files are opened while one is read: if files are read one after another, are slow to
+        decompress, and taking the next names early cannot be observed.
         """
         return False
 
@@ -122,8 +125,9 @@ class Files(ExecutionArgs, GivesAddresses, Recomputable, Reloads, Reshards, Open
             raise state.error
         slots = list(state.slots) or [None] * self.cycle
         turn, named_all, begun = state.turn, state.named_all, state.begun
-        if self.early and not begun and not named_all:
-            begun, named_all = self._begun_early(slots[0], pull)
+        if self.early and not named_all and len(begun) < files_ahead():
+            more, named_all = self._begun_early(slots[0], pull)
+            begun += more
         while True:
             if slots[turn] is None and begun:
                 slots[turn], begun = begun[0], begun[1:]
@@ -304,6 +308,11 @@ class Files(ExecutionArgs, GivesAddresses, Recomputable, Reloads, Reshards, Open
     def after_error(self, state: FilesState) -> FilesState:
         """Drops the error that was raised."""
         return state._replace(error=None)
+
+
+def files_ahead() -> int:
+    """How many files are decompressed ahead of the one that is read."""
+    return max(1, min(processors() // 2, MOST_AHEAD))
 
 
 def in_order(slots: Sequence[Slot | None], turn: int) -> list[int]:
