@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from operator import length_hint
 from time import monotonic, perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from feedline.early import working
 from feedline.engine import checkpoint, elastic, rollback
@@ -51,6 +51,9 @@ class Iterator(Generic[T]):
     to it any more.
     """
 
+    calls_one_by_one: ClassVar[bool] = True
+    """Whether functions at the end of the plan may be called without a block for their results."""
+
     def __init__(self, run: Run, spec: Callable[[], Any]) -> None:
         self._run = run
         self._context = run.context if run.context is not None else ExecutionContext()
@@ -63,10 +66,15 @@ class Iterator(Generic[T]):
         interrupts.guard()
         with working.in_turn():
             run.start()
-        self._cursor = Cursor(run)
-        self._rows = self._handed_out()
+        self._use(Cursor(run))
         if self._context.settings.warm:
             run.warm()
+
+    def _use(self, cursor: Cursor) -> None:
+        if self.calls_one_by_one:
+            cursor.call_one_by_one(self._lock)
+        self._cursor = cursor
+        self._rows = self._handed_out()
 
     def __iter__(self) -> Iterator[T]:
         return self
@@ -131,6 +139,8 @@ class Iterator(Generic[T]):
             raise
 
     def _refill(self) -> bool:
+        if self._closed and not self._freed:  # while a function was called
+            self._free()
         self._check_open()
         if self._due is not None:
             error, self._due = self._due, None
@@ -204,7 +214,8 @@ class Iterator(Generic[T]):
 
         `report.freeze(path)` writes the choices to a file, and `options.autotune.frozen = path` reads them from it.
         """
-        return reports.made(self._context, self._waited)
+        called = self._cursor.called
+        return reports.made(self._context, self._waited + (0.0 if called is None else called.seconds()))
 
     def save(self) -> bytes:
         """The iterator's position as bytes, from which `restore` continues.
@@ -330,8 +341,8 @@ class Iterator(Generic[T]):
             with damage_on_error(), rollback.kept(self._run.plan):
                 cursor = load(state_dict, self._run.duplicate(), strict)
             self._run.close()
-            self._run, self._cursor = cursor.run, cursor
-            self._rows = self._handed_out()
+            self._run = cursor.run
+            self._use(cursor)
 
     def get_state(self) -> bytes:
         """The same as `save`, under Grain's name."""
@@ -418,7 +429,9 @@ class NumpyIterator(Iterator[T]):
     """
 
     def _handed_out(self) -> abc.Iterator[T]:
-        block = self._cursor.block
+        block, called = self._cursor.block, self._cursor.called
+        if called is not None and self._cursor.rows is called:
+            return self._cursor.rows if called.dense else map(_numpy_element, self._cursor.rows)
         if block is None or not any(isinstance(column, Objects) for column in block.columns):
             return self._cursor.rows
         return map(_numpy_element, self._cursor.rows)

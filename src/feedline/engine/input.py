@@ -157,14 +157,14 @@ class Input:
         try:
             block, states[slot] = self.step(states[slot], self.inputs, want)
         except Exception as e:
-            if (error := self._failed(e)) is not None:
+            if (error := self.failed(e)) is not None:
                 raise error from e
             raise
         except Interrupted as e:
             return self._interrupted(e)
         return block
 
-    def _failed(self, e: Exception) -> Exception | None:
+    def failed(self, e: Exception) -> Exception | None:
         """Updates the state after the step has raised; returns the error to raise in its place, if any."""
         states, slot = self.states, self.slot
         if states[slot] is None:
@@ -353,7 +353,7 @@ class MeasuredInput(Input):
     calls are short.
     """
 
-    __slots__ = ("_pause", "_seen", "_work")
+    __slots__ = ("_pause", "_seen", "work")
     inputs: Input
 
     def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
@@ -361,7 +361,7 @@ class MeasuredInput(Input):
         self._pause = self._seen = 0
         context: Any = run.context
         keys = [(position, f"{run.path}{position} {op}", name) for op, position, name in called_by(node)]
-        self._work = {position: context.work.setdefault(key, WorkTime(name)) for position, key, name in keys}
+        self.work = {position: context.work.setdefault(key, WorkTime(name)) for position, key, name in keys}
 
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""
@@ -370,12 +370,12 @@ class MeasuredInput(Input):
             return super().__call__(want)
         timed = TimedPull(self.inputs)
         states, slot = self.states, self.slot
-        outer, link_times.spent = link_times.spent, {} if len(self._work) > 1 else None
+        outer, link_times.spent = link_times.spent, {} if len(self.work) > 1 else None
         began = perf_counter()
         try:
             block, states[slot] = self.step(states[slot], timed, want)
         except Exception as e:
-            if (error := self._failed(e)) is not None:
+            if (error := self.failed(e)) is not None:
                 raise error from e
             raise
         except Interrupted as e:
@@ -390,7 +390,7 @@ class MeasuredInput(Input):
         self._seen += 1
         times = MEASURE_EVERY if seconds < SHORT and self._seen > MEASURED_FIRST else 1
         self._pause = times - 1
-        for position, work in self._work.items():
+        for position, work in self.work.items():
             work.seconds += times * (seconds if spent is None else spent.get(position, 0.0))
 
 

@@ -13,16 +13,20 @@ does not depend on how the plan was run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from operator import length_hint
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from feedline.early import working
 from feedline.engine.background_read import BackgroundRead
-from feedline.engine.context import Closing, ExecutionContext, Reservation, block_bytes, forced
+from feedline.engine.block_growth import BLOCK_BYTES, BLOCK_ROWS, BlockGrowth
+from feedline.engine.called_rows import CalledRows
+from feedline.engine.context import Closing, ExecutionContext, Reservation, forced
 from feedline.engine.input import CHANGING, BufferingInput, CappedInput, Input, MeasuredInput, blocks, close_state
 from feedline.engine.parallel import ParallelMapStage
 from feedline.engine.prefetch_stage import PrefetchStage
@@ -31,7 +35,6 @@ from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.dataset_base import register_sampler
 from feedline.plan.interrupted import Exited
 from feedline.plan.node import Node
-from feedline.plan.pace import SOON
 from feedline.plan.row_wise import RowWise, epochs_of, parallel_of
 from feedline.plan.states import ErrorObserver
 from feedline.plan.traits.checkpoint import snapshotable
@@ -40,7 +43,9 @@ from feedline.plan.traits.schedule import Buffers, ManyInputs, ParallelArgs, Pre
 from feedline.plan.traits.seeds import consumes_seeds_early, generator_of, reshuffles
 from feedline.random.element import uncounted
 from feedline.sharing import cached_property
-from feedline.structure.block import Block, is_objects
+from feedline.structure.block import Block
+
+T = TypeVar("T")
 
 __all__ = [
     "BLOCK_BYTES",
@@ -55,10 +60,6 @@ __all__ = [
     "sample",
 ]
 
-BLOCK_ROWS = 8192
-BLOCK_BYTES = 1 << 20
-LARGE_STRING = 1 << 15
-"""Blocks of strings larger than this may have four times as many bytes: several threads may be reading them."""
 SAMPLE_FAILURES = 8
 WORTH_READING_AHEAD = 500e-6
 """Nested runs whose blocks take at least this many seconds are read in the background."""
@@ -124,6 +125,7 @@ class Run:
             not s.copyable for s in self.stages
         )
         self.pull = self.root.__call__
+        self.called: CalledRows | None = None
 
     def _input(self, node: Node) -> Input:
         first = len(self.nodes)
@@ -283,6 +285,8 @@ class Run:
         states = self.states.copy()
         if self.stages or self.snapshot_slots:
             self.root.capture_stages(states)
+        if self.called is not None:
+            self.called.capture(states)
         return states
 
     @contextmanager
@@ -358,9 +362,9 @@ class RunSnapshot(NamedTuple):
 class Cursor:
     """Hands out the rows of a run one by one.
 
-    Block growth: a side-effect free plan is asked for more and more rows, up to a limit in rows and bytes. A plan with
-    user functions is asked only for what the consumer wants now, so that effects come no earlier than they would
-    element by element.
+    A side-effect free plan is asked for more and more rows (block growth). A plan with user functions is asked only for
+    what the consumer wants now, so that effects come no earlier than they would element by element; if it ends in calls
+    of functions, these are made one by one, and block growth applies to the rows below them (called_rows.py).
     """
 
     def __init__(self, run: Run) -> None:
@@ -369,49 +373,44 @@ class Cursor:
         self.block: Block | None = None
         self.before: list[Any] | None = None
         self.ended = False
-        self.want = blocks.cap or 1
-        self.largest = blocks.cap or (BLOCK_ROWS if run.may_read_ahead(run.root) else 1)
+        self.growth = BlockGrowth(run, run.root)
+        self.called: CalledRows | None = None
+
+    def call_one_by_one(self, lock: threading.RLock) -> None:
+        """Calls functions at the end of the plan one by one, each when its row is asked for. `lock` is held during a
+        call, and by all other users of this cursor.
+        """
+        self.called = self.run.called = CalledRows.of(self.run, lock)
 
     def refill(self) -> bool:
-        """Pulls the next block that has rows; returns False at the end."""
-        run = self.run
+        """Gets the next rows ready; returns False at the end."""
+        run, growth = self.run, self.growth
         while not self.ended:
             if run.context is not None and run.context.closing:
                 raise Closing
+            if self.called is not None and self.called.begin():
+                self.block, self.before = None, None
+                if self._pulled(self.called.refill):
+                    self.rows = self.called
+                    return True
+                break
             if not run.mutable_state:
                 plain = not run.stages and not run.snapshot_slots
                 # A block of one row is handed out whole: a checkpoint after it needs only the states after it.
-                self.before = run.states.copy() if plain else run.copy() if self.want > 1 else None
+                self.before = run.states.copy() if plain else run.copy() if growth.want > 1 else None
                 self.block = None
-            began = perf_counter() if self.largest > 1 else 0.0
-            block = self._pulled(self.want)
+            began = perf_counter() if growth.largest > 1 else 0.0
+            block = self._pulled(partial(run.pull, growth.want))
             if block is None:
-                self.ended, self.block, self.rows = True, None, iter(())
-                return False
+                break
             if block.n:
                 self.block = block
                 self.rows = iter(block.rows())
-                if self.largest > 1:
-                    self._adapt(block, perf_counter() - began)
+                if growth.largest > 1:
+                    growth.adapt(block, perf_counter() - began)
                 return True
+        self.ended, self.block, self.rows = True, None, iter(())
         return False
-
-    def _adapt(self, block: Block, seconds: float) -> None:
-        """Asks for more rows at a time while blocks come quickly, for fewer if they are slow."""
-        if seconds > 2 * SOON:
-            self.want = max(blocks.cap or 1, self.want // 4)
-        elif self.want < self.largest and seconds < SOON / 2:
-            self._grow(block)
-
-    def _grow(self, block: Block) -> None:
-        per_row = max(1, block.nbytes // block.n)
-        large = per_row >= LARGE_STRING and all(map(is_objects, block.columns))
-        most = block_bytes(4 * BLOCK_BYTES if large else BLOCK_BYTES)
-        most = most if self.run.context is None else min(most, self.run.context.budget.piece)
-        limit = max(1, min(self.largest, most // per_row))
-        self.want = min(limit, self.want * 4)
-        if self.want >= limit:
-            self.largest = self.want
 
     def handed_out(self) -> int:
         """The number of rows of the current block that the consumer has got."""
@@ -433,13 +432,15 @@ class Cursor:
             return part
         if self.ended:
             return None
-        block = self._pulled(want)
+        if self.called is not None:
+            self.called.stop()
+        block = self._pulled(partial(self.run.pull, want))
         self.ended = block is None
         return block
 
-    def _pulled(self, want: int) -> Block | None:
+    def _pulled(self, pull: Callable[[], T]) -> T:
         try:
-            return self.run.pull(want)
+            return pull()
         except Exception as e:
             self.run.notify_error()
             if isinstance(e, Exited):

@@ -91,6 +91,8 @@ class JaxBatches(Batches):
 class Leaves(Iterator[Any]):
     """An `Iterator` over flattened elements: their structure, and their leaves as arrays that JAX accepts."""
 
+    calls_one_by_one = False
+
     def __init__(self, dataset: Any, jax: Any, dtypes: Dtypes) -> None:
         self.jax, self.dtypes = jax, dtypes
         self._tree: Tree | None = None

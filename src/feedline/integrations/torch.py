@@ -217,6 +217,8 @@ def _never(element: object) -> Any:
 class TorchIterator(Iterator[Any]):
     """An `Iterator` whose elements are tensors that share memory with the arrays."""
 
+    calls_one_by_one = False
+
     def __init__(self, dataset: Any, convert: TensorConverter) -> None:
         self._convert = convert
         super().__init__(dataset._run(), lambda: dataset.element_spec)

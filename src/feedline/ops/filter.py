@@ -14,6 +14,7 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
 from feedline.plan.node import node
+from feedline.plan.row_caller import RowCaller
 from feedline.plan.row_calls import Parallel, RowFailed
 from feedline.plan.row_wise import FunctionCalls, ParallelCalls
 from feedline.plan.traits.provenance import KeepsRows
@@ -55,6 +56,10 @@ class Filter(KeepsRows, ParallelCalls, FunctionCalls):
     def user_code(self) -> bool:
         """False for a comparison of scalars, which has no side effects."""
         return not self.predicate.vectorized
+
+    def one_by_one(self) -> RowCaller | None:
+        """Calls the predicate for single rows."""
+        return RowCaller(self.predicate, answer)
 
     def apply(self, block: Block) -> Block:
         """The rows for which the predicate holds."""

@@ -13,6 +13,7 @@ from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import node
+from feedline.plan.row_caller import RowCaller
 from feedline.plan.row_calls import Parallel, RowFailed, applied_at
 from feedline.plan.row_wise import FunctionCalls, OneToOne, ParallelCalls
 from feedline.plan.traits.random_access import RandomAccess
@@ -98,6 +99,10 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
     def user_code(self) -> bool:
         """False if the function only computes."""
         return not self.function.vectorized
+
+    def one_by_one(self) -> RowCaller | None:
+        """Calls the function for single rows."""
+        return RowCaller(self.function)
 
     def apply(self, block: Block) -> Block:
         """Applies the function to whole columns if the results are the same, otherwise row by row."""

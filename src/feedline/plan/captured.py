@@ -75,6 +75,11 @@ class Captured:
             self.renew()
 
     @property
+    def linked(self) -> bool:
+        """Whether other functions, found by their names, were copied too."""
+        return bool(self._links)
+
+    @property
     def holds(self) -> bool:
         """Whether the names of the functions that were copied too are still bound to them."""
         return not self._links or all(_bound(place, name) is function for place, name, function in self._links)

@@ -107,6 +107,11 @@ class Function:
         return self._captured.call
 
     @property
+    def fixed(self) -> bool:
+        """Whether `call` is the same function every time: it calls none that could be replaced."""
+        return not self._captured.linked
+
+    @property
     def name(self) -> str:
         """The function's own name."""
         f = _innermost(self.given)
@@ -152,6 +157,12 @@ class Function:
         return self._signature is not None
 
     @property
+    def signature(self) -> tuple[Tree, list[Any]]:
+        """The structure of the results, and the dtype, or another type, of each leaf. Known after the first result."""
+        assert self._signature is not None
+        return self._signature
+
+    @property
     def results(self) -> Block | None:
         """A block of no rows with the structure and types of the results; None before the first, or if they are not
         arrays.
@@ -173,7 +184,7 @@ class Function:
         with function_scope(None if index is None else range(index)) as scope:
             call = self.call
             if index is not None or frozen:
-                call = self._on_own(None if frozen else flatten(row)[0], scope)
+                call = self.on_own(None if frozen else flatten(row)[0], scope)
             held = pause()
             try:
                 return call(*row) if type(row) is tuple else call(row)
@@ -184,7 +195,7 @@ class Function:
             finally:
                 resume(held)
 
-    def _on_own(self, columns: Sequence[Any] | None, scope: FunctionScope) -> Call:
+    def on_own(self, columns: Sequence[Any] | None, scope: FunctionScope) -> Call:
         """The function to be called with rows of these columns. Once it has been seen to write into its arguments, it
         gets copies of read-only ones. None stands for read-only columns.
         """
@@ -214,7 +225,7 @@ class Function:
         own = set() if block.n == 1 else {id(owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
         rows = block.rows()
         with function_scope(results) as scope:
-            call = self._on_own(block.columns, scope)
+            call = self.on_own(block.columns, scope)
             try:
                 held = pause()
                 try:
@@ -242,7 +253,7 @@ class Function:
         alike = True
         error: BaseException | None = None
         with function_scope(results) as scope:
-            call = self._on_own(block.columns, scope)
+            call = self.on_own(block.columns, scope)
             held = pause()
             try:
                 for i, row in enumerate(block.rows()):

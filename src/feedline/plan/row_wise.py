@@ -10,6 +10,7 @@ from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import EMPTY, Node
 from feedline.plan.pace import soon
 from feedline.plan.pull import Pull
+from feedline.plan.row_caller import RowCaller
 from feedline.plan.row_calls import Parallel, RowFailed, RowWiseState
 from feedline.plan.traits.effects import CallsUserCode, user_code
 from feedline.plan.traits.reshard import Reshards, error_waits, round_robin_share
@@ -146,6 +147,10 @@ class FunctionCalls(CallsUserCode, RowWise):
     def apply_into(self, block: Block, where: object) -> tuple[Block, bool]:
         """`apply`, with large rows written to their slots in a batch; also gives whether they were."""
         return self.apply(block), False
+
+    def one_by_one(self) -> RowCaller | None:
+        """What calls the function for single rows; None if rows must come in blocks."""
+        return None
 
     def begin(self, pull: Pull) -> RowWiseState:
         """Starts the input, and numbers the iteration."""

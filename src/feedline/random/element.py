@@ -62,27 +62,23 @@ uncounted = Uncounted()
 
 
 class DrawPosition(threading.local):
-    """The position of the function that runs now in this thread: its iteration, and the number of its block's first
-    row.
-    """
+    """The position of the functions that run now in this thread."""
 
-    draws: Draws | None = None
-    first: int = 0
-    epochs: Epochs | None = None
+    now: seeds.DrawsFrom | None = None
 
 
-place = DrawPosition()
+position = DrawPosition()
 
 
 @contextmanager
 def drawing(number: int, draws: Draws | None, epochs: Epochs | None) -> Iterator[None]:
     """Context manager: functions draw the random numbers of the iteration's rows from `number` on."""
-    outer = place.draws, place.first, place.epochs  # of an outer function, if it iterates over this dataset
-    place.draws, place.first, place.epochs = draws, number, epochs
+    outer = position.now  # of an outer function, if it iterates over this dataset
+    position.now = None if draws is None else seeds.DrawsFrom(draws, number, epochs)
     try:
         yield
     finally:
-        place.draws, place.first, place.epochs = outer
+        position.now = outer
 
 
 def element_rng(seed: int | None = None) -> np.random.Generator:
@@ -102,14 +98,15 @@ def element_rng(seed: int | None = None) -> np.random.Generator:
     same generator.
     """
     scope = seeds.current_scope()
-    if place.draws is None or scope is None or scope.finished is None:
+    now = position.now if scope is None or scope.draws_from is None else scope.draws_from
+    if now is None or scope is None or scope.finished is None:
         raise FailedPreconditionError(
             "element_rng: there is no current element; call it inside a function passed to map or filter"
         )
-    if place.epochs is not None:
-        place.epochs.used = True
-    base, epoch = place.draws
-    row = place.first + len(scope.finished)
+    if now.epochs is not None:
+        now.epochs.used = True
+    base, epoch = now.draws
+    row = now.first + len(scope.finished)
     if scope.made is None or scope.made[0] != row:
         scope.made = row, {}
     given = scope.made[1]

@@ -17,7 +17,7 @@ import os
 import random
 from collections.abc import Sized
 from contextvars import ContextVar, Token
-from typing import SupportsIndex
+from typing import NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
 
@@ -91,18 +91,36 @@ def get_seed(op_seed: SupportsIndex | None) -> tuple[int, int]:
     return (0, M) if pair == (0, 0) else pair
 
 
+class Used(Protocol):
+    """A counter of iterations, and whether any of them has drawn random numbers."""
+
+    used: bool
+
+
+class DrawsFrom(NamedTuple):
+    """Where the random numbers of a function come from: a seed and the number of the iteration, the number of the
+    first row that it is called for, and the counter of the iterations.
+    """
+
+    draws: tuple[int, int]
+    first: int
+    epochs: Used | None
+
+
 class FunctionScope:
     """The body of a user function: seedless random operators created in it are numbered from 0 (see `function_scope`).
 
     One scope serves one thread at a time. `finished` are the results of the calls before this one; their number tells
-    `element_rng` the row of the block that it is called for. `made` is that row and the generators it got.
+    `element_rng` the row of the block that it is called for. `made` is that row and the generators it got. `draws_from`
+    is where these come from, if it is not the same for all functions that run now.
     """
 
-    __slots__ = ("_tokens", "finished", "made", "used")
+    __slots__ = ("_tokens", "draws_from", "finished", "made", "used")
 
     def __init__(self, finished: Sized | None = None) -> None:
         self.used = 0
         self.finished = finished
+        self.draws_from: DrawsFrom | None = None
         self.made: tuple[int, dict[int | None, np.random.Generator]] | None = None
         self._tokens: list[Token[FunctionScope | None]] = []
 
@@ -122,6 +140,10 @@ class FunctionScope:
 
     def __exit__(self, *_: object) -> None:
         _scope.reset(self._tokens.pop())
+
+
+enter, leave = _scope.set, _scope.reset
+"""Enter a scope, and leave it given the result of that: `with scope`, for calls that are made one at a time."""
 
 
 def back_to(scope: FunctionScope | None) -> None:

