@@ -39,7 +39,7 @@ from feedline.plan.row_wise import RowWise, epochs_of, parallel_of
 from feedline.plan.states import ErrorObserver
 from feedline.plan.traits.checkpoint import snapshotable
 from feedline.plan.traits.effects import user_code
-from feedline.plan.traits.schedule import Buffers, ManyInputs, ParallelArgs, Prefetches, Stacks
+from feedline.plan.traits.schedule import Buffers, HasRowsReady, ManyInputs, ParallelArgs, Prefetches, Stacks
 from feedline.plan.traits.seeds import consumes_seeds_early, generator_of, reshuffles
 from feedline.random.element import uncounted
 from feedline.sharing import cached_property
@@ -394,13 +394,14 @@ class Cursor:
                     self.rows = self.called
                     return True
                 break
+            want = self._ready_rows() or growth.want
             if not run.mutable_state:
                 plain = not run.stages and not run.snapshot_slots
                 # A block of one row is handed out whole: a checkpoint after it needs only the states after it.
-                self.before = run.states.copy() if plain else run.copy() if growth.want > 1 else None
+                self.before = run.states.copy() if plain else run.copy() if want > 1 else None
                 self.block = None
             began = perf_counter() if growth.largest > 1 else 0.0
-            block = self._pulled(partial(run.pull, growth.want))
+            block = self._pulled(partial(run.pull, want))
             if block is None:
                 break
             if block.n:
@@ -411,6 +412,13 @@ class Cursor:
                 return True
         self.ended, self.block, self.rows = True, None, iter(())
         return False
+
+    def _ready_rows(self) -> int:
+        """How many rows the last step has ready, if it must otherwise be asked for one at a time."""
+        node = self.run.plan
+        if self.growth.largest > 1 or blocks.cap is not None or not isinstance(node, HasRowsReady):
+            return 0
+        return node.ready_rows(self.run.states[-1])
 
     def handed_out(self) -> int:
         """The number of rows of the current block that the consumer has got."""

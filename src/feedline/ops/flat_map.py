@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 from feedline.early import working
-from feedline.ops.shared.nested import Flattened, NestedRun, enough, key_or_opened
+from feedline.ops.shared.nested import SMALL_REST, Flattened, NestedRun, enough, key_or_opened
 from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import Child, Node, Pull, node
 from feedline.plan.pace import at_once
+from feedline.plan.traits.checkpoint import InMemory
 from feedline.plan.traits.reshard import Reshards, begun_of
+from feedline.plan.traits.schedule import HasRowsReady
 from feedline.structure.block import Block, concat
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ class Flattening:
     to raise next.
     """
 
-    __slots__ = ("begun", "ended", "error", "key", "nested", "opened", "taken")
+    __slots__ = ("begun", "ended", "error", "key", "nested", "opened", "taken", "together")
 
     def __init__(self) -> None:
         self.nested: NestedRun | None = None
@@ -36,6 +38,13 @@ class Flattening:
         self.key: Block | None = None
         self.opened: Child | None = None
         self.error: Exception | None = None
+        self.together = True  # whether datasets may be read without running them; not saved
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing has been begun."""
+        waits = self.nested is not None or self.key is not None or self.opened is not None or self.error is not None
+        return not (waits or self.begun or self.ended)
 
     def close(self) -> None:
         """Closes the nested runs."""
@@ -84,7 +93,7 @@ class Flattening:
 
 
 @node
-class FlatMap(Reshards, Flattened):
+class FlatMap(Reshards, HasRowsReady, Flattened):
     """Reads one nested dataset after another."""
 
     State: ClassVar[Any] = Flattening
@@ -136,14 +145,35 @@ class FlatMap(Reshards, Flattened):
         if s.ended:
             return False
         try:
-            s.ended = not self.open_next(s, pull)
+            if s.opened is None:
+                key = s.key if s.key is not None else pull.one()
+                if key is None or not key.n:
+                    s.ended = key is None
+                    return not s.ended
+                s.key = key
+                self._open(s, self.opened(key, s.taken), key, pull)
             if s.opened is not None:
                 s.opened.start()
                 s.nested, s.opened, s.taken = NestedRun(s.opened, s.opened.plan), None, s.taken + 1
         except Exception as e:
             self.skip_current(s)
             s.error = e
-        return not s.ended
+        return True
+
+    @staticmethod
+    def _open(s: Flattening, plan: Node, key: Block, pull: Pull) -> None:
+        """Opens a dataset. A few rows in memory need no run: a checkpoint holds them, as it would anyway."""
+        if isinstance(plan, InMemory) and plan.block.nbytes <= SMALL_REST and plan.block.provenance is None:
+            rest = plan.block if plan.block.n else None
+            s.nested, s.key, s.taken = NestedRun(None, None, None, rest), None, s.taken + 1
+        else:
+            s.opened = pull.open(plan, key)
+            s.key = None
+
+    def ready_rows(self, state: Flattening) -> int:
+        """Those that have been read from the nested dataset that runs."""
+        nested = state.nested
+        return 0 if nested is None or nested.rest is None else nested.rest.n
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Redistributes the running datasets."""

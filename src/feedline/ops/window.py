@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from feedline.plan.annotations import Integer, K, Leaf, V
 
 Bad = tuple[tuple[int, Exception], ...]
+Places = Array | list[Array]
+"""The rows of each window: a row of a matrix if all windows are full, otherwise an array of any length."""
 
 
 class WindowState(NamedTuple):
@@ -80,10 +82,11 @@ class Window(Reshards):
             count = min(want, -(-have // self.shift))
         else:
             return None, WindowState(ended=True)
-        places = [
-            np.arange(start, min(start + reach, have), self.stride)
-            for start in range(0, count * self.shift, self.shift)
-        ]
+        starts = range(0, count * self.shift, self.shift)
+        if have >= reach:
+            places: Places = np.array(starts)[:, None] + np.arange(0, reach, self.stride)
+        else:
+            places = [np.arange(start, have, self.stride) for start in starts]
         if not bad:
             return self._windows(rows, places), self._moved(state, have, count, pull)
         good = next((i for i, window in enumerate(places) if _failure(bad, window) is not None), count)
@@ -140,11 +143,11 @@ class Window(Reshards):
         rest = rows.slice(gone, rows.n) if rows is not None and gone < rows.n else None
         return WindowState(rest, kept, ended, passed=left)
 
-    def _windows(self, rows: Block | None, places: list[Array]) -> Block:
+    def _windows(self, rows: Block | None, places: Places) -> Block:
         if rows is None:
             return EMPTY
         rows = rows.frozen()
-        return Block([_datasets(c, places) for c in rows.columns], len(places), rows.tree)
+        return Block([Windows(c, places) for c in rows.columns], len(places), rows.tree)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Redistributes the rows of incomplete windows; refused if windows overlap or have gaps."""
@@ -167,9 +170,25 @@ def _failure(bad: Bad, window: Array) -> Exception | None:
     return next((e for at, e in bad if at in places), None)
 
 
-def _datasets(column: Column, places: list[Array]) -> Column:
-    made = [dataset(in_memory(Block([_part(column, p)], len(p), LEAF))) for p in places]
-    return Objects(made, DatasetSpec(spec_of_column(column)))
+class Windows(Objects):
+    """A column of datasets, made when they are asked for: each has the rows of a column at certain places."""
+
+    __slots__ = ("places", "rows")
+
+    def __init__(self, rows: Column, places: Places) -> None:
+        super().__init__([], DatasetSpec(spec_of_column(rows)))
+        self.rows, self.places = rows, places
+
+    @property
+    def items(self) -> list[Any]:
+        """The datasets."""
+        if len(self._items) < len(self):
+            parts = (Block([_part(self.rows, p)], len(p), LEAF) for p in self.places)
+            self._items = [dataset(in_memory(part)) for part in parts]
+        return self._items
+
+    def __len__(self) -> int:
+        return len(self.places)
 
 
 def _part(column: Column, places: Array) -> Column:

@@ -10,6 +10,7 @@ Each rule has a file and a name. Those with TensorFlow's names obey `Options.exp
     filter_fusion              the same for filters; off by default
     map_and_filter_fusion      the same for maps and the filter after them; off by default
     map_and_batch_fusion       a batch after a map handles failing elements as TensorFlow does
+    window_batch_fusion        windows that become batches are cut from columns (feedline's own)
     push_down                  parts of rows in memory are read from the source directly (feedline's own)
     shuffle_row_numbers        row numbers are shuffled instead of rows or indexed records (feedline's own)
     map_parallelization        maps get num_parallel_calls=AUTOTUNE; off by default
@@ -41,6 +42,7 @@ from feedline.optimize.push_down import push_down
 from feedline.optimize.record_numbers import restored_record_numbers, with_record_numbers
 from feedline.optimize.shuffle_and_repeat_fusion import shuffle_and_repeat_fusion
 from feedline.optimize.shuffle_row_numbers import shuffle_row_numbers
+from feedline.optimize.window_batch_fusion import window_batch_fusion
 from feedline.plan.node import Node
 from feedline.plan.rewrite import Rewrite, bottom_up
 
@@ -60,6 +62,7 @@ RULES = (
     Rule("filter_fusion", filter_fusion, False),
     Rule("map_and_filter_fusion", map_and_filter_fusion, False),
     Rule("map_and_batch_fusion", map_and_batch_fusion, True),
+    Rule("window_batch_fusion", window_batch_fusion, True),
     Rule("push_down", push_down, True),
     Rule("shuffle_row_numbers", shuffle_row_numbers, True),
     Rule("map_parallelization", map_parallelization, False),

@@ -107,6 +107,11 @@ class Function:
         return self._captured.call
 
     @property
+    def late(self) -> bool:
+        """Whether the function's variables have the values of each call, not those that they had when it was given."""
+        return self._captured.late
+
+    @property
     def fixed(self) -> bool:
         """Whether `call` is the same function every time: it calls none that could be replaced."""
         return not self._captured.linked

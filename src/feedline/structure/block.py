@@ -58,13 +58,18 @@ class Objects:
     rows keeps it.
     """
 
-    __slots__ = ("items", "spec")
+    __slots__ = ("_items", "spec")
 
     def __init__(self, items: list[Any], spec: Any = None) -> None:
-        self.items, self.spec = items, spec
+        self._items, self.spec = items, spec
+
+    @property
+    def items(self) -> list[Any]:
+        """The rows."""
+        return self._items
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self._items)
 
 
 class Block:

@@ -59,6 +59,14 @@ class Buffers(Node):
         raise TypeError(f"{self.op} must define holds")
 
 
+class HasRowsReady(Node):
+    """A node whose state may hold finished rows."""
+
+    def ready_rows(self, state: Any) -> int:
+        """How many rows the next step returns without any visible effect, such as a call of a user's function."""
+        raise TypeError(f"{self.op} must define ready_rows")
+
+
 class Stacks(Node):
     """A node that stacks rows of its input into one, in fresh memory."""
 

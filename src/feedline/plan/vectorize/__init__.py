@@ -38,7 +38,12 @@ Where more plugs in:
 
 from __future__ import annotations
 
-from feedline.plan.vectorize.binding import makes_side_effect_free_datasets, program_of, why_not_native
+from feedline.plan.vectorize.binding import (
+    makes_side_effect_free_datasets,
+    program_of,
+    same_for_all_datasets,
+    why_not_native,
+)
 from feedline.plan.vectorize.pictures import DecodeJpeg, Pictures
 from feedline.plan.vectorize.program import ColumnResults, Place, Program
 from feedline.plan.vectorize.registry import (
@@ -69,5 +74,6 @@ __all__ = [
     "register_source",
     "register_values",
     "row_by_row",
+    "same_for_all_datasets",
     "why_not_native",
 ]

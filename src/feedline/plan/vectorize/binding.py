@@ -100,6 +100,19 @@ def makes_side_effect_free_datasets(function: object) -> bool:
         return False
 
 
+def same_for_all_datasets(function: object) -> bool:
+    """Whether a function does the same with every dataset: it only calls methods of its argument that take no
+    functions, with numbers that do not change.
+    """
+    proof = proof_of(function.__code__) if isinstance(function, types.FunctionType) else None
+    if proof is None or not proof.straight or proof.calls or not isinstance(function, types.FunctionType):
+        return False
+    try:
+        return _Binding(function, proof, {}, 0, sources=True).constant
+    except Refused:
+        return False
+
+
 class _Binder:
     """Gives the copy of a function; makes a new one if its variables have changed."""
 
@@ -146,6 +159,12 @@ class _Binding:
         self.bound = Bound(call, proof.arithmetic and self._numeric)
         self.parses = proof.straight and self._typed == 1 and not self._others
         self.fixed = not (self._reads or self._defaults or self._containers)
+
+    @property
+    def constant(self) -> bool:
+        """Whether it reads nothing from outside but numbers."""
+        numbers = all(isinstance(value, _NUMBERS) for _, _, value in self._reads)
+        return numbers and not (self._defaults or self._containers or self.instances)
 
     def holds(self) -> bool:
         """Whether all that the copy reads from outside is still the same."""
