@@ -378,3 +378,26 @@ def test_no_warning_is_lost_in_a_loop() -> None:
         warnings.simplefilter("always")
         list(fl.Dataset.from_tensor_slices([[0.0], [1.0], [0.0], [2.0], [0.0]]).map(lambda x: 1 / x).batch(5))
     assert len(seen) == 3
+
+
+def test_a_function_may_test_a_module_for_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def newer(x: Any, y: Any) -> Any:
+        return np.absent(x) if hasattr(np, "absent") else x * 2
+
+    def older(x: Any, y: Any) -> Any:
+        return x + 1 if hasattr(np, "stack") else np.absent(x)
+
+    agree(newer, arrays("float32"))
+    agree(older, arrays("float32"))
+    call = Function(newer)
+    monkeypatch.setattr(np, "absent", np.negative, raising=False)
+    got, _ = call.first_rows(arrays("float32"))
+    assert got is not None and same(got.columns[0], -arrays("float32").columns[0])
+    agree(newer, arrays("float32"))
+
+
+def test_a_module_is_not_a_value() -> None:
+    for call in (lambda x: f"{np}", lambda x: np, lambda x: np.absent(x), lambda x: hasattr(x, "shape")):
+        assert Function(call).first_rows(Block([np.arange(N)], N, LEAF)) == (None, N)
+    with pytest.raises(AttributeError, match="has no attribute 'absent'"):
+        list(fl.Dataset.range(N).map(lambda x: np.absent(x)))

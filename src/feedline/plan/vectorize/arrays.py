@@ -8,13 +8,24 @@ from typing import Any
 import numpy as np
 
 from feedline.plan.vectorize.registry import register
-from feedline.plan.vectorize.rows import NUMBERS, TYPES, UFUNCS, RowValues, Unsupported, aligned, has_rows, same_rows
+from feedline.plan.vectorize.rows import (
+    NUMBERS,
+    TYPES,
+    UFUNCS,
+    Module,
+    RowValues,
+    Unsupported,
+    aligned,
+    has_rows,
+    same_rows,
+)
 from feedline.structure.block import Array
 
 MAKERS = (np.arange, np.empty, np.eye, np.full, np.linspace, np.ones, np.zeros)
 """Functions that make arrays from plain numbers, which cannot be `RowValues`."""
 BUILTINS = (abs, dict, enumerate, len, list, range, reversed, sum, tuple, zip)
 """Built-in functions that work on `RowValues` through its methods."""
+
 
 def _parts(values: object) -> list[Array]:
     """Arrays to be stacked or concatenated, all with the rows first."""
@@ -109,8 +120,17 @@ for _ufunc in UFUNCS:
     register(_ufunc, _ufunc, most=_ufunc.nin)
 for _type in TYPES:
     register(_type, _Type(_type), most=1)
+
+
+def _hasattr(module: object, name: str) -> bool:
+    if type(module) is not Module:
+        raise Unsupported
+    return hasattr(module.module, name)
+
+
 for _function in (*MAKERS, *BUILTINS):
     register(_function, _function)
+register(hasattr, _hasattr)
 register(np.stack, _stack, most=2)
 register(np.concatenate, _concatenate, most=2)
 register(np.where, _where)

@@ -20,7 +20,7 @@ from feedline.plan.vectorize import arrays  # noqa: F401  registers NumPy's func
 from feedline.plan.vectorize.program import Bound, Program, Refused
 from feedline.plan.vectorize.proof import ATTRIBUTES, Outside, Proof, proof_of
 from feedline.plan.vectorize.registry import is_source, is_value_type, known
-from feedline.plan.vectorize.rows import NUMBERS, TYPES
+from feedline.plan.vectorize.rows import NUMBERS, TYPES, Module
 from feedline.structure.spec import TensorShape
 from feedline.structure.types import DType
 
@@ -32,6 +32,8 @@ _PLAIN = frozenset((bool, int, float, str, bytes, type(None), type(Ellipsis), sl
 _TYPES = frozenset((bool, int, float, str, bytes, *TYPES))
 _NUMBERS = (int, float, np.integer, np.floating)
 _DICTS = (dict, OrderedDict)
+_MISSING = object()
+"""What a module has not."""
 
 
 def program_of(call: object) -> Program | None:
@@ -147,11 +149,15 @@ class _Binding:
         self._reads: list[tuple[types.FunctionType, Outside, object]] = []
         self._defaults: list[tuple[types.FunctionType, object, object]] = []
         self._containers: list[tuple[Any, list[Any]]] = []
+        self._modules: dict[int, Module] = {}
         self._typed = self._others = 0
         self.native = False
         self._numeric = True
+        self._missing = self._tests = False
         self.instances = False
         call, scope = self._copy(function, proof, DEEP)
+        if self._missing and not self._tests:
+            raise Refused
         if given:
             names = list(given)
             named = {name: scope.get(name) for name in names[positional:]}
@@ -190,13 +196,18 @@ class _Binding:
         scopes: dict[str, dict[str, Any]] = {"global": {"__builtins__": {}}, "cell": {}, "local": {}}
         for read in proof.values:
             value, used = self._found(function, read)
-            self._check(value)
+            if isinstance(value, types.ModuleType):
+                value = self._modules.setdefault(id(value), Module(value))
+            elif value is not _MISSING:
+                self._check(value)
             self._numeric &= not read.path and isinstance(value, _NUMBERS) and not isinstance(value, bool)
             _put(scopes[read.scope], read, used, value)
         # After the values, so that a type that is both called and read as a value becomes a `_Type`, which can be both.
         for read, count in proof.calls:
             value, used = self._found(function, read)
-            if used == len(read.path):
+            if value is _MISSING:
+                pass
+            elif used == len(read.path):
                 value = self._version(value, count, depth)
             else:
                 self._check(value)  # a method of a value
@@ -233,6 +244,7 @@ class _Binding:
             if count > found.most:
                 raise Refused
             self.native |= found.native
+            self._tests |= value is hasattr
             self._typed += found.typed
             self._others += not (found.typed or found.makes)
             return found.version
@@ -248,6 +260,9 @@ class _Binding:
         found = self._look(function, read)
         self._reads.append((function, read, found[0]))
         value: Any = found[0]
+        if value is _MISSING:
+            self._missing = True
+            return found
         for name in read.path[found[1] :]:
             if is_value_type(value):
                 value = vars(value).get(name)
@@ -259,7 +274,7 @@ class _Binding:
 
     def _look(self, function: types.FunctionType, read: Outside) -> tuple[Any, int]:
         """The value that is read, and how many names of the path lead to it: those of modules and plain objects. The
-        others are attributes of the value.
+        others are attributes of the value. `_MISSING` if a module does not have it.
         """
         value = self._root(function, read)
         if not read.path:
@@ -269,7 +284,7 @@ class _Binding:
                 try:
                     value = getattr(value, name)
                 except AttributeError:
-                    raise Refused from None
+                    return _MISSING, used + 1
             elif (held := _attributes(value, name)) is not None:
                 self.instances = True
                 value = held[name]
@@ -326,11 +341,14 @@ def _is_plain(value: Any) -> bool:
 
 
 def _put(scope: dict[str, Any], read: Outside, used: int, value: object) -> None:
-    """Binds a variable to the value to be used; a module or object becomes a namespace with nothing else in it."""
+    """Binds a variable to the value to be used; a module or object becomes a namespace with nothing else in it. What is
+    missing stays so: the function may test for it.
+    """
     names = (read.name, *read.path)
     for name in names[:used]:
         scope = scope.setdefault(name, types.SimpleNamespace()).__dict__
-    scope[names[used]] = value
+    if value is not _MISSING:
+        scope[names[used]] = value
 
 
 def _attributes(value: object, name: str) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -52,6 +53,19 @@ class NoRow(Exception):
 
 def _refuse(self: object, *args: Any, **kwargs: Any) -> NoReturn:
     raise Unsupported
+
+
+class Module(types.SimpleNamespace):
+    """Stands for a module in which a function looks for a name (`hasattr`). It has only the names that are read."""
+
+    __slots__ = ("module",)
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__()
+        self.module = module
+
+    def __repr__(self) -> str:
+        raise Unsupported
 
 
 class RowValues(np.lib.mixins.NDArrayOperatorsMixin):
