@@ -51,6 +51,8 @@ def to_tensors(element: Any) -> Any:
         return tuple([to_tensors(part) for part in element])
     if kind is dict:
         return {key: to_tensors(part) for key, part in element.items()}
+    if kind is list:
+        return [to_tensors(part) for part in element]
     return map_structure(tensor_leaf, element)
 
 

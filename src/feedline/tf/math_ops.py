@@ -27,7 +27,7 @@ def _unary(name: str, kernel: Callable[[Array], Any], kinds: str, *doc: str) -> 
     def function(x: object, name: str | None = None) -> Any:
         return made(operand(x))
 
-    return _documented(function, *doc)
+    return documented(function, *doc)
 
 
 def _as_bool(x: object) -> Any:
@@ -44,7 +44,7 @@ def _logical(name: str, kernel: Callable[..., Any], *doc: str) -> Callable[..., 
     def function(x: object, y: object, name: str | None = None) -> Any:
         return made.function(_as_bool(x), _as_bool(y))
 
-    return _documented(function, *doc)
+    return documented(function, *doc)
 
 
 def _binary(made: Op, *doc: str) -> Callable[..., Any]:
@@ -53,10 +53,10 @@ def _binary(made: Op, *doc: str) -> Callable[..., Any]:
     def function(x: object, y: object, name: str | None = None) -> Any:
         return made.function(x, y)
 
-    return _documented(function, *doc)
+    return documented(function, *doc)
 
 
-def _documented(function: Callable[..., Any], *doc: str) -> Callable[..., Any]:
+def documented(function: Callable[..., Any], *doc: str) -> Callable[..., Any]:
     """The function with a docstring: a sentence, an example and its result."""
     text, *example = doc
     shown = "".join(f"    {line}\n" for line in example)
@@ -590,7 +590,7 @@ def _reduction(
         given = _as_bool(input_tensor) if kinds == "b" else as_tensor(input_tensor)
         return made(given, axis=_axes(axis, given.ndim), keepdims=bool(keepdims))
 
-    return _documented(function, *doc)
+    return documented(function, *doc)
 
 
 def _ragged_reduction(
@@ -1109,7 +1109,7 @@ def _segments(name: str, reduce: Callable[..., Array], ordered: bool, *doc: str)
             raise InvalidArgumentError(f"{name}: segment id {ids.max()} is out of range [0, {count})")
         return tensor_of(reduce(values, ids, count))
 
-    return _documented(function, *doc)
+    return documented(function, *doc)
 
 
 def _or_zero(reduce: Callable[..., Array]) -> Callable[..., Array]:
@@ -1251,7 +1251,7 @@ def to_type(dtype: Any) -> Callable[..., Any]:
     def function(x: object, name: str = "Cast") -> Any:
         return cast(x, dtype)
 
-    return _documented(function, f"The values as {dtype.name}.", f">>> tf.cast(1, '{dtype.name}').ndim", "0")
+    return documented(function, f"The values as {dtype.name}.", f">>> tf.cast(1, '{dtype.name}').ndim", "0")
 
 
 to_float = to_type(types.float32)

@@ -42,33 +42,138 @@ _SPECS = """
     OptionalSpec RaggedTensorSpec SparseTensorSpec TensorShape TensorSpec TypeSpec
 """
 
+_STRINGS = """
+    as_string bytes_split format join length lower ngrams reduce_join regex_full_match regex_replace split strip substr
+    to_hash_bucket to_hash_bucket_fast to_hash_bucket_strong to_number unicode_decode unicode_decode_with_offsets
+    unicode_encode unicode_split unicode_split_with_offsets unicode_transcode unsorted_segment_join upper
+"""
+_CONTROL = """
+    TensorArray case cond control_dependencies custom_gradient device executing_eagerly foldl foldr function group
+    init_scope inside_function map_fn name_scope no_op numpy_function print:print_ py_function scan switch_case
+    tuple:tuple_ vectorized_map while_loop
+"""
+_DECODERS = """
+    decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png encode_jpeg encode_png
+    extract_jpeg_shape is_jpeg
+"""
+_PARSERS = """
+    decode_compressed decode_csv decode_json_example decode_raw deserialize_many_sparse parse_example
+    parse_sequence_example parse_single_example parse_single_sequence_example parse_tensor serialize_many_sparse
+    serialize_sparse serialize_tensor
+"""
+_FEATURES = "FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature"
+_IMAGES = """
+    ResizeMethod adjust_brightness adjust_contrast adjust_gamma adjust_hue adjust_jpeg_quality adjust_saturation
+    central_crop crop_and_resize crop_to_bounding_box draw_bounding_boxes extract_patches flip_left_right flip_up_down
+    grayscale_to_rgb hsv_to_rgb image_gradients non_max_suppression pad_to_bounding_box per_image_standardization psnr
+    random_brightness random_contrast random_flip_left_right random_flip_up_down random_hue random_jpeg_quality
+    random_saturation resize_with_crop_or_pad resize_with_pad rgb_to_grayscale rgb_to_hsv rgb_to_yiq rgb_to_yuv rot90
+    sample_distorted_bounding_box stateless_random_brightness stateless_random_contrast
+    stateless_random_flip_left_right stateless_random_flip_up_down stateless_random_hue stateless_random_jpeg_quality
+    stateless_random_saturation stateless_sample_distorted_bounding_box total_variation transpose yiq_to_rgb yuv_to_rgb
+"""
+_RANDOM = """
+    Generator categorical gamma get_global_generator normal poisson set_seed shuffle stateless_categorical
+    stateless_normal stateless_truncated_normal stateless_uniform truncated_normal uniform
+    split:stateless_split fold_in:stateless_fold_in
+"""
+_ASSERTS = """
+    Assert assert_equal assert_greater assert_greater_equal assert_integer assert_less assert_less_equal assert_near
+    assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive assert_proper_iterable
+    assert_rank assert_rank_at_least assert_rank_in assert_same_float_dtype assert_scalar assert_shapes assert_type
+"""
+_TABLES = """
+    KeyValueTensorInitializer StaticHashTable:TensorHashTable StaticVocabularyTable TextFileIndex TextFileInitializer
+"""
+_DEVICES = """
+    experimental_connect_to_cluster:ignored experimental_connect_to_host:ignored
+    get_visible_devices:list_physical_devices list_logical_devices:list_physical_devices list_physical_devices
+    set_logical_device_configuration:ignored set_soft_device_placement:ignored set_visible_devices:ignored
+"""
+_TRAIN = """
+    BytesList Checkpoint Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample
+"""
+
+_TOP: dict[str, str] = {
+    "array_ops": _ARRAYS,
+    "control_flow": _CONTROL,
+    "debugging_ops": "Assert assert_equal assert_greater assert_less assert_rank",
+    "io_ops": "make_ndarray make_tensor_proto",
+    "math_ops": _MATH
+    + "clip_by_norm clip_by_value einsum histogram_fixed_width histogram_fixed_width_bins matmul norm tensordot "
+    "truncatediv truncatemod",
+    "ragged_ops": "RaggedTensor",
+    "runtime": "get_logger",
+    "sparse_ops": "SparseTensor",
+    "tensor": "Tensor",
+    "variable": "Variable",
+    "feedline.structure.spec": _SPECS,
+    "feedline.structure.types": _DTYPES,
+}
+
 NAMES: dict[str, dict[str, str]] = {
-    "": {
-        "array_ops": _ARRAYS,
-        "math_ops": _MATH + "clip_by_norm clip_by_value einsum histogram_fixed_width histogram_fixed_width_bins matmul "
-        "norm tensordot truncatediv truncatemod",
-        "ragged_ops": "RaggedTensor",
-        "sparse_ops": "SparseTensor",
-        "tensor": "Tensor",
-        "variable": "Variable",
-        "feedline.structure.spec": _SPECS,
-        "feedline.structure.types": _DTYPES,
-    },
+    "": _TOP,
+    "audio": {"io_ops": "decode_wav encode_wav"},
+    "autograph.experimental": {"control_flow": "do_not_convert set_loop_options"},
     "bitwise": {"math_ops": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"},
+    "compat": {"runtime": "as_bytes as_str:as_text as_str_any as_text path_to_str"},
+    "config": {"control_flow": "functions_run_eagerly run_functions_eagerly", "runtime": _DEVICES},
+    "config.experimental": {
+        "runtime": _DEVICES
+        + " enable_op_determinism:ignored set_memory_growth:ignored set_virtual_device_configuration:ignored"
+    },
+    "config.optimizer": {"runtime": "set_experimental_options:ignored set_jit:ignored"},
+    "config.threading": {
+        "runtime": "set_inter_op_parallelism_threads:ignored set_intra_op_parallelism_threads:ignored"
+    },
+    "debugging": {
+        "debugging_ops": _ASSERTS
+        + "assert_all_finite check_numerics disable_check_numerics enable_check_numerics is_numeric_tensor",
+        "runtime": "set_log_device_placement:ignored",
+    },
+    "distribute": {
+        "runtime": """
+            InputContext MirroredStrategy:OneDevice MultiWorkerMirroredStrategy:OneDevice OneDeviceStrategy:OneDevice
+            Strategy TPUStrategy:OneDevice get_strategy has_strategy
+        """
+    },
     "dtypes": {
         "array_ops": "cast saturate_cast",
         "math_ops": "complex",
         "feedline.structure.types": _DTYPES,
     },
+    "errors": {"feedline.errors": "*"},
+    "image": {
+        "image_ops": _IMAGES,
+        "io_ops": _DECODERS + "convert_image_dtype resize",
+        "random_ops": "random_crop stateless_random_crop",
+    },
+    "io": {
+        "io_ops": _DECODERS + _PARSERS + "decode_base64 encode_base64 matching_files read_file write_file",
+        "feedline.io": _FEATURES + " TFRecordOptions TFRecordWriter gfile",
+    },
     "linalg": {
-        "array_ops": "band_part diag diag_part eye set_diag:diag tensor_diag:diag tensor_diag_part:diag_part",
+        "array_ops": "band_part diag diag_part eye tensor_diag:diag tensor_diag_part:diag_part",
         "math_ops": "einsum l2_normalize matmul norm tensordot",
     },
+    "lookup": {"lookup_ops": _TABLES},
+    "lookup.experimental": {"lookup_ops": "DenseHashTable MutableHashTable"},
     "math": {"math_ops": _MATH + _MORE_MATH, "array_ops": "argsort"},
+    "nest": {"nest_ops": "assert_same_structure flatten is_nested map_structure pack_sequence_as"},
     "nn": {"math_ops": "in_top_k l2_normalize moments relu relu6 sigmoid softmax softplus tanh top_k zero_fraction"},
     "ragged": {
         "ragged_ops": """
             boolean_mask constant map_flat_values range row_splits_to_segment_ids segment_ids_to_row_splits stack
+        """
+    },
+    "random": {"random_ops": _RANDOM},
+    "random.experimental": {
+        "random_ops": "Generator get_global_generator index_shuffle stateless_fold_in stateless_split"
+    },
+    "signal": {
+        "signal_ops": """
+            dct fft fft2d frame hamming_window hann_window ifft ifft2d irfft linear_to_mel_weight_matrix
+            mfccs_from_log_mel_spectrograms overlap_and_add rfft stft
         """
     },
     "sparse": {
@@ -77,12 +182,71 @@ NAMES: dict[str, dict[str, str]] = {
             retain slice to_dense to_indicator
         """
     },
-    "compat.v1": {"math_ops": "to_double to_float to_int32 to_int64"},
-    "errors": {"feedline.errors": "*"},
+    "strings": {"string_ops": _STRINGS},
+    "tpu.experimental": {"runtime": "initialize_tpu_system:ignored shutdown_tpu_system:ignored"},
+    "train": {"feedline.train": _TRAIN},
 }
 """The names of each namespace, by the module that defines them; `*` are all its public ones."""
 
-MODULES = {"data": "feedline.tf.data"}
+_V1 = {
+    "array_ops": "batch_gather matrix_band_part:band_part matrix_diag:diag matrix_diag_part:diag_part",
+    "control_flow": """
+        cond:cond_v1 disable_eager_execution:no_op disable_v2_behavior:no_op enable_eager_execution:no_op
+        enable_v2_behavior:no_op py_func:numpy_function wrap_function:function variable_scope:name_scope
+        tables_initializer:no_op global_variables_initializer:no_op local_variables_initializer:no_op
+    """,
+    "debugging_ops": _ASSERTS,
+    "io_ops": "decode_base64 decode_csv decode_raw encode_base64 matching_files parse_example parse_single_example "
+    "parse_single_sequence_example parse_tensor read_file serialize_tensor write_file",
+    "math_ops": _MATH
+    + """
+        bincount ceil confusion_matrix conj count_nonzero cumprod div:truediv erf expm1 floor_div:floordiv
+        floordiv floormod imag is_finite is_inf is_nan lgamma log log1p logical_xor mod:floormod real reciprocal rint
+        rsqrt segment_max segment_mean segment_min segment_prod segment_sum squared_difference to_double to_float
+        to_int32 to_int64 unsorted_segment_max unsorted_segment_mean unsorted_segment_min unsorted_segment_sum
+    """,
+    "random_ops": """
+        multinomial:categorical random_crop random_gamma:gamma random_normal:normal random_poisson:poisson
+        random_shuffle:shuffle random_uniform:uniform set_random_seed:set_seed truncated_normal
+    """,
+    "sparse_ops": "sparse_reorder:reorder sparse_reshape:reshape sparse_tensor_to_dense:to_dense",
+    "string_ops": """
+        as_string reduce_join regex_replace string_join:join string_split string_strip:strip
+        string_to_hash_bucket:to_hash_bucket string_to_hash_bucket_fast:to_hash_bucket_fast string_to_number:to_number
+        substr
+    """,
+    "runtime": "enable_resource_variables:ignored",
+    "feedline.io": _FEATURES,
+}
+NAMES["compat.v1"] = {module: f"{_TOP.get(module, '')} {_V1.get(module, '')}" for module in {**_TOP, **_V1}}
+for _path in sorted(NAMES):
+    if _path and not _path.startswith("compat"):
+        NAMES[f"compat.v1.{_path}"] = NAMES[_path]
+NAMES["compat.v1.gfile"] = {
+    "feedline.io.gfile": """
+        Copy:copy DeleteRecursively:rmtree Exists:exists FastGFile:GFile GFile Glob:glob IsDirectory:isdir
+        ListDirectory:listdir MakeDirs:makedirs MkDir:mkdir Open:GFile Remove:remove Rename:rename Stat:stat Walk:walk
+    """
+}
+NAMES["compat.v1.logging"] = {
+    "runtime": """
+        DEBUG ERROR FATAL INFO WARN debug error fatal get_verbosity info log_every_n log_first_n set_verbosity warn
+        warning
+    """
+}
+NAMES["compat.v1.python_io"] = {"feedline.io": "TFRecordOptions TFRecordWriter"}
+NAMES["compat.v1.image"] = {
+    **NAMES["image"],
+    "image_ops": _IMAGES
+    + """
+        resize:resize_images resize_area resize_bicubic resize_bilinear resize_images
+        resize_image_with_crop_or_pad:resize_with_crop_or_pad resize_nearest_neighbor
+    """,
+    "io_ops": _DECODERS + "convert_image_dtype",
+}
+NAMES["compat.v1.strings"] = {"string_ops": _STRINGS.replace(" split ", " split:split_v1 ")}
+
+MODULES = {"compat.v1.data": "feedline.tf.data", "compat.v2": "feedline.tf", "data": "feedline.tf.data"}
 """Namespaces that are modules of their own."""
 
 
@@ -156,6 +320,7 @@ def register() -> None:
     paths = {p for path in NAMES for p in _parents(path)}
     for path in sorted(paths - {""} - set(MODULES)):
         sys.modules.setdefault(f"feedline.tf.{path}", Namespace(path))
+    sys.modules["feedline.tf.compat.v2"] = sys.modules["feedline.tf"]
 
 
 def _parents(path: str) -> list[str]:

@@ -1,0 +1,223 @@
+"""The parts of TensorFlow's runtime that input pipelines name: devices, strategies, logging. There is one CPU here."""
+
+from __future__ import annotations
+
+import contextlib
+import logging as _logging
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class PhysicalDevice(NamedTuple):
+    """A device by name and type."""
+
+    name: str
+    device_type: str
+
+
+_CPU = PhysicalDevice("/physical_device:CPU:0", "CPU")
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices: one CPU.
+
+    >>> import feedline.tf as tf
+    >>> tf.config.list_physical_devices("GPU")
+    []
+    """
+    return [_CPU] if device_type in (None, "CPU") else []
+
+
+def ignored(*args: object, **kwargs: object) -> None:
+    """A setting of TensorFlow's runtime, which has no meaning here.
+
+    >>> import feedline.tf as tf
+    >>> tf.config.set_visible_devices([], "GPU")
+    """
+
+
+class InputContext:
+    """The place of a worker among all that read one dataset: `tf.distribute.InputContext`.
+
+    >>> import feedline.tf as tf
+    >>> context = tf.distribute.InputContext(num_input_pipelines=2, input_pipeline_id=1, num_replicas_in_sync=4)
+    >>> context.get_per_replica_batch_size(64), context
+    (16, tf.distribute.InputContext(input pipeline id 1, total: 2))
+    """
+
+    def __init__(self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1) -> None:
+        self.num_input_pipelines = num_input_pipelines
+        self.input_pipeline_id = input_pipeline_id
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+    def get_per_replica_batch_size(self, global_batch_size: int) -> int:
+        """The batch size of one replica."""
+        if global_batch_size % self.num_replicas_in_sync:
+            raise ValueError(
+                f"The `global_batch_size` {global_batch_size} is not divisible by `num_replicas_in_sync` "
+                f"{self.num_replicas_in_sync}"
+            )
+        return global_batch_size // self.num_replicas_in_sync
+
+    def __repr__(self) -> str:
+        return (
+            f"tf.distribute.InputContext(input pipeline id {self.input_pipeline_id}, total: {self.num_input_pipelines})"
+        )
+
+
+class Strategy:
+    """`tf.distribute.Strategy` with one replica: a dataset is distributed as it is.
+
+    >>> import feedline.tf as tf
+    >>> strategy = tf.distribute.get_strategy()
+    >>> with strategy.scope():
+    ...     strategy.num_replicas_in_sync
+    1
+    """
+
+    num_replicas_in_sync = 1
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[Strategy]:
+        """A scope that does nothing."""
+        yield self
+
+    def experimental_distribute_dataset(self, dataset: Any, options: object = None) -> Any:
+        """The dataset itself."""
+        return dataset
+
+    def distribute_datasets_from_function(
+        self, dataset_fn: Callable[[InputContext], Any], options: object = None
+    ) -> Any:
+        """The dataset that the function makes."""
+        return dataset_fn(InputContext())
+
+    experimental_distribute_datasets_from_function = distribute_datasets_from_function
+
+    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: object = None) -> Any:
+        """The result of the function."""
+        return fn(*args, **(kwargs or {}))
+
+
+class OneDevice(Strategy):
+    """A strategy made with arguments, which have no meaning here."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        pass
+
+
+_strategy = Strategy()
+
+
+def get_strategy() -> Strategy:
+    """The strategy of one replica.
+
+    >>> import feedline.tf as tf
+    >>> tf.distribute.get_strategy().num_replicas_in_sync
+    1
+    """
+    return _strategy
+
+
+def has_strategy() -> bool:
+    """Always False.
+
+    >>> import feedline.tf as tf
+    >>> tf.distribute.has_strategy()
+    False
+    """
+    return False
+
+
+def get_logger() -> _logging.Logger:
+    """The logger named "tensorflow".
+
+    >>> import feedline.tf as tf
+    >>> tf.get_logger().name
+    'tensorflow'
+    """
+    return _logging.getLogger("tensorflow")
+
+
+def _logged(level: int) -> Callable[..., None]:
+    def log(message: object, *args: object, **kwargs: Any) -> None:
+        get_logger().log(level, message, *args, **kwargs)
+
+    log.__doc__ = f"Logs a message with the level {_logging.getLevelName(level)}."
+    return log
+
+
+debug, info, warning, warn = (_logged(getattr(_logging, name)) for name in ("DEBUG", "INFO", "WARNING", "WARNING"))
+error, fatal = _logged(_logging.ERROR), _logged(_logging.CRITICAL)
+DEBUG, INFO, WARN, ERROR, FATAL = _logging.DEBUG, _logging.INFO, _logging.WARNING, _logging.ERROR, _logging.CRITICAL
+
+
+def set_verbosity(level: int) -> None:
+    """Sets the level of the logger.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+    """
+    get_logger().setLevel(level)
+
+
+def get_verbosity() -> int:
+    """The level of the logger."""
+    return get_logger().getEffectiveLevel()
+
+
+def log_every_n(level: int, message: str, n: int, *args: object) -> None:
+    """Logs every n-th call with the same message."""
+    with _lock:
+        count = _counts[message] = _counts.get(message, -1) + 1
+    if count % n == 0:
+        get_logger().log(level, message, *args)
+
+
+def log_first_n(level: int, message: str, n: int, *args: object) -> None:
+    """Logs the first n calls with the same message."""
+    with _lock:
+        count = _counts[message] = _counts.get(message, -1) + 1
+    if count < n:
+        get_logger().log(level, message, *args)
+
+
+_counts: dict[str, int] = {}
+_lock = threading.Lock()
+
+
+def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
+    """A string as `str`.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.as_text(b"a")
+    'a'
+    """
+    return bytes_or_text.decode(encoding) if isinstance(bytes_or_text, bytes) else _checked(bytes_or_text)
+
+
+def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
+    """A string as `bytes`.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.as_bytes("a")
+    b'a'
+    """
+    return bytes_or_text if isinstance(bytes_or_text, bytes) else _checked(bytes_or_text).encode(encoding)
+
+
+def _checked(text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"Expected binary or unicode string, got {text!r}")
+    return text
+
+
+def as_str_any(value: Any, encoding: str = "utf-8") -> str:
+    """Anything as `str`."""
+    return as_text(value, encoding) if isinstance(value, bytes) else str(value)
+
+
+def path_to_str(path: Any) -> Any:
+    """A path as `str`."""
+    return path.__fspath__() if hasattr(path, "__fspath__") else path
