@@ -1,6 +1,9 @@
 import importlib
+import importlib.util
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,3 +54,16 @@ def test_missing_names_say_so() -> None:
     with pytest.raises(AttributeError, match=r"feedline.tf has no tf.foo; compute it with NumPy"):
         _ = tf.foo
     assert not hasattr(tf, "foo") and not hasattr(tf.math, "__wrapped__")
+
+
+def _coverage() -> Any:
+    path = Path(__file__).parents[2] / "docs" / "make" / "tf_coverage.py"
+    spec = importlib.util.spec_from_file_location("tf_coverage", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_public_pipelines_use_is_there() -> None:
+    assert _coverage().coverage() >= 0.97

@@ -93,6 +93,21 @@ def parse_tensor(serialized: object, out_type: object, name: str | None = None) 
         raise InvalidArgumentError(f"parse_tensor: not a serialized tensor: {e}") from None
 
 
+def tensor_type(serialized: bytes) -> tuple[DType, list[int]]:
+    """The dtype and shape of a serialized tensor.
+
+    >>> from feedline.io.tensor import tensor_type
+    >>> tensor_type(fl.io.serialize_tensor([[1.5, 2.5]]))
+    (fl.float32, [1, 2])
+    """
+    known = {number: name for name, (number, _) in _NUMBERS.items()}
+    try:
+        message = _Message(serialized)
+        return as_dtype(known[message.dtype]), message.shape
+    except (WireError, KeyError) as e:
+        raise InvalidArgumentError(f"not a serialized tensor: {e}") from None
+
+
 class _Message:
     """A decoded `TensorProto`."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from feedline import image as _image
 from feedline import io as _io
 from feedline.errors import InvalidArgumentError
-from feedline.structure.types import as_dtype
+from feedline.io.tensor import tensor_type
+from feedline.structure.types import DType
 from feedline.tf.border import lifted
 from feedline.tf.tensor import Tensor, as_tensor, integer, ints, tensor_of
 
@@ -139,25 +140,59 @@ def encode_wav(audio: object, sample_rate: object, name: str | None = None) -> T
 # TensorProto
 
 
-def make_ndarray(tensor: Any) -> Any:
-    """The array of a `TensorProto`: the bytes that `tf.io.serialize_tensor` makes.
+class TensorProto:
+    """A serialized tensor: what `tf.make_tensor_proto` returns. It has the part of the message that pipelines read."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype."""
+        return tensor_type(self._data)[0]
+
+    @property
+    def tensor_shape(self) -> ShapeProto:
+        """The shape, as a message."""
+        return ShapeProto([SizeProto(size) for size in tensor_type(self._data)[1]])
+
+    def SerializeToString(self) -> bytes:
+        """The bytes of the message."""
+        return self._data
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Replaces the contents by those of serialized bytes, and returns their number."""
+        tensor_type(serialized)
+        self._data = bytes(serialized)
+        return len(serialized)
+
+    @classmethod
+    def FromString(cls, serialized: bytes) -> TensorProto:
+        """The message in serialized bytes."""
+        tensor_type(serialized)
+        return cls(bytes(serialized))
+
+
+class SizeProto(NamedTuple):
+    """A dimension of a `TensorProto`."""
+
+    size: int
+
+
+class ShapeProto(NamedTuple):
+    """The shape of a `TensorProto`."""
+
+    dim: list[SizeProto]
+
+
+def make_ndarray(tensor: TensorProto) -> Any:
+    """The array in a `TensorProto`.
 
     >>> import feedline.tf as tf
     >>> tf.make_ndarray(tf.make_tensor_proto([1, 2])).tolist()
     [1, 2]
     """
-    return _io.parse_tensor(tensor.data, tensor.dtype)
-
-
-class TensorProto:
-    """A serialized tensor: what `tf.make_tensor_proto` returns."""
-
-    def __init__(self, data: bytes, dtype: object) -> None:
-        self.data, self.dtype = data, as_dtype(dtype)
-
-    def SerializeToString(self) -> bytes:
-        """The bytes of the message."""
-        return self.data
+    return np.asarray(_io.parse_tensor(tensor.SerializeToString(), tensor.dtype))
 
 
 def make_tensor_proto(
@@ -166,15 +201,11 @@ def make_tensor_proto(
     """A value as a message, for `make_ndarray` and `tf.io.parse_tensor`.
 
     >>> import feedline.tf as tf
-    >>> tf.io.parse_tensor(tf.make_tensor_proto(3).SerializeToString(), tf.int32).numpy()
-    np.int32(3)
+    >>> proto = tf.make_tensor_proto([[1, 2]])
+    >>> proto.dtype, [d.size for d in proto.tensor_shape.dim]
+    (fl.int32, [1, 2])
     """
-    held = as_tensor(values, dtype)
-    array = (
-        held._array
-        if shape is None
-        else np.broadcast_to(held._array, shape)
-        if held._array.size == 1
-        else held._array.reshape(shape)
-    )
-    return TensorProto(_io.serialize_tensor(array), array.dtype)
+    array = as_tensor(values, dtype)._array
+    if shape is not None:
+        array = np.broadcast_to(array, ints(shape)) if array.size == 1 else array.reshape(ints(shape))
+    return TensorProto(_io.serialize_tensor(array))

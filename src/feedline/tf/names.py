@@ -137,6 +137,7 @@ NAMES: dict[str, dict[str, str]] = {
             Strategy TPUStrategy:OneDevice get_strategy has_strategy
         """
     },
+    "distribute.cluster_resolver": {"runtime": "TPUClusterResolver:ClusterResolver"},
     "dtypes": {
         "array_ops": "cast saturate_cast",
         "math_ops": "complex",
@@ -160,7 +161,10 @@ NAMES: dict[str, dict[str, str]] = {
     "lookup.experimental": {"lookup_ops": "DenseHashTable MutableHashTable"},
     "math": {"math_ops": _MATH + _MORE_MATH, "array_ops": "argsort"},
     "nest": {"nest_ops": "assert_same_structure flatten is_nested map_structure pack_sequence_as"},
-    "nn": {"math_ops": "in_top_k l2_normalize moments relu relu6 sigmoid softmax softplus tanh top_k zero_fraction"},
+    "nn": {
+        "nn_ops": "depthwise_conv2d",
+        "math_ops": "in_top_k l2_normalize moments relu relu6 sigmoid softmax softplus tanh top_k zero_fraction",
+    },
     "ragged": {
         "ragged_ops": """
             boolean_mask constant map_flat_values range row_splits_to_segment_ids segment_ids_to_row_splits stack
@@ -184,7 +188,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "strings": {"string_ops": _STRINGS},
     "tpu.experimental": {"runtime": "initialize_tpu_system:ignored shutdown_tpu_system:ignored"},
-    "train": {"feedline.train": _TRAIN},
+    "train": {"feedline.train": _TRAIN, "runtime": "latest_checkpoint"},
 }
 """The names of each namespace, by the module that defines them; `*` are all its public ones."""
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import logging as _logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+from feedline.errors import NotFoundError
+from feedline.io.files import read_file
 
 
 class PhysicalDevice(NamedTuple):
@@ -105,6 +109,44 @@ class OneDevice(Strategy):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         pass
+
+
+class ClusterResolver:
+    """A cluster that is this process: `tf.distribute.cluster_resolver.TPUClusterResolver`.
+
+    >>> import feedline.tf as tf
+    >>> tf.distribute.cluster_resolver.TPUClusterResolver("local").master()
+    ''
+    """
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        pass
+
+    @classmethod
+    def connect(cls, *args: object, **kwargs: object) -> ClusterResolver:
+        """A cluster that is this process."""
+        return cls()
+
+    def master(self, *args: object, **kwargs: object) -> str:
+        """The address of the cluster: none."""
+        return ""
+
+
+def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
+    """The path of the newest checkpoint that the file `checkpoint` of a folder names; None if there is none.
+
+    >>> import tempfile, feedline.tf as tf
+    >>> tf.train.latest_checkpoint(tempfile.mkdtemp())
+    """
+    folder = str(path_to_str(checkpoint_dir))
+    try:
+        text = read_file(f"{folder}/{latest_filename or 'checkpoint'}").decode()
+    except NotFoundError:
+        return None
+    found = re.search(r'^model_checkpoint_path: "(.*)"$', text, re.MULTILINE)
+    if found is None:
+        return None
+    return found[1] if found[1].startswith("/") or "://" in found[1] else f"{folder}/{found[1]}"
 
 
 _strategy = Strategy()

@@ -103,6 +103,17 @@ CASES = [
             "draw_bounding_boxes(np.zeros((1, 6, 6, 3), 'float32'), [[[0., 0., 1., 1.], [.2, .2, .6, .6]]], [[1., 0., 0.], [0., 1., 0.]])",
         ],
     ),
+    *each(
+        "tf.nn.depthwise_conv2d(img(6, 7, 3, 'float32')[None], arr('float32', 3, 3, 3, 1), {a})",
+        a=[
+            "[1, 1, 1, 1], 'SAME'",
+            "[1, 1, 1, 1], 'VALID'",
+            "[1, 2, 2, 1], 'SAME'",
+            "[1, 1, 1, 1], 'VALID', dilations=[2, 2]",
+            "[1, 1, 1, 1], 'ZZ'",
+        ],
+    ),
+    "tf.nn.depthwise_conv2d(img(6, 7, 3, 'float32')[None], arr('float32', 3, 3, 2, 1), [1, 1, 1, 1], 'SAME')",
     # stateless random numbers
     *each(
         "tf.random.stateless_uniform({s}, [{a}, {b}])",
@@ -274,6 +285,7 @@ CLOSE = {
             "hann_window",
             "hamming_window",
             "total_variation",
+            "depthwise_conv2d",
             "psnr",
             "crop_and_resize",
             "adjust_saturation",

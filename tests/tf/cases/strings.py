@@ -356,7 +356,9 @@ CASES = [
 ]
 
 AT_ODDS = {
-    **dict.fromkeys(["tf.strings.bytes_split([])", "tf.strings.reduce_join([])"], "feedline takes an empty list for strings"),
+    **dict.fromkeys(
+        ["tf.strings.bytes_split([])", "tf.strings.reduce_join([])"], "feedline takes an empty list for strings"
+    ),
     "tf.strings.reduce_join([['a', 'b'], ['c', 'd']], 2)": "an axis out of range is an InvalidArgumentError here, as elsewhere",
     r"tf.strings.regex_replace('abc', 'b', '\\9')": "TensorFlow logs an error and returns the string as it is",
     **dict.fromkeys(
