@@ -130,4 +130,6 @@ else:
             return _types.as_dtype("bfloat16")
         if name in _LAZY:
             return _importlib.import_module(_LAZY[name])
+        if not name.startswith("_") and hasattr(_importlib.import_module("feedline.tf"), name):
+            raise AttributeError(f"feedline has no {name}; feedline.tf has: import feedline.tf as tf, then tf.{name}")
         raise AttributeError(f"module 'feedline' has no attribute {name!r}")

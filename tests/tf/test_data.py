@@ -100,3 +100,8 @@ def test_state_and_pickle() -> None:
     assert ds.fingerprint() == tf.data.Dataset.range(5).map(times).fingerprint()
     parallel = tf.data.Dataset.range(100).map(times, num_parallel_calls=tf.data.AUTOTUNE).batch(10).prefetch(1)
     assert np.concatenate([x.numpy() for x in parallel]).tolist() == list(range(0, 200, 2))
+
+
+def test_arrays_are_no_tensors() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'numpy'; here functions get NumPy values: in feedline.tf"):
+        list(fl.Dataset.from_tensors([1, 2]).map(lambda x: x.numpy()))

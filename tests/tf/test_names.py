@@ -67,3 +67,12 @@ def _coverage() -> Any:
 
 def test_what_public_pipelines_use_is_there() -> None:
     assert _coverage().coverage() >= 0.97
+
+
+def test_fl_points_to_tf() -> None:
+    import feedline as fl
+
+    with pytest.raises(AttributeError, match=r"feedline has no cast; feedline.tf has: import feedline.tf as tf"):
+        _ = fl.cast
+    with pytest.raises(AttributeError, match="module 'feedline' has no attribute 'foo'"):
+        _ = fl.foo

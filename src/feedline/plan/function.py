@@ -441,10 +441,16 @@ class Function:
         return self.given, self._signature, self._captured.sent(), self._captured.late
 
 
+OF_TENSORS = {"as_list", "get_shape", "numpy", "set_shape"}
+"""Attributes of TensorFlow's tensors that arrays do not have."""
+
+
 def _advice(error: BaseException) -> str:
     """A hint for the user, for errors whose message gives none."""
     if is_refusal(error):
         return "; elements may be shared: modify a copy, x.copy()"
+    if isinstance(error, AttributeError) and error.name in OF_TENSORS and type(error.obj).__module__ == "numpy":
+        return "; here functions get NumPy values: in feedline.tf (import feedline.tf as tf) they get tensors"
     return ""
 
 

@@ -73,8 +73,8 @@ _IMAGES = """
     stateless_random_saturation stateless_sample_distorted_bounding_box total_variation transpose yiq_to_rgb yuv_to_rgb
 """
 _RANDOM = """
-    Generator categorical gamma get_global_generator normal poisson set_seed shuffle stateless_categorical
-    stateless_normal stateless_truncated_normal stateless_uniform truncated_normal uniform
+    Generator:RandomGenerator categorical gamma get_global_generator normal poisson set_seed shuffle
+    stateless_categorical stateless_normal stateless_truncated_normal stateless_uniform truncated_normal uniform
     split:stateless_split fold_in:stateless_fold_in
 """
 _ASSERTS = """
@@ -133,8 +133,8 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "distribute": {
         "runtime": """
-            InputContext MirroredStrategy:OneDevice MultiWorkerMirroredStrategy:OneDevice OneDeviceStrategy:OneDevice
-            Strategy TPUStrategy:OneDevice get_strategy has_strategy
+            InputContext:PipelineContext MirroredStrategy:OneDevice MultiWorkerMirroredStrategy:OneDevice
+            OneDeviceStrategy:OneDevice Strategy TPUStrategy:OneDevice get_strategy has_strategy
         """
     },
     "distribute.cluster_resolver": {"runtime": "TPUClusterResolver:ClusterResolver"},
@@ -172,7 +172,10 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "random": {"random_ops": _RANDOM},
     "random.experimental": {
-        "random_ops": "Generator get_global_generator index_shuffle stateless_fold_in stateless_split"
+        "random_ops": """
+            Generator:RandomGenerator get_global_generator index_shuffle stateless_fold_in stateless_shuffle
+            stateless_split
+        """
     },
     "signal": {
         "signal_ops": """
@@ -285,10 +288,10 @@ def table(path: str) -> dict[str, tuple[str, str]]:
 
 def public(path: str) -> list[str]:
     """The public names of a namespace."""
-    return sorted({*table(path), *_inside(path)})
+    return sorted({*table(path), *inside(path)})
 
 
-def _inside(path: str) -> set[str]:
+def inside(path: str) -> set[str]:
     """The namespaces directly inside a namespace."""
     begin = f"{path}." if path else ""
     paths = {*NAMES, *MODULES} - {""}
@@ -305,7 +308,7 @@ def looked_up(path: str, name: str, keep: dict[str, Any], names: dict[str, tuple
             found = getattr(importlib.import_module(where), defined)
     elif full in MODULES:
         found = importlib.import_module(MODULES[full])
-    elif name in _inside(path):
+    elif name in inside(path):
         found = sys.modules[f"feedline.tf.{full}"]
     elif full == "bfloat16" or full == "dtypes.bfloat16":
         from feedline.structure.types import as_dtype
@@ -321,12 +324,13 @@ def looked_up(path: str, name: str, keep: dict[str, Any], names: dict[str, tuple
 
 def register() -> None:
     """Makes every namespace importable: `import feedline.tf.strings`, `from feedline.tf.io import gfile`."""
-    paths = {p for path in NAMES for p in _parents(path)}
+    paths = {p for path in NAMES for p in parents(path)}
     for path in sorted(paths - {""} - set(MODULES)):
         sys.modules.setdefault(f"feedline.tf.{path}", Namespace(path))
     sys.modules["feedline.tf.compat.v2"] = sys.modules["feedline.tf"]
 
 
-def _parents(path: str) -> list[str]:
+def parents(path: str) -> list[str]:
+    """A namespace and those it is in."""
     parts = path.split(".")
     return [".".join(parts[: i + 1]) for i in range(len(parts))]

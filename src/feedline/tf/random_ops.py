@@ -270,9 +270,14 @@ def shuffle(value: object, seed: object = None, name: str | None = None) -> Tens
     array = as_tensor(value)._array
     if not array.ndim or len(array) < 2:
         return tensor_of(array)
-    words = _stateful("RandomShuffle", seed, len(array), array.dtype)(0, len(array) - 1)
+    return _shuffled(array, _stateful("RandomShuffle", seed, len(array), array.dtype))
+
+
+def _shuffled(array: Array, words: Words) -> Tensor:
+    if not array.ndim or len(array) < 2:
+        return tensor_of(array)
     order = np.arange(len(array))
-    for i, word in enumerate(words):
+    for i, word in enumerate(words(0, len(array) - 1)):
         j = i + int(word) % (len(array) - i)
         order[i], order[j] = order[j], order[i]
     return tensor_of(array[order])
@@ -437,6 +442,16 @@ def stateless_split(seed: object, num: object = 2, alg: object = "auto_select") 
     return tensor_of(_whole(_stateless(seed), [integer(num, "num"), 2], as_tensor(seed)._array.dtype))
 
 
+def stateless_shuffle(value: object, seed: object, alg: object = "auto_select", name: str | None = None) -> Tensor:
+    """The rows of a tensor in an order that depends on the seed alone.
+
+    >>> import feedline.tf as tf
+    >>> tf.random.experimental.stateless_shuffle(tf.range(5), seed=[1, 2]).numpy()
+    array([0, 2, 1, 4, 3], dtype=int32)
+    """
+    return _shuffled(as_tensor(value)._array, _stateless(seed))
+
+
 def index_shuffle(index: object, seed: object, max_index: object) -> Tensor:
     """The place of an index in a random order that is never written down.
 
@@ -449,7 +464,7 @@ def index_shuffle(index: object, seed: object, max_index: object) -> Tensor:
     return as_tensor(np.asarray(found).astype(place._array.dtype))
 
 
-class Generator:
+class RandomGenerator:
     """`tf.random.Generator`: random numbers from a state of its own.
 
     >>> import feedline.tf as tf
@@ -462,12 +477,12 @@ class Generator:
         self._rng = np.random.default_rng(seed % (1 << 64))
 
     @classmethod
-    def from_seed(cls, seed: object, alg: object = None) -> Generator:
+    def from_seed(cls, seed: object, alg: object = None) -> RandomGenerator:
         """A generator whose numbers depend on the seed."""
         return cls(int(as_tensor(seed)._array.ravel()[0]))
 
     @classmethod
-    def from_non_deterministic_state(cls, alg: object = None) -> Generator:
+    def from_non_deterministic_state(cls, alg: object = None) -> RandomGenerator:
         """A generator with a seed from the operating system."""
         import os
 
@@ -517,19 +532,19 @@ class Generator:
         """Seeds for stateless functions, one per column."""
         return tensor_of(_whole(self._words, [2, integer(count, "count")], np.dtype(np.int64)))
 
-    def split(self, count: int = 1) -> list[Generator]:
+    def split(self, count: int = 1) -> list[RandomGenerator]:
         """Independent generators."""
-        return [Generator(int(s)) for s in self._rng.integers(0, 1 << 63, count)]
+        return [RandomGenerator(int(s)) for s in self._rng.integers(0, 1 << 63, count)]
 
     def reset_from_seed(self, seed: object) -> None:
         """Starts over from a seed."""
         self._rng = np.random.default_rng(integer(seed, "seed") % (1 << 64))
 
 
-_generators: list[Generator] = []
+_generators: list[RandomGenerator] = []
 
 
-def get_global_generator() -> Generator:
+def get_global_generator() -> RandomGenerator:
     """The generator of the process.
 
     >>> import feedline.tf as tf
@@ -537,7 +552,7 @@ def get_global_generator() -> Generator:
     True
     """
     if not _generators:
-        _generators.append(Generator.from_non_deterministic_state())
+        _generators.append(RandomGenerator.from_non_deterministic_state())
     return _generators[0]
 
 

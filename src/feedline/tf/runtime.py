@@ -41,7 +41,7 @@ def ignored(*args: object, **kwargs: object) -> None:
     """
 
 
-class InputContext:
+class PipelineContext:
     """The place of a worker among all that read one dataset: `tf.distribute.InputContext`.
 
     >>> import feedline.tf as tf
@@ -92,10 +92,10 @@ class Strategy:
         return dataset
 
     def distribute_datasets_from_function(
-        self, dataset_fn: Callable[[InputContext], Any], options: object = None
+        self, dataset_fn: Callable[[PipelineContext], Any], options: object = None
     ) -> Any:
         """The dataset that the function makes."""
-        return dataset_fn(InputContext())
+        return dataset_fn(PipelineContext())
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 

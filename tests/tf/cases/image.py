@@ -253,6 +253,15 @@ CASES = [
     "tf.io.decode_png(tf.io.encode_png(img(3, 4)))",
     "tf.io.read_file('no such file')",
 ]
+CASES += each(
+    "tf.random.experimental.stateless_shuffle({a})",
+    a=[
+        "tf.range(5), seed=[1, 2]",
+        "arr('int32', 7, 2), seed=[3, 4]",
+        "[], seed=[1, 2]",
+        "['a', 'b', 'c'], seed=[5, 6]",
+    ],
+)
 CLOSE = {
     **dict.fromkeys(
         (

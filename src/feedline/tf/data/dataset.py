@@ -21,13 +21,8 @@ from feedline.tf.tensor import as_tensor
 
 T_co = TypeVar("T_co", covariant=True)
 
-if TYPE_CHECKING:
-    _Base = _Dataset
-else:
-    _Base = _Dataset
 
-
-class Dataset(_Base[T_co]):
+class Dataset(_Dataset[T_co]):
     """A dataset whose functions receive tensors, and whose elements are tensors.
 
     >>> import feedline.tf as tf
