@@ -201,6 +201,7 @@ from feedline.tf import dtypes as dtypes
 from feedline.tf import errors as errors
 from feedline.tf import image as image
 from feedline.tf import io as io
+from feedline.tf import keras as keras
 from feedline.tf import linalg as linalg
 from feedline.tf import lookup as lookup
 from feedline.tf import math as math
@@ -416,6 +417,7 @@ __all__ = [
     "errors",
     "image",
     "io",
+    "keras",
     "linalg",
     "lookup",
     "math",

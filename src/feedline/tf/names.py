@@ -153,6 +153,18 @@ NAMES: dict[str, dict[str, str]] = {
         "io_ops": _DECODERS + _PARSERS + "decode_base64 encode_base64 matching_files read_file write_file",
         "feedline.io": _FEATURES + " TFRecordOptions TFRecordWriter gfile",
     },
+    "keras.preprocessing": {
+        "keras_ops": """
+            image_dataset_from_directory text_dataset_from_directory timeseries_dataset_from_array
+        """
+    },
+    "keras.preprocessing.sequence": {"keras_ops": "pad_sequences"},
+    "keras.utils": {
+        "keras_ops": """
+            audio_dataset_from_directory image_dataset_from_directory pad_sequences text_dataset_from_directory
+            timeseries_dataset_from_array
+        """
+    },
     "linalg": {
         "array_ops": "band_part diag diag_part eye tensor_diag:diag tensor_diag_part:diag_part",
         "math_ops": "einsum l2_normalize matmul norm tensordot",

@@ -310,6 +310,7 @@ from feedline.tf.compat.v1 import errors as errors
 from feedline.tf.compat.v1 import gfile as gfile
 from feedline.tf.compat.v1 import image as image
 from feedline.tf.compat.v1 import io as io
+from feedline.tf.compat.v1 import keras as keras
 from feedline.tf.compat.v1 import linalg as linalg
 from feedline.tf.compat.v1 import logging as logging
 from feedline.tf.compat.v1 import lookup as lookup
@@ -636,6 +637,7 @@ __all__ = [
     "gfile",
     "image",
     "io",
+    "keras",
     "linalg",
     "logging",
     "lookup",
