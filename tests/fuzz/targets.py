@@ -23,7 +23,9 @@ from tests.fuzz.states import STATES
 
 import feedline as fl
 from feedline import kernels
+from feedline.io.reader import FilePosition
 from feedline.io.tfrecord import index, sidecar
+from feedline.io.tfrecord.reader import TFRecordReader
 
 # Files
 
@@ -42,7 +44,7 @@ def records(folder: Path) -> list[bytes]:
 
 
 def tfrecords(data: bytes, folder: Path, compression: str = "") -> Any:
-    """Reads every record; if the file is not compressed, also by number and into a buffer."""
+    """Reads every record; if the file is not compressed, also by number, by address and into a buffer."""
     name = _file(folder, data)
     found = rows(fl.TFRecordDataset(name, compression))
     if not compression:
@@ -53,7 +55,22 @@ def tfrecords(data: bytes, folder: Path, compression: str = "") -> Any:
         shuffled = [rows(fl.TFRecordDataset(name, "", size).shuffle(3, seed=1)) for size in (None, 1 << 20)]
         assert shuffled[0] == shuffled[1], "records go straight into the buffer, or not"
         found += shuffled[0]
+        found += located(os.fsencode(name))
     return found
+
+
+def located(name: bytes) -> list[Any]:
+    """The records of a file, read by their addresses: as far as those that are read in order."""
+    ends = []
+    for how in (TFRecordReader.read, TFRecordReader.locate):
+        reader, place, found = TFRecordReader(name), FilePosition(), []
+        while (got := how(reader, place, 3)).rows is not None and got.place is not None:
+            found += got.rows.rows()
+            place = got.place
+        reader.close()
+        ends.append((found, place))
+    assert ends[0] == ends[1], "records are read by address, or not"
+    return ends[0][0]
 
 
 def index_seeds(folder: Path) -> list[bytes]:
