@@ -19,10 +19,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
-
-import keras
 
 HERE = Path(__file__).parent
 FOLDERS = HERE / "folders"
