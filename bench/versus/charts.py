@@ -11,14 +11,21 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from bench.versus.environments import label, peer_name
+from bench.versus.environments import PEERS, label, peer_name
 from bench.versus.results import Results, human
-from bench.versus.tables import cost, rate_works, values_of
+from bench.versus.tables import best, cost, rate_works, values_of
 from bench.versus.works import WORKS
 
 INCHES, DPI = 8.6, 200
 OWN, OTHER, LIMIT = "#3f51b5", "#b0b8c4", "#d9822b"
-LINES = ["#3f51b5", "#d9822b", "#2e8b57", "#8e44ad", "#c0392b", "#7f8c8d", "#16a085", "#b7950b", "#2c3e50", "#e377c2"]
+LINES = [
+    *("#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf", "#98df8a"),
+    *("#c49c94", "#111111"),
+]
+COLORS = dict(zip([peer for peer in PEERS if peer not in ("feedline", "limit")], LINES, strict=True))
+COLORS |= {"feedline": OWN, "limit": "#999999"}
+HEADLINE, BARS = ["tabular", "raw", "memory", "jpeg", "jpeg_python", "python"], 6
+"""The workloads and the number of libraries of the chart in README.md."""
 
 
 def style() -> None:
@@ -75,18 +82,20 @@ def wrapped(text: str, width: int = 52) -> str:
     return "\n".join(textwrap.wrap(text, width))
 
 
-def rates(results: Results, path: Path) -> None:
-    """Bars of all implementations on the most cores; the limit of the machine is a line."""
-    works = [work for work in rate_works(results) if values_of(results, work.name, results.cores(work.name)[-1])]
+def rates(results: Results, path: Path, only: list[str] | None = None, most: int | None = None) -> None:
+    """Bars of implementations on the most cores, the best `most` and feedline's; the limit of the machine is a line."""
+    works = [work for work in rate_works(results) if best(values_of(results, work.name, results.cores(work.name)[-1]))]
+    works = [work for work in works if only is None or work.name in only]
     if not works:
         return
-    counts = [len(results.implementations(work.name)) for work in works]
+    counts = [min(most or 99, len(results.implementations(work.name))) for work in works]
     figure, axes = grid(len(works), 2, [0.65 + 0.17 * count for count in counts])
     for axis, work in zip(axes, works, strict=True):
         cores = results.cores(work.name)[-1]
         values = values_of(results, work.name, cores)
         limits = [value for name, value in values.items() if peer_name(name) == "limit"]
         bars = sorted(((v, n) for n, v in values.items() if peer_name(n) != "limit"))
+        bars = [bar for i, bar in enumerate(bars) if i >= len(bars) - (most or 99) or peer_name(bar[1]) == "feedline"]
         colors = [OWN if peer_name(name) == "feedline" else OTHER for _, name in bars]
         shown = axis.barh([label(name) for _, name in bars], [value for value, _ in bars], color=colors, height=0.7)
         axis.bar_label(shown, [human(value) for value, _ in bars], padding=2, fontsize=6.5)
@@ -109,9 +118,6 @@ def by_cores(results: Results, path: Path) -> None:
     works = [work for work in rate_works(results) if len(results.cores(work.name)) > 1]
     if not works:
         return
-    names = list(dict.fromkeys(name for work in works for name in results.implementations(work.name)))
-    others = [name for name in names if peer_name(name) not in ("limit", "feedline")]
-    colors = {name: LINES[1:][i % (len(LINES) - 1)] for i, name in enumerate(others)}
     figure, axes = grid(len(works), 2, [2.1] * len(works))
     for axis, work in zip(axes, works, strict=True):
         cores = results.cores(work.name)
@@ -120,10 +126,9 @@ def by_cores(results: Results, path: Path) -> None:
             points = [(count, value) for count, value in found if value is not None]
             if points:
                 kind = peer_name(name)
-                color = "#999999" if kind == "limit" else OWN if kind == "feedline" else colors[name]
                 dashes = ":" if kind == "limit" else "--" if "_" in name else "-"
                 width = 2 if kind == "feedline" else 1
-                shown = dict(color=color, linewidth=width, marker=".", label=label(name))
+                shown = dict(color=COLORS[kind], linewidth=width, marker=".", label=label(name))
                 axis.plot(*zip(*points, strict=True), dashes, **shown)
         axis.set_xscale("log", base=2)
         axis.set_yscale("log")
@@ -157,6 +162,8 @@ def growth(results: Results, path: Path) -> None:
         per = work.note.removeprefix("cost per ") or "record"
         for axis, text in ((left, f"µs per {per}"), (right, "peak memory, MB")):
             axis.set_xscale("log")
+            axis.set_xticks(points, [human(point) for point in points])
+            axis.minorticks_off()
             axis.set_ylim(bottom=0)
             axis.set_xlabel(work.growth)
             axis.set_ylabel(text)
@@ -169,6 +176,7 @@ def main(folder: Path) -> None:
     """All charts that the results allow."""
     style()
     results = Results.load(folder)
+    rates(results, folder / "headline.png", HEADLINE, BARS)
     rates(results, folder / "rates.png")
     by_cores(results, folder / "cores.png")
     growth(results, folder / "growth.png")

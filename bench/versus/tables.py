@@ -12,7 +12,12 @@ from bench.versus.results import Results, human
 from bench.versus.works import WORKS
 
 BEGIN, END = "<!-- versus: written by python -m bench.versus publish -->\n", "<!-- end of versus -->\n"
-CHARTS = {"rates": "Rates of all libraries", "cores": "Rates by number of cores", "growth": "Cost and memory by size"}
+CHARTS = {
+    "headline": "Rates of the fastest libraries",
+    "rates": "Rates of all libraries",
+    "cores": "Rates by number of cores",
+    "growth": "Cost and memory by size",
+}
 
 
 def write(folder: Path) -> None:
@@ -28,9 +33,9 @@ def publish(folder: Path) -> None:
     charts = [name for name in CHARTS if (folder / f"{name}.png").exists()]
     for name in charts:
         shutil.copy(folder / f"{name}.png", ROOT / "docs" / "assets" / f"versus-{name}.png")
-    first = [image("docs/assets", name) for name in charts[:1]]
-    replace(ROOT / "README.md", "\n".join([(folder / "summary.md").read_text(), *first]))
-    shown = [image("assets", name) for name in charts]
+    first = [image("docs/assets", name) for name in charts if name == "headline"]
+    replace(ROOT / "README.md", "\n".join([*first, (folder / "summary.md").read_text()]))
+    shown = [image("assets", name) for name in charts if name != "headline"]
     replace(ROOT / "docs" / "versus.md", "\n".join([*shown, (folder / "table.md").read_text()]))
 
 
@@ -170,8 +175,8 @@ def beyond(results: Results) -> Iterator[str]:
             size, save, restore, same = (results.median(key, f) for f in ("value", "save_s", "restore_s", "same"))
             if size is not None and save is not None and restore is not None:
                 times = f"{save * 1e3:.3g} ms", f"{restore * 1e3:.3g} ms"
-                reads = WORKS["checkpoint"][0].reads[name]
-                yield line(label(name), reads, f"{human(size)}B", *times, "yes" if same else "no")
+                shown = human(size) + ("B" if size >= 1000 else " B")
+                yield line(label(name), WORKS["checkpoint"][0].reads[name], shown, *times, "yes" if same else "no")
         yield ""
     names = results.implementations("installed")
     if names:
