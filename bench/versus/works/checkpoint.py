@@ -147,12 +147,9 @@ def litdata(job: Job) -> dict[str, Any]:
 
 
 def streaming(job: Job) -> dict[str, Any]:
-    import streaming.base.util
-
     first: Any = tabular.streaming(job)
 
     def restore(state: bytes) -> Iterator[Any]:
-        streaming.base.util.clean_stale_shared_memory()
         again: Any = tabular.streaming(job)
         again.load_state_dict(json.loads(state))
         return iter(again)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from bench.versus.functions import records as read_records
 from bench.versus.jobs import Job, Work
+from bench.versus.mds import open_mds
 
 BATCH = 1024
 
@@ -82,9 +83,9 @@ def litdata(job: Job) -> Iterable[Any]:
 
 
 def streaming(job: Job) -> Iterable[Any]:
-    from streaming import StreamingDataLoader, StreamingDataset
+    from streaming import StreamingDataLoader
 
-    ds = StreamingDataset(local=job.folder, batch_size=BATCH)
+    ds = open_mds(job, BATCH)
     return StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores, collate_fn=_stacked)
 
 

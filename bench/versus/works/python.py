@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from bench.versus.functions import FUNCTIONS, read_file
 from bench.versus.jobs import Epochs, Job, Work
+from bench.versus.mds import open_mds
 
 BATCH = 64
 READS = {
@@ -175,7 +176,7 @@ def streaming(job: Job) -> Iterable[Any]:
         def __getitem__(self, at: int) -> np.ndarray:
             return FUNCTIONS[job.work](super().__getitem__(at)["data"])
 
-    ds = Decoded(local=job.folder, shuffle=True, batch_size=BATCH)
+    ds = open_mds(job, BATCH, shuffle=True, kind=Decoded)
     return StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores)
 
 

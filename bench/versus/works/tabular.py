@@ -8,6 +8,7 @@ from typing import Any
 from bench.versus.functions import FLOATS, INTEGERS, STRINGS, VECTOR, VECTOR_SIZE, collate, parse_example, shuffled
 from bench.versus.functions import records as read_records
 from bench.versus.jobs import Epochs, Job, Work
+from bench.versus.mds import open_mds
 
 BUFFER, BATCH = 10_000, 256
 
@@ -107,9 +108,9 @@ def litdata(job: Job) -> Iterable[Any]:
 
 
 def streaming(job: Job) -> Iterable[Any]:
-    from streaming import StreamingDataLoader, StreamingDataset
+    from streaming import StreamingDataLoader
 
-    ds = StreamingDataset(local=job.folder, shuffle=True, batch_size=BATCH)
+    ds = open_mds(job, BATCH, shuffle=True)
     return StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores, collate_fn=collate)
 
 
