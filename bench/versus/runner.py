@@ -24,7 +24,7 @@ from bench.versus.job import STARTED
 from bench.versus.jobs import Job, Work
 
 PR_SET_CHILD_SUBREAPER = 36
-QUIET = {
+VARIABLES = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "PYTHONWARNINGS": "ignore",
     "HF_HUB_OFFLINE": "1",
@@ -32,6 +32,7 @@ QUIET = {
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_DEDUP_LOGS": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "120",
     "CUDA_VISIBLE_DEVICES": "",
 }
 
@@ -150,7 +151,8 @@ def execute(job: Job, python: str, limit: float) -> dict[str, Any]:
     result, log = Path(folder, "result.json"), Path(folder, "log")
     inner = Path(folder, "t")
     inner.mkdir()
-    variables = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT), "TMPDIR": str(inner), STARTED: str(time.monotonic())}
+    variables = {**os.environ, **VARIABLES, "PYTHONPATH": str(ROOT), "TMPDIR": str(inner)}
+    variables[STARTED] = str(time.monotonic())
     command = [python, "-m", "bench.versus.job", job.to_json(), str(result)]
     peak, start = 0.0, time.monotonic()
     with log.open("wb") as out:
@@ -213,7 +215,7 @@ def prepare(settings: Settings, interpreters: Interpreters, wanted: list[Job], p
     datasets = list(dict.fromkeys(job.dataset for job in wanted if job.dataset))
     maker = interpreters.find("feedline")
     assert maker is not None
-    variables = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT)}
+    variables = {**os.environ, **VARIABLES, "PYTHONPATH": str(ROOT)}
     if datasets:
         command = [maker, "-m", "bench.versus.data", str(settings.data), settings.size, *datasets]
         subprocess.run(command, cwd=ROOT, env=variables, check=True)
