@@ -12,7 +12,7 @@ import pytest
 from tests.harness import check
 
 import feedline as fl
-from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from feedline.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 
 FOLDERS = Path(__file__).parent / "folders"
 
@@ -338,6 +338,65 @@ def test_unknown_features(copy: Path, kind: str) -> None:
     changed(copy, "features.json", lambda held: held["featuresDict"]["features"].update(id=feature))
     with pytest.raises(NotImplementedError, match=rf"feature 'id' has the class {kind}, which feedline does not know"):
         fl.tfds.builder_from_directory(copy)
+
+
+def test_features_with_the_names_of_keys(copy: Path) -> None:
+    tensor = {"pythonClassName": CORE + "tensor_feature.Tensor", "tensor": {"dtype": "int64"}}
+    names = ["type", "content", "features", "pythonClassName", "tensor", "json"]
+    changed(copy, "features.json", lambda held: held["featuresDict"].update(features=dict.fromkeys(names, tensor)))
+    assert sorted(fl.tfds.builder_from_directory(copy).info.features) == sorted(names)  # type: ignore[call-overload]
+    older = {"type": CORE + "feature.Tensor", "content": {"shape": [], "dtype": "int64"}}
+    top = {"type": CORE + "features_dict.FeaturesDict", "content": dict.fromkeys(names, older)}
+    (copy / "features.json").write_text(json.dumps(top))
+    assert sorted(fl.tfds.builder_from_directory(copy).info.features) == sorted(names)  # type: ignore[call-overload]
+
+
+def test_one_record() -> None:
+    features: Any = fl.tfds.builder("digits", data_dir=FOLDERS).info.features
+    record = next(iter(fl.TFRecordDataset(FOLDERS / "digits/1.0.0/digits-train.tfrecord-00000-of-00001")))
+    first = next(iter(fl.tfds.load("digits", split="train", data_dir=FOLDERS)))
+    made = features.deserialize_example(record)
+    assert made["label"] == first["label"] and (made["image"] == first["image"]).all()
+    skipped = features.deserialize_example(record, decoders={"image": fl.tfds.decode.SkipDecoding()})
+    assert skipped["image"][1:4] == b"PNG"
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every item of nested lists and dicts, as its holder and its key."""
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    return [found for key in keys for found in [(value, key), *places(value[key])]]
+
+
+ODD = [None, 7, -1, "x", "", [], {}, [{}], {"a": 1}, 1.5, True, "../../x", "-1", 10**30, "tensorflow_datasets.Nothing"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("dataset", ["images", "numbers", "sequences", "episodes", "shards"])
+def test_odd_values_anywhere(dataset: str, seed: int, tmp_path: Path) -> None:
+    """A description with odd values is read, or refused with an error of feedline's; no other file is opened."""
+    folder = Path(shutil.copytree(FOLDERS / dataset / "1.0.0", tmp_path / "1.0.0"))
+    rng = np.random.default_rng(seed)
+    texts = {name: (folder / name).read_text() for name in ("features.json", "dataset_info.json")}
+    for _ in range(40):
+        name = str(rng.choice(list(texts)))
+        held = json.loads(texts[name])
+        for _ in range(rng.integers(1, 3)):
+            found = places(held)
+            holder, key = found[rng.integers(len(found))]
+            if rng.random() < 0.2:
+                del holder[key]
+            else:
+                holder[key] = ODD[rng.integers(len(ODD))]
+        (folder / name).write_text(json.dumps(held))
+        try:
+            builder = fl.tfds.builder_from_directory(folder)
+            for split in builder.info.splits.values():
+                assert all(Path(file.filename).resolve().is_relative_to(folder) for file in split.file_instructions)
+            for ds in builder.as_dataset().values():
+                list(ds.take(1))
+        except OpError:
+            pass
+        (folder / name).write_text(texts[name])
 
 
 def test_features_in_the_older_form(copy: Path) -> None:

@@ -208,6 +208,10 @@ def structure_of(feature: FeatureConnector, key: str, lengths: Shape, decoders: 
             raise UnimplementedError(f"tfds: {key!r} is a sequence or dataset of datasets")
         if isinstance(decoders, Mapping):
             raise UnimplementedError(f"tfds: decoders inside the dataset {key!r}; skip it as a whole, or use its map")
+        inside: list[Part] = []
+        _each(structure_of(feature.feature, key, (), None), inside.append)
+        if not inside:
+            raise InvalidArgumentError(f"tfds: the dataset {key!r} has no features")
         return Part(key, feature, (), decoders is not None)
     if isinstance(feature, f.Sequence):
         return structure_of(feature.feature, key, (*lengths, feature.length), decoders)
@@ -316,6 +320,13 @@ class DecodeFeatures(OneToOne, ParallelCalls, InferredSpec, RandomAccess):
     def rows(self, index: Array) -> Block:
         """Decodes only these rows."""
         return applied_at(self, index)
+
+
+def deserialized(features: f.FeaturesDict, example: bytes, decoders: Any) -> Any:
+    """The element for one serialized example."""
+    ds = Dataset.from_tensors(example)
+    layout = FeatureLayout(structure_of(features, "", (), decoders))
+    return ds._derive(DecodeFeatures(ds._plan, layout)).get_single_element()
 
 
 def decoded(dataset: Any, layout: FeatureLayout, calls: int | None) -> Any:

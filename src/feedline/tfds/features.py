@@ -166,6 +166,13 @@ class FeaturesDict(FeatureConnector, Mapping[str, Any]):
         """That of each feature."""
         return {key: feature.get_tensor_spec() for key, feature in self._features.items()}
 
+    def deserialize_example(self, serialized_example: bytes, *, decoders: Any = None) -> dict[str, Any]:
+        """The decoded features of one serialized example, for records that were read otherwise."""
+        from feedline.tfds.decoding import deserialized
+
+        made: dict[str, Any] = deserialized(self, serialized_example, decoders)
+        return made
+
     def __getitem__(self, key: str) -> Any:
         return self._features[key]
 

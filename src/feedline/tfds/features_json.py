@@ -12,16 +12,21 @@ from feedline.tfds import features as f
 from feedline.tfds.features import FeatureConnector
 
 OWN = "tensorflow_datasets."
+MOST, MOST_DIMENSIONS = 1 << 40, 32
+"""Arrays have no larger size, and no more dimensions."""
+
 Names = Callable[[str], list[str] | None]
 
 
 class Content:
-    """The arguments of one feature in the file, with the feature's place for messages."""
+    """The arguments of one feature in the file, with the feature's place for messages. `newer` tells whether they have
+    the form that files have since tensorflow_datasets 4.5.
+    """
 
-    def __init__(self, values: Any, where: str, place: tuple[str, ...], names: Names) -> None:
+    def __init__(self, values: Any, where: str, place: tuple[str, ...], names: Names, newer: bool = True) -> None:
         if not isinstance(values, Mapping):
             raise InvalidArgumentError(f"{where}: the feature {_shown(place)} must be an object, got {values!r:.80}")
-        self.values, self.where, self.place, self.names_in = values, where, place, names
+        self.values, self.where, self.place, self.names_in, self.newer = values, where, place, names, newer
 
     def wrong(self, key: str, got: object, expected: str) -> InvalidArgumentError:
         """The error for a value that is none."""
@@ -60,7 +65,7 @@ class Content:
         if not isinstance(listed, list):
             raise self.wrong("shape", found, "a list of sizes")
         sizes = [None if n is None else self._whole("shape", n) for n in listed]
-        if any(n is not None and n < -1 for n in sizes):
+        if any(n is not None and not -1 <= n <= MOST for n in sizes) or len(sizes) > MOST_DIMENSIONS:
             raise self.wrong("shape", found, "a list of sizes")
         return tuple(None if n == -1 else n for n in sizes)
 
@@ -97,7 +102,7 @@ def features_from_json(text: bytes, where: str, names: Names) -> FeatureConnecto
 def _feature(value: Any, where: str, place: tuple[str, ...], names: Names) -> FeatureConnector:
     if not isinstance(value, Mapping):
         raise InvalidArgumentError(f"{where}: the feature {_shown(place)} must be an object, got {value!r:.80}")
-    kind = value.get("type", value.get("pythonClassName"))
+    kind = value.get("pythonClassName", value.get("type"))
     if not isinstance(kind, str):
         raise InvalidArgumentError(f"{where}: the feature {_shown(place)} has no class name: {list(value)!r:.80}")
     make = KINDS.get(kind.rpartition(".")[2]) if kind.startswith(OWN) else None
@@ -107,20 +112,22 @@ def _feature(value: Any, where: str, place: tuple[str, ...], names: Names) -> Fe
             f"{', '.join(sorted(KINDS))} of tensorflow_datasets. Read the records of the folder with "
             "fl.TFRecordDataset and parse them with fl.io.parse_single_example"
         )
-    return make(Content(_content(value), where, place, names))
+    held, newer = _content(value)
+    if isinstance(held, str):
+        held = json.loads(held)
+    return make(Content(held, where, place, names, newer))
 
 
-def _content(value: Mapping[str, Any]) -> Any:
-    """What the feature is made from."""
-    if "type" in value:
-        held = value.get("content", {})
-        return json.loads(held) if isinstance(held, str) else held
+def _content(value: Mapping[str, Any]) -> tuple[Any, bool]:
+    """What the feature is made from, and whether that has the newer form."""
+    if "pythonClassName" not in value:
+        return value.get("content", {}), bool(value.get("proto_cls"))
     for key, held in value.items():
         if key == "jsonFeature" and isinstance(held, Mapping):
-            return json.loads(held.get("json", "{}"))
+            return held.get("json", "{}"), False
         if key not in ("pythonClassName", "description", "valueRange"):
-            return held
-    return {}
+            return held, True
+    return {}, True
 
 
 def _shown(place: tuple[str, ...]) -> str:
@@ -128,14 +135,10 @@ def _shown(place: tuple[str, ...]) -> str:
 
 
 def _dict(c: Content) -> FeatureConnector:
-    held = c.values.get("features", {}) if isinstance(c.get("features"), Mapping) and _plain(c.values) else c.values
+    held = c.values.get("features", {}) if c.newer else c.values
+    if not isinstance(held, Mapping):
+        raise c.wrong("features", held, "an object")
     return f.FeaturesDict({str(key): c.feature(value, str(key)) for key, value in held.items()})
-
-
-def _plain(values: Mapping[str, Any]) -> bool:
-    """Whether an object is that of a newer file, with all features under the key "features"."""
-    inner = values["features"]
-    return len(values) == 1 and "pythonClassName" not in inner and "type" not in inner
 
 
 def _sequence(kind: type[f.Sequence]) -> Callable[[Content], FeatureConnector]:
@@ -174,7 +177,7 @@ def _image(c: Content) -> FeatureConnector:
 
 def _labeled_image(c: Content) -> FeatureConnector:
     label = c.get("label")
-    count = Content(label, c.where, c.place, c.names_in).integer("numClasses") if isinstance(label, Mapping) else None
+    count = Content(label, c.where, c.place, c.names_in).integer("numClasses") if label is not None else None
     return f.LabeledImage(c.names() or count, c.shape(), c.dtype("uint8"), c.text("encodingFormat", "encoding_format"))
 
 

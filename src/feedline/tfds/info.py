@@ -19,6 +19,8 @@ TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
 INFO, FEATURES = "dataset_info.json", "features.json"
 _VARIABLE = re.compile(r"\{(\w+)\}")
 MOST_SHARDS = 10_000_000
+MOST = 1 << 48
+"""More examples or bytes than a dataset has."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +118,7 @@ class InfoFile:
             number = int(value)
         except ValueError:
             number = -1
-        if number < 0:
+        if not 0 <= number <= MOST:
             raise InvalidArgumentError(f"{self.where}: {key!r} must be a number, at least 0, got {value!r:.80}")
         return number
 
