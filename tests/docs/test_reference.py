@@ -36,6 +36,10 @@ MODULES = {
     "fl.train": fl.train,
     "fl.image": fl.image,
     "fl.random": fl.random,
+    "fl.keras.utils": fl.keras.utils,
+    "fl.tfds": fl.tfds,
+    "fl.tfds.decode": fl.tfds.decode,
+    "fl.tfds.features": fl.tfds.features,
     "fl.compat.v1.data": v1.data,
 }
 

@@ -332,6 +332,17 @@ def test_wrong_features(copy: Path, feature: Any) -> None:
         fl.tfds.builder_from_directory(copy)
 
 
+def test_arrays_that_are_too_large(copy: Path) -> None:
+    """No memory is allocated for sizes that only the description states."""
+    shape = {"dimensions": [str(1 << 40)]}
+    for content in ({}, {"optional": True}, {"encoding": "bytes"}):
+        feature = {"pythonClassName": CORE + "tensor_feature.Tensor"}
+        feature["tensor"] = {"dtype": "int64", "shape": shape, **content}  # type: ignore[assignment]
+        changed(copy, "features.json", lambda held, f=feature: held["featuresDict"]["features"].update(id=f))
+        with pytest.raises(InvalidArgumentError):
+            list(fl.tfds.builder_from_directory(copy).as_dataset("small"))
+
+
 @pytest.mark.parametrize("kind", ["my.features.Mesh", CORE + "mesh_feature.Mesh", "os.path", "builtins.eval"])
 def test_unknown_features(copy: Path, kind: str) -> None:
     feature = {"pythonClassName": kind, "jsonFeature": {"json": "{}"}}

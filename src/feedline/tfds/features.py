@@ -40,6 +40,9 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 Shape = tuple[int | None, ...]
 
+MOST_DEFAULTS = 1 << 20
+"""The size of the largest array that stands for a missing one."""
+
 RAW_TYPES = "iufbc"
 """Kinds of NumPy types whose bytes are stored as they are."""
 
@@ -319,6 +322,10 @@ class Tensor(FeatureConnector):
         object.__setattr__(self, "kind", as_dtype(dtype))
         object.__setattr__(self, "encoding", chosen)
         object.__setattr__(self, "optional", bool(optional))
+        if optional and prod(n or 0 for n in self.size) > MOST_DEFAULTS:
+            raise InvalidArgumentError(
+                f"tfds.features.{type(self).__name__}: {shape} is too large for an optional array"
+            )
 
     @property
     def decodes(self) -> bool:
