@@ -142,3 +142,14 @@ def test_the_lock_does_not_follow_into_a_child_process() -> None:
     finally:
         done.set()
         holder.join()
+
+
+def test_arrays_of_almost_the_same_size_share_buffers() -> None:
+    mine, rng = BufferPool(), np.random.default_rng(1)
+    for size in rng.integers(4 * LARGE, 8 * LARGE, 300).tolist():
+        array = mine.empty((size,), np.dtype(np.uint8))
+        array[-1] = 1
+        buffer, _, room = mine.pages(array) or (None, 0, 0)
+        assert buffer is not None and size <= room <= size + LARGE // 2
+        del array, buffer
+    assert mine.held <= 8 * 8 * LARGE

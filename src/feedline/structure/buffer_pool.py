@@ -56,15 +56,16 @@ class BufferPool:
     def acquire(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
         """`empty`, always in a pooled buffer; None if the pool is full."""
         size = _size(shape, dtype)
+        room = _size_class(size)
         with self._lock:
-            buffer = next((b for b in self._by_size.get(size, ()) if sys.getrefcount(b) <= _UNUSED), None)
+            buffer = next((b for b in self._by_size.get(room, ()) if sys.getrefcount(b) <= _UNUSED), None)
             if buffer is None:
-                if self._total + size > MAX_POOLED:
+                if self._total + room > MAX_POOLED:
                     return None
-                buffer = self._allocate(-(-size // PAGE) * PAGE + PAGE)
-                self._by_size.setdefault(size, []).append(buffer)
+                buffer = self._allocate(room + PAGE)
+                self._by_size.setdefault(room, []).append(buffer)
                 _pooled[id(buffer)] = buffer
-                self._total += size
+                self._total += room
         first = -address(buffer) % PAGE
         return buffer[first : first + size].view(dtype).reshape(shape)
 
@@ -108,6 +109,14 @@ class BufferPool:
     def held(self) -> int:
         """How many bytes are pooled, in use or not."""
         return self._total
+
+
+def _size_class(size: int) -> int:
+    """The size of the buffer for so many bytes, in whole pages: one of eight between a power of two and the next, so
+    that blocks of almost the same size share buffers.
+    """
+    step = max(PAGE, 1 << max(0, (size - 1).bit_length() - 4))
+    return -(-size // step) * step
 
 
 def _size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
