@@ -50,7 +50,7 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
             return None
         if self.function.native:
             wide = team()
-            return Parallel(2 if wide <= 4 else 3, self.deterministic, rows=max(8, NATIVE_ROWS * wide))
+            return Parallel(2 if wide <= 4 else 3, self.deterministic, rows=max(16, NATIVE_ROWS * wide))
         if self.function.vectorized:
             return None
         return Parallel(self.num_parallel_calls, self.deterministic, self.workers)

@@ -11,6 +11,7 @@ from tests.io.image.pictures import GOOD, ODD, layout
 
 import feedline as fl
 from feedline import kernels
+from feedline.ops.shared import native
 from feedline.plan.function import Function
 from feedline.plan.vectorize import pictures, program, why_not_native
 from feedline.structure.block import Block, Bytes
@@ -256,3 +257,28 @@ def test_explain_shows_the_program() -> None:
     assert "natively: decode_jpeg → [:-1:2, ::-1] → resize [24, 20] → / 255 → 1 - x" in said
     ds = fl.Dataset.from_tensor_slices(objects(COLOUR)).map(normalised)
     assert "decode_jpeg → resize [24, 20] → - [120, 110, 100] → / 58.5" in " ".join(str(ds.explain()).split())
+
+
+@pytest.mark.parametrize("parallel", [None, fl.AUTOTUNE])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_state_resumes_with_and_without_a_decoder(
+    monkeypatch: pytest.MonkeyPatch, parallel: int | None, first: bool
+) -> None:
+    files = COLOUR[:4] * 5
+    expect = np.stack([bytes_of(file) for file in files])
+
+    def dataset(decoder: bool) -> Any:
+        monkeypatch.setattr(native, "has_decoder", lambda: decoder)
+        assert bool(Function(bytes_of).native) == decoder
+        ds = fl.Dataset.from_tensor_slices(objects(files)).shuffle(4, seed=1).map(bytes_of, num_parallel_calls=parallel)
+        return ds.batch(3).prefetch(1)
+
+    whole = [x.tolist() for x in dataset(first)]
+    assert sorted(x for batch in whole for x in batch) == sorted(expect.tolist())
+    for at in (0, 1, 4, 7):
+        with iter(dataset(first)) as it:
+            got = [next(it).tolist() for _ in range(at)]
+            state = it.save()
+        with iter(dataset(not first)) as it:
+            it.restore(state)
+            assert got + [x.tolist() for x in it] == whole
