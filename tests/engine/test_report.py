@@ -15,7 +15,20 @@ import pytest
 
 import feedline as fl
 from feedline.engine.context import forced
-from feedline.engine.report import HOLDS, Report, Stage, _advice, made, read_choices
+from feedline.engine.report import (
+    HOLDS,
+    IN_ORDER,
+    MORE_CALLS,
+    NESTED,
+    SOURCE,
+    Processors,
+    Report,
+    Stage,
+    WorkTime,
+    _advice,
+    made,
+    read_choices,
+)
 
 
 def waiting(x: Any) -> Any:
@@ -215,11 +228,19 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def advice(waited: float, **stage: Any) -> str:
     """What is said of one stage, after a second of which the consumer waited so much."""
     given = {"key": "2 map", "calls": None, "buffer": None, "waited": waited, "held": 0, "why": ""} | stage
-    stages = [SimpleNamespace(stats=lambda: Stage(**given))]
-    budget = SimpleNamespace(held=0, limit=1, most=0)
-    context = SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget, work={})
-    report: Report = made(context, waited)
-    return report.advice
+    return made(context([Stage(**given)], {}), waited).advice
+
+
+def context(stages: list[Stage], work: dict[str, WorkTime]) -> Any:
+    """An execution context on eight processors that began a second ago."""
+    return SimpleNamespace(
+        stages=[SimpleNamespace(stats=lambda s=s: s) for s in stages],
+        began=time.perf_counter() - 1.0,
+        budget=SimpleNamespace(held=0, limit=1, most=0),
+        work=work,
+        cpu_before=time.process_time(),
+        cores=8,
+    )
 
 
 @pytest.mark.parametrize(
@@ -246,10 +267,90 @@ def test_the_step_that_is_waited_for_is_named_not_the_one_that_waits() -> None:
     held = Stage("3 shuffle", "holds", None, None, 0.0, 0.0, 0, "")
     below = Stage("2 map", "threads", 2, None, 1.6, 0.8, 0, "")
     other = Stage("1/2 map", "threads", 1, None, 0.1, 0.0, 0, "")
-    stages = [SimpleNamespace(stats=lambda s=s: s) for s in (above, held, below, other)]
-    budget = SimpleNamespace(held=0, limit=1, most=0)
-    report: Report = made(SimpleNamespace(stages=stages, began=time.perf_counter() - 1.0, budget=budget, work={}), 0.9)
+    report = made(context([above, held, below, other], {}), 0.9)
     assert "step 2 map is the busiest: more parallel calls" in report.advice
+
+
+def work(seconds: float, remedy: str = IN_ORDER, name: str = "") -> WorkTime:
+    made = WorkTime(name, remedy)
+    made.seconds = seconds
+    return made
+
+
+@pytest.mark.parametrize(
+    ("times", "says"),
+    [
+        ({"1 list_files": work(0.5, SOURCE), "2 map": work(0.1, MORE_CALLS, "f")}, "1 list_files is the busiest: it"),
+        ({"3 batch": work(0.5), "2 map": work(0.1, MORE_CALLS, "f")}, "3 batch is the busiest: it runs in order"),
+        ({"3 batch": work(0.1), "2 map": work(0.5, MORE_CALLS, "f")}, "2 map (f) is the busiest: give it num_parallel"),
+        ({"2 flat_map": work(0.6, NESTED), "2/2 map": work(0.5, MORE_CALLS, "f")}, "2/2 map (f) is the busiest"),
+        ({"2 interleave": work(0.6, NESTED), "2/2 map": work(0.1, MORE_CALLS, "f")}, "2 interleave is the busiest: it"),
+    ],
+)
+def test_the_slowest_step_is_named_whether_it_calls_a_function_or_not(times: dict[str, WorkTime], says: str) -> None:
+    prefetch = Stage("4 prefetch", "thread", None, 2, 0.7, 0.6, 0, "")
+    report = made(context([prefetch], times), 0.6)
+    assert f"step {says}" in report.advice
+    assert {step.key: step.worked for step in report.steps} == {key: w.seconds for key, w in times.items()}
+    text = repr(report)
+    assert all(any(line.startswith(key) and "in order" in line for line in text.splitlines()) for key in times)
+    assert "the program kept 0.0 of 8 processors busy" in text
+
+
+@pytest.mark.parametrize(
+    ("stage", "processors", "says"),
+    [
+        ({"waits": True, "tuned": True, "calls": 64}, Processors(0.2, 8), "more than 64 at once may help (num_"),
+        ({"waits": True, "calls": 4}, Processors(0.2, 8), "more than 4 at once may help (num_parallel_calls=fl.AUTO"),
+        ({"tuned": True, "calls": 8}, Processors(7.8, 8), "all processors are busy"),
+        ({"calls": 8}, Processors(2.0, 8), "processes may help"),
+        ({"calls": 2}, Processors(7.8, 8), "all processors are busy"),
+        ({"calls": 2}, Processors(2.0, 8), "more parallel calls may help"),
+    ],
+)
+def test_advice_for_parallel_calls(stage: dict[str, Any], processors: Processors, says: str) -> None:
+    given = {"key": "2 map", "how": "threads", "buffer": None, "worked": 90.0, "waited": 0.9, "held": 0, "why": ""}
+    told = _advice([Stage(**(given | stage))], 1.0, 0.9, {}, processors)
+    assert told.split("busiest: ")[1].find(says) >= 0
+
+
+def slow_numbers() -> Any:
+    for i in range(30):
+        time.sleep(0.004)
+        yield i
+
+
+@pytest.mark.parametrize("calls", [None, 2, fl.AUTOTUNE])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_slow_source_is_named(calls: int | None, ahead: bool) -> None:
+    ds = fl.Dataset.from_generator(slow_numbers, output_signature=fl.TensorSpec([], fl.int64))
+    ds = ds.map(quick, num_parallel_calls=calls).batch(2)
+    with iter(ds.prefetch(2) if ahead else ds) as it:
+        assert len(list(it)) == 15
+        report = it.report()
+        steps = {step.key: step.worked for step in report.steps}
+    assert steps["1 from_generator"] > 0.06 and max(steps, key=steps.__getitem__) == "1 from_generator"
+    assert "step 1 from_generator is the busiest: it is the source" in report.advice
+    assert report.processors.busy > 0
+
+
+def test_measuring_steps_changes_nothing() -> None:
+    ds = fl.Dataset.range(5000).shuffle(100, seed=1).map(quickly).filter(bool).batch(7).unbatch().prefetch(3)
+    with iter(ds) as it:
+        got = [int(x) for x in it]
+        assert all(i.step == i.usual_step for i in inputs_of(it))
+    assert sorted(got) == list(range(1, 5000))
+
+
+def quickly(x: Any) -> Any:
+    return int(x) if x is not None else 0
+
+
+def inputs_of(it: Any) -> list[Any]:
+    found = [it._run.root]
+    for pull in found:
+        found += pull.below()
+    return found
 
 
 def test_a_prefetch_that_had_a_thread_says_so_at_the_end() -> None:

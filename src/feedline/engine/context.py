@@ -341,11 +341,11 @@ class ExecutionContext:
         self.budget = Budget(self.settings.memory)
         self.stages: weakref.WeakSet[Any] = weakref.WeakSet()
         self.background_reads = BackgroundReadPolicy()
-        self.work: dict[str, Any] = {}  # times of functions that the consumer's thread calls, by step
+        self.work: dict[str, Any] = {}  # times of the steps that run in order, in the thread that pulls from them
         self.lost = False  # in a child process
         self.closing = False
         self.until = 0.0  # deadline of closing's wait for threads, as of `time.monotonic`
-        self.began = time.perf_counter()
+        self.began, self.cpu_before = time.perf_counter(), time.process_time()
         self._pools: dict[Any, ThreadPool] = {}
         self._threads: list[threading.Thread] = []
         self._lock = threading.RLock()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from feedline.early import Early, working
 from feedline.engine.context import Closing
-from feedline.engine.report import HOLDS, Stage
+from feedline.engine.report import HOLDS, IN_ORDER, MORE_CALLS, Stage, WorkTime
 from feedline.engine.state_validation import after_restore, damaged
 from feedline.errors import ResourceExhaustedError
 from feedline.kernels.interrupts import check
@@ -27,7 +28,7 @@ from feedline.plan.states import Closable, SkippingState
 from feedline.plan.traits.checkpoint import Snapshotable
 from feedline.plan.traits.provenance import KeepsRows
 from feedline.plan.traits.record_source import GivesAddresses, RecordSource
-from feedline.plan.traits.schedule import Buffers
+from feedline.plan.traits.schedule import Buffers, ParallelArgs
 from feedline.plan.traits.seeds import consumes_shared_seeds, seeds_drawn, shared_at_start
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.datasets import Datasets, Nested
@@ -41,6 +42,7 @@ MEASURED_FIRST = 16
 MEASURE_EVERY = 8
 """After the first `MEASURED_FIRST` calls, one in `MEASURE_EVERY` is measured if they take less than `SHORT` seconds."""
 
+StepCall: TypeAlias = Callable[[Any, Any, int], tuple[Block | None, Any]]
 Inputs: TypeAlias = "Input | tuple[Input, ...] | None"
 """What a node pulls from: one input, several, or none."""
 
@@ -90,18 +92,21 @@ class blocks:
 
 
 class TimedPull:
-    """Forwards a pull to an input and measures the time spent in it, and, if it `counts_cpu`, the processor time."""
+    """Forwards a pull to an input and measures the time spent in it, and, if it `counts_cpu`, the processor time.
+    Blocks are pulled by calling `pull`, by default the input itself.
+    """
 
-    __slots__ = ("counts_cpu", "cpu", "inputs", "seconds")
+    __slots__ = ("_pull", "counts_cpu", "cpu", "inputs", "seconds")
 
-    def __init__(self, inputs: Pull) -> None:
+    def __init__(self, inputs: Pull, pull: Callable[[int], Block | None] | None = None) -> None:
         self.inputs, self.seconds, self.cpu, self.counts_cpu = inputs, 0.0, 0.0, False
+        self._pull = pull if pull is not None else inputs
 
     def __call__(self, want: int) -> Block | None:
         """The next block of the input, timed."""
         began, cpu = perf_counter(), thread_time() if self.counts_cpu else 0.0
         try:
-            return self.inputs(want)
+            return self._pull(want)
         finally:
             self.seconds += perf_counter() - began
             if self.counts_cpu:
@@ -137,12 +142,15 @@ class RecomputableRow(Block):
 class Input:
     """A node of a run as its consumer sees it."""
 
+    is_stage: ClassVar[bool] = False
+    """Whether it works in the background, or may."""
     __slots__ = ("again", "first", "inputs", "node", "run", "slot", "states", "step", "usual_step")
 
     def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         self.run, self.node, self.first, self.slot, self.inputs = run, node, first, slot, inputs
         self.states = run.states
-        self.step = self.usual_step = node.step
+        self.usual_step: StepCall = node.step
+        self.step = self.usual_step
         self.again: bool | None = None  # whether a row can be recomputed from the states before it
 
     def one(self) -> Block | None:
@@ -339,15 +347,6 @@ class BufferingInput(Input):
         return True
 
 
-class WorkTime:
-    """The time spent in the functions of one step, over all nested runs."""
-
-    __slots__ = ("name", "seconds")
-
-    def __init__(self, name: str) -> None:
-        self.name, self.seconds = name, 0.0
-
-
 class MeasuredInput(Input):
     """A row-wise step that calls user functions in its consumer's thread. Their time is measured, and sampled where
     calls are short.
@@ -360,8 +359,10 @@ class MeasuredInput(Input):
         super().__init__(run, node, first, slot, inputs)
         self._pause = self._seen = 0
         context: Any = run.context
-        keys = [(position, f"{run.path}{position} {op}", name) for op, position, name in called_by(node)]
-        self.work = {position: context.work.setdefault(key, WorkTime(name)) for position, key, name in keys}
+        called = called_by(node)
+        remedy = MORE_CALLS if isinstance(node, ParallelArgs) or len(called) > 1 else IN_ORDER
+        keys = [(position, f"{run.path}{position} {op}", name) for op, position, name in called]
+        self.work = {position: context.work.setdefault(key, WorkTime(name, remedy)) for position, key, name in keys}
 
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""

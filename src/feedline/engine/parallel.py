@@ -52,6 +52,7 @@ class ParallelMapStage(Input):
         "__weakref__", "active", "closing", "context", "draws", "feed", "full", "output", "seen", "team", "tuner",
         "waited", "wide", "window", "worked",
     )
+    is_stage = True
     inputs: Input
     node: RowWise
 
@@ -62,7 +63,7 @@ class ParallelMapStage(Input):
         calls = parallel.calls if parallel is not None else 1
         ordered = parallel.ordered if parallel is not None else True
         ordered = settings.ordered if ordered is None else ordered
-        self.feed = RowFeed(inputs, ordered and run.is_copyable(inputs))
+        self.feed = RowFeed(inputs, ordered and run.is_copyable(inputs), self.context.work)
         self.team = WorkerTeam(self.context, self.node, (run.level, slot, node.op))
         self.tuner = Tuner(calls, settings, self.context.cores, self.key, self.context.budget.piece)
         if parallel is not None and parallel.rows is not None:
@@ -510,10 +511,11 @@ class ParallelMapStage(Input):
         calls = self.tuner.calls  # also after the end
         how = "alone" if not calls else "processes" if self.team.in_processes else "threads"
         name = " and ".join(name for _, _, name in called_by(self.node))
-        tuned, held = self.tuner.requested == AUTOTUNE, self.window.size
+        tuned, held, waits = self.tuner.requested == AUTOTUNE, self.window.size, self.tuner.costs.waits
         parallel = parallel_of(self.node)
         native = parallel is not None and parallel.rows is not None
-        return Stage(self.key, how, calls, None, self.worked, self.waited, held, self.tuner.why, name, tuned, native)
+        why, worked = self.tuner.why, self.worked
+        return Stage(self.key, how, calls, None, worked, self.waited, held, why, name, tuned, native, waits)
 
     # The end.
 

@@ -33,6 +33,7 @@ from feedline.engine.input import CHANGING, Input, blocks
 from feedline.engine.prefetch_buffer import PrefetchBuffer, PrefetchItem, Producer, Waiter
 from feedline.engine.prefetch_policy import BlockSizing, ThreadPolicy
 from feedline.engine.report import Stage, why_alone
+from feedline.engine.step_times import StepTimes
 from feedline.kernels.interrupts import check, wait_for_item
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
@@ -60,8 +61,9 @@ class PrefetchStage(Input):
 
     __slots__ = (
         "__weakref__", "buffer", "context", "copyable", "counts", "front", "given", "policy", "running", "sizing",
-        "thread",
+        "thread", "times",
     )
+    is_stage = True
     inputs: Input
     node: Prefetches
 
@@ -72,6 +74,7 @@ class PrefetchStage(Input):
         self.policy = ThreadPolicy(eager=forced.mode is not None)
         self.sizing = self._initial_sizing()
         self.counts = PrefetchCounts()
+        self.times = StepTimes(inputs, self.context.work)
         self.buffer = PrefetchBuffer()
         self.thread: threading.Thread | None = None
         self.running = False  # whether the consumer takes from the buffer
@@ -238,7 +241,7 @@ class PrefetchStage(Input):
         try:
             if self.context.closing:
                 raise Closing
-            block = self.inputs(self.sizing.next_rows)
+            block = self.times(self.sizing.next_rows)
         except Closing:
             raise
         except Early as e:

@@ -8,6 +8,8 @@ from typing import Any
 from feedline.early import Early, working
 from feedline.engine.input import Input, TimedPull
 from feedline.engine.prefetch_stage import PrefetchStage
+from feedline.engine.report import WorkTime
+from feedline.engine.step_times import StepTimes
 from feedline.plan.pace import AT_ONCE
 from feedline.plan.traits.seeds import consumes_shared_seeds
 from feedline.structure.block import Block
@@ -21,11 +23,12 @@ class RowFeed:
     the next rows cannot be read ahead of time.
     """
 
-    __slots__ = ("_pull_rows", "copyable", "early", "ended", "inputs", "late", "seeded", "timed")
+    __slots__ = ("_pull_rows", "_times", "copyable", "early", "ended", "inputs", "late", "seeded", "timed")
 
-    def __init__(self, inputs: Input, copyable: bool) -> None:
+    def __init__(self, inputs: Input, copyable: bool, work: dict[str, WorkTime]) -> None:
         self.inputs, self.copyable = inputs, copyable
-        self.timed = TimedPull(inputs)
+        self._times = StepTimes(inputs, work)
+        self.timed = TimedPull(inputs, self._times)
         self.seeded = consumes_shared_seeds(inputs.node)
         if self.seeded and isinstance(inputs, PrefetchStage):
             inputs.policy.eager = True
@@ -72,7 +75,7 @@ class RowFeed:
         working.ahead = outer or not in_turn
         began = perf_counter()
         try:
-            block = self.inputs(want)
+            block = self._times(want)
         except Exception as e:
             self.late = e
             return None

@@ -30,6 +30,7 @@ from feedline.engine.context import Closing, ExecutionContext, Reservation, forc
 from feedline.engine.input import CHANGING, BufferingInput, CappedInput, Input, MeasuredInput, blocks, close_state
 from feedline.engine.parallel import ParallelMapStage
 from feedline.engine.prefetch_stage import PrefetchStage
+from feedline.engine.step_times import StepTimes
 from feedline.kernels import interrupts
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.dataset_base import register_sampler
@@ -124,7 +125,7 @@ class Run:
         self.mutable_state = any(n.mutable_state and not snapshotable(n) for n in self.nodes) or any(
             not s.copyable for s in self.stages
         )
-        self.pull = self.root.__call__
+        self.pull = self.root.__call__ if context is None or path else StepTimes(self.root, context.work)
         self.called: CalledRows | None = None
 
     def _input(self, node: Node) -> Input:
