@@ -232,11 +232,12 @@ def _own(stages: list[Stage], work: dict[str, WorkTime]) -> float:
     start = 0
     for below in stages[1:]:
         if below.how != HOLDS and _place(below.key)[0] == level:
-            if below.how != "alone":
-                own -= below.waited
+            own -= below.waited
+            if below.buffer is None:  # calls, whose input is pulled in the same thread
+                own -= below.worked if below.how == "alone" else 0.0
+            elif below.how != "alone":
                 start = _place(below.key)[1]
                 break
-            own -= below.worked if below.buffer is None else 0.0
     for key, step in work.items():
         at, number = _place(key)
         own -= step.seconds if at == level and start < number <= end else 0.0

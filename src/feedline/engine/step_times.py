@@ -13,9 +13,9 @@ from feedline.plan.pull import RecordBuffer
 from feedline.plan.traits.schedule import OpensChildren, ParallelArgs
 from feedline.structure.block import Array, Block
 
-FIRST = 4
+FIRST = 32
 EVERY = 16
-"""After the first `FIRST` pulls, one in `EVERY` is measured."""
+"""After the first `FIRST` pulls, one in `EVERY` is measured, which stands for those before it."""
 
 
 class SampledStep:
@@ -90,11 +90,11 @@ class StepTimes:
     the next stages, which measure themselves, as functions do. The times are added to `work`.
     """
 
-    __slots__ = ("_pause", "_seen", "_steps", "_top", "_work")
+    __slots__ = ("_passed", "_pause", "_seen", "_steps", "_top", "_work")
 
     def __init__(self, top: Input, work: dict[str, WorkTime]) -> None:
         self._top, self._work = top, work
-        self._pause = self._seen = 0
+        self._pause = self._passed = self._seen = 0
         self._steps: list[SampledStep] | None = None
 
     def __call__(self, want: int) -> Block | None:
@@ -103,8 +103,8 @@ class StepTimes:
             self._pause -= 1
             return self._top(want)
         self._seen += 1
-        times = EVERY if self._seen > FIRST else 1
-        self._pause = times - 1
+        times = self._passed + 1
+        self._pause = self._passed = EVERY - 1 if self._seen >= FIRST else 0
         if self._steps is None:
             self._steps = self._sampled()
         for step in self._steps:
