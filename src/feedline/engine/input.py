@@ -150,7 +150,7 @@ class Input:
         self.run, self.node, self.first, self.slot, self.inputs = run, node, first, slot, inputs
         self.states = run.states
         self.usual_step: StepCall = node.step
-        self.step = self.usual_step
+        self.step: StepCall = node.step
         self.again: bool | None = None  # whether a row can be recomputed from the states before it
 
     def one(self) -> Block | None:
