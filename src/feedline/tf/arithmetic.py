@@ -62,6 +62,13 @@ def power(x: Array, y: Array) -> Array:
     return np.power(x, y)
 
 
+def absolute(x: Array) -> Array:
+    """The absolute value; that of complex64 is rounded once."""
+    if x.dtype == np.complex64:
+        return np.abs(x.astype(np.complex128)).astype(np.float32)
+    return np.abs(x)
+
+
 def nonzero(divisor: Array) -> None:
     """Raises for a divisor with a zero in it."""
     if np.count_nonzero(divisor) != divisor.size:

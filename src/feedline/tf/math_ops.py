@@ -77,7 +77,14 @@ def _wide(function: Callable[[Array], Any]) -> Callable[[Array], Any]:
 
 # One operand
 
-abs = _unary("Abs", np.abs, SIGNED, "The absolute value.", ">>> tf.abs([-1, 2]).numpy()", "array([1, 2], dtype=int32)")
+abs = _unary(
+    "Abs",
+    arithmetic.absolute,
+    SIGNED,
+    "The absolute value.",
+    ">>> tf.abs([-1, 2]).numpy()",
+    "array([1, 2], dtype=int32)",
+)
 negative = _unary("Neg", np.negative, SIGNED, "The negated value.", ">>> tf.negative(2).numpy()", "np.int32(-2)")
 sign = _unary(
     "Sign", np.sign, SIGNED, "-1, 0 or 1.", ">>> tf.sign([-2.5, 0.0]).numpy()", "array([-1.,  0.], dtype=float32)"

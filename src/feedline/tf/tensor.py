@@ -797,7 +797,7 @@ greater_equal = _elementwise("GreaterEqual", np.greater_equal, REALS)
 equal = _elementwise("Equal", np.equal, "")
 not_equal = _elementwise("NotEqual", np.not_equal, "")
 negative = _elementwise("Neg", np.negative, SIGNED)
-absolute = _elementwise("Abs", np.abs, SIGNED)
+absolute = _elementwise("Abs", arithmetic.absolute, SIGNED)
 invert = _elementwise("Invert", np.invert, INTEGERS + "b")
 
 
