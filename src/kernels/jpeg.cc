@@ -127,7 +127,7 @@ size_t channels_of(const Frame& frame, const JpegOptions& options) {
 // The most pixels for each byte of a file: each block of 64 takes at least a bit.
 constexpr uint64_t kPixelsPerByte = 4096;
 
-// Smaller pictures have the same size at several ratios, and may be decoded at any of them.
+// Smaller images have the same size at several ratios, and may be decoded at any of them.
 constexpr unsigned kLeast = 16;
 
 }  // namespace
@@ -220,7 +220,7 @@ JpegDecoder::~JpegDecoder() {
   if (state_ != nullptr) state_->use->destroy(&state_->info);
 }
 
-bool JpegDecoder::begin(Span file, const JpegOptions& options, Picture& picture) {
+bool JpegDecoder::begin(Span file, const JpegOptions& options, Image& image) {
   Frame frame;
   if (state_ == nullptr || !read_frame(file, frame) || channels_of(frame, options) == 0) return false;
   const uint64_t pixels = uint64_t{frame.height} * frame.width;
@@ -230,8 +230,8 @@ bool JpegDecoder::begin(Span file, const JpegOptions& options, Picture& picture)
   if (!state_->begin(file, frame, options)) return state_->abort();
   state_->open = true;
   const Decompress& info = state_->info;
-  picture = {info.out_height, info.out_width, static_cast<size_t>(info.out_components)};
-  if (picture.channels == channels_of(frame, options) && 0 < picture.size() && picture.size() <= 3 * pixels) return true;
+  image = {info.out_height, info.out_width, static_cast<size_t>(info.out_components)};
+  if (image.channels == channels_of(frame, options) && 0 < image.size() && image.size() <= 3 * pixels) return true;
   return state_->abort();
 }
 

@@ -9,20 +9,20 @@ namespace feedline {
 
 struct JpegOptions {
   int channels = 0;  // 1 for gray, 3 for colour, 0 for those of the file
-  int ratio = 1;     // 1, 2, 4 or 8: the picture is made smaller by it
+  int ratio = 1;     // 1, 2, 4 or 8: the image is made smaller by it
   bool fancy = true;
   bool fast = true;
 };
 
-struct Picture {
+struct Image {
   size_t height = 0, width = 0, channels = 0;
   size_t size() const { return height * width * channels; }
 };
 
-// Pictures of more bytes are left to the caller.
+// Images of more bytes are left to the caller.
 constexpr size_t kMostPixels = size_t{1} << 27;
 
-// One decoder for each thread. It gives only pictures of which it is certain: complete files without any warning, gray
+// One decoder for each thread. It gives only images of which it is certain: complete files without any warning, gray
 // or in the usual layouts of colour, of 8 bits.
 class JpegDecoder {
  public:
@@ -36,7 +36,7 @@ class JpegDecoder {
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   // Reads the header and prepares to read pixels; false where it does not decode the file.
-  bool begin(Span file, const JpegOptions& options, Picture& picture);
+  bool begin(Span file, const JpegOptions& options, Image& image);
   // Writes the pixels; false where the file is damaged.
   bool finish(uint8_t* out);
 

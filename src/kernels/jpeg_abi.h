@@ -1,7 +1,7 @@
 // The interface of libjpeg 6.2, as libjpeg-turbo has it: what a program shares with the library's shared object.
 //
 // Only the layout counts. `jpeg_CreateDecompress` is given the version and the size of the record, and refuses others;
-// a test picture shows that the fields lie where they should.
+// a test image shows that the fields lie where they should.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ void register_interrupts(nanobind::module_& m);
 void register_lines(nanobind::module_& m);
 void register_gif(nanobind::module_& m);
 void register_memory(nanobind::module_& m);
-void register_pictures(nanobind::module_& m);
+void register_image_program(nanobind::module_& m);
 void register_png(nanobind::module_& m);
 void register_random(nanobind::module_& m);
 void register_resize(nanobind::module_& m);
@@ -36,7 +36,7 @@ NB_MODULE(_native, m) {
   feedline::register_lines(m);
   feedline::register_gif(m);
   feedline::register_memory(m);
-  feedline::register_pictures(m);
+  feedline::register_image_program(m);
   feedline::register_png(m);
   feedline::register_random(m);
   feedline::register_resize(m);

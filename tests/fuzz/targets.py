@@ -162,7 +162,7 @@ def lines(data: bytes, folder: Path, compression: str = "") -> Any:
 
 
 @functools.cache
-def _pictures() -> dict[str, list[bytes]]:
+def _images() -> dict[str, list[bytes]]:
     import io
 
     from PIL import Image
@@ -194,17 +194,17 @@ def _image(kind: str) -> Target:
             found.append(outcome(lambda: fl.io.decode_png(data, channels=3, dtype=fl.uint16)))
         return found
 
-    return Target(lambda folder: _pictures()[kind], run, mutate.png if kind == "PNG" else mutate.mutated)
+    return Target(lambda folder: _images()[kind], run, mutate.png if kind == "PNG" else mutate.mutated)
 
 
 def _shrunk(file: Any) -> Any:
     return fl.image.resize(fl.io.decode_jpeg(file), [9, 7]).astype(np.uint8)
 
 
-def pictures(data: bytes, folder: Path) -> Any:
+def images(data: bytes, folder: Path) -> Any:
     """Decodes a file natively, as one of several: results and errors must be those of the functions themselves."""
     alone = outcome(lambda: _shrunk(data))
-    good = _pictures()["JPEG"][0]
+    good = _images()["JPEG"][0]
     found = rows(fl.Dataset.from_tensor_slices(np.array([good, data, good, b""], object)[:3]).map(_shrunk))
     assert plain(found[0]) == plain(found[2]) == plain(_shrunk(good)), "the files beside it"
     assert isinstance(alone, Failure) == isinstance(found[1], Failure), (alone, found[1])
@@ -298,7 +298,7 @@ TARGETS: dict[str, Target] = {
     "CsvDataset": Target(texts, csv_files),
     "lines": Target(texts, lines),
     **{f"decode_{kind.lower()}": _image(kind) for kind in ("PNG", "GIF", "BMP", "JPEG")},
-    "pictures": Target(lambda folder: _pictures()["JPEG"], pictures),
+    "images": Target(lambda folder: _images()["JPEG"], images),
     "parse_tensor": Target(tensors, parse_tensor, mutate.message, twin=False),
     "elements": Target(element_files, read_elements, mutate.framed),
     "load": Target(folders, load, mutate.framed),

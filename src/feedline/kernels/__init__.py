@@ -32,8 +32,8 @@ if TYPE_CHECKING or not NATIVE:
     from feedline.kernels.reference_csv import csv_records, csv_strings, line_offsets
     from feedline.kernels.reference_example import framed_examples, parse_sequences
     from feedline.kernels.reference_image import gif_pixels, lanczos, png_rows, resize_bilinear, weighted_sums
+    from feedline.kernels.reference_image_program import decode_images, jpeg_channels, load_jpeg
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
-    from feedline.kernels.reference_pictures import decode_pictures, jpeg_channels, load_jpeg
     from feedline.kernels.reference_strings import strings_from_rows, strings_round_robin, strings_to_rows
     from feedline.kernels.reference_tfrecord import (
         tfrecord_header,
@@ -48,7 +48,7 @@ else:
         crc32c,
         csv_records,
         csv_strings,
-        decode_pictures,
+        decode_images,
         fisher_yates,
         framed_examples,
         gather_rows,
@@ -93,7 +93,7 @@ __all__ = [
     "crc32c",
     "csv_records",
     "csv_strings",
-    "decode_pictures",
+    "decode_images",
     "fisher_yates",
     "framed_examples",
     "gather_rows",

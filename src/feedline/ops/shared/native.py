@@ -14,7 +14,7 @@ from feedline.image.resize import ResizeMethod, resize
 from feedline.io.image.decode import decode_jpeg
 from feedline.io.image.dtype import convert_image_dtype
 from feedline.io.image.extra import needed
-from feedline.plan.vectorize import DecodeJpeg, Pictures, RowValues, Unsupported, register_native
+from feedline.plan.vectorize import DecodeJpeg, ImageProgram, RowValues, Unsupported, register_native
 
 _LAYOUTS = ("444", "422", "420", "440", "411", "Gray")
 
@@ -42,7 +42,7 @@ def _libraries() -> list[str]:
 
 
 def _is_exact(simplejpeg: Any) -> bool:
-    """Whether pictures of all layouts have the same pixels as those of simplejpeg's own copy of the library."""
+    """Whether images of all layouts have the same pixels as those of simplejpeg's own copy of the library."""
     y, x = np.mgrid[:41, :53]
     pixels = np.stack([x * 37 + y * 11, x * y, y * 5 ^ x * 3], axis=-1).astype(np.uint8)
     for layout in _LAYOUTS:
@@ -52,7 +52,7 @@ def _is_exact(simplejpeg: Any) -> bool:
         for fast in (True, False):
             expect = simplejpeg.decode_jpeg(file, "GRAY" if gray else "RGB", fastdct=fast)
             out = np.empty((1, *expect.shape), np.float32)
-            if kernels.decode_pictures([file], (0, 1, True, fast), [], [], [], out, 1) != 1:
+            if kernels.decode_images([file], (0, 1, True, fast), [], [], [], out, 1) != 1:
                 return False
             if not np.array_equal(out[0], expect):
                 return False
@@ -68,7 +68,7 @@ def _decode_jpeg(
     acceptable_fraction: Any = 1,
     dct_method: Any = "",
     name: Any = None,
-) -> Pictures:
+) -> ImageProgram:
     if type(contents) is not RowValues:
         raise Unsupported("decode_jpeg takes the file of each element")
     if type(channels) is not int or channels not in (0, 1, 3) or type(ratio) is not int or ratio not in (1, 2, 4, 8):
@@ -77,7 +77,8 @@ def _decode_jpeg(
         raise Unsupported("decode_jpeg has a wrong argument")
     if not has_decoder():
         raise Unsupported("no libjpeg-turbo was found that gives the pixels of decode_jpeg")
-    return Pictures(contents.column, (DecodeJpeg(channels, ratio, fancy_upscaling, dct_method != "INTEGER_ACCURATE"),))
+    decode = DecodeJpeg(channels, ratio, fancy_upscaling, dct_method != "INTEGER_ACCURATE")
+    return ImageProgram(contents.column, (decode,))
 
 
 def _resize(
@@ -87,20 +88,20 @@ def _resize(
     preserve_aspect_ratio: Any = False,
     antialias: Any = False,
     name: Any = None,
-) -> Pictures:
-    if type(images) is not Pictures:
+) -> ImageProgram:
+    if type(images) is not ImageProgram:
         raise Unsupported("resize has a kernel only for decoded files")
     if method != ResizeMethod.BILINEAR or preserve_aspect_ratio is not False or antialias is not False:
         raise Unsupported("resize has a kernel only for bilinear interpolation to a given size, without antialias")
     if type(size) not in (list, tuple) or len(size) != 2 or not all(type(n) is int for n in size):
-        raise Unsupported("the size of pictures must be two constants")
+        raise Unsupported("the size of images must be two constants")
     return images.resized(*size)
 
 
-def _convert_image_dtype(image: object, dtype: Any, saturate: Any = False, name: Any = None) -> Pictures:
-    if type(image) is not Pictures or image.dtype != np.uint8 or np.dtype(dtype) != np.float32:
-        raise Unsupported("convert_image_dtype has a kernel only for uint8 pictures to float32")
-    scaled: Pictures = image.astype(np.float32) * np.float32(1.0 / 255)
+def _convert_image_dtype(image: object, dtype: Any, saturate: Any = False, name: Any = None) -> ImageProgram:
+    if type(image) is not ImageProgram or image.dtype != np.uint8 or np.dtype(dtype) != np.float32:
+        raise Unsupported("convert_image_dtype has a kernel only for uint8 images to float32")
+    scaled: ImageProgram = image.astype(np.float32) * np.float32(1.0 / 255)
     return scaled
 
 

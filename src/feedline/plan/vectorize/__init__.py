@@ -7,7 +7,7 @@
     program   `Program` runs it for the rows of a block, and tells the spec of the results
     rows      `RowValues`, which stands for one value per row while a program runs
     arrays    NumPy's functions for such values
-    pictures  `Pictures`, the values of native programs for image files
+    image_program  `ImageProgram`, the values of native programs for image files
 
 A function is analysed once. If its code only computes, and everything it calls is in the registry, it has no side
 effects, and calling it once with `RowValues` in place of an element gives the results for all rows. Plain arithmetic on
@@ -21,12 +21,12 @@ that the error is that of the first bad row. A parser tells itself how many rows
 Results are the same to the last bit: only operations that NumPy rounds exactly are vectorized. (NumPy warns of integer
 overflow only for scalars, so there are no such warnings.)
 
-**Native programs.** Decoded pictures differ in size, so no column can hold them, and a call per row would hold the
-interpreter. Functions that are registered with `register_native` give `Pictures` instead: the files, and the steps of
-a program for them. What the user's function does with them adds steps (`decode_jpeg → resize [224, 224] → uint8`), and
-a kernel runs the program row by row, in several threads, straight into the column of the results. Whether all steps
-have a kernel is found when the function is given, by running it with values that stand for any (`UNKNOWN`); if not, it
-is called row by row like any other. A row that the kernel refuses, a damaged file for instance, is called by itself.
+**Native programs.** Decoded images differ in size, so no column can hold them, and a call per row would hold the
+interpreter. Functions that are registered with `register_native` give an `ImageProgram` instead: the files, and steps.
+What the user's function does with them adds steps (`decode_jpeg → resize [224, 224] → uint8`), and a kernel runs the
+program row by row, in several threads, straight into the column of the results. Whether all steps have a kernel is
+found when the function is given, by running it with values that stand for any (`UNKNOWN`); if not, it is called row by
+row like any other. A row that the kernel refuses, a damaged file for instance, is called by itself.
 
 Where more plugs in:
 
@@ -44,7 +44,7 @@ from feedline.plan.vectorize.binding import (
     same_for_all_datasets,
     why_not_native,
 )
-from feedline.plan.vectorize.pictures import DecodeJpeg, Pictures
+from feedline.plan.vectorize.image_program import DecodeJpeg, ImageProgram
 from feedline.plan.vectorize.program import ColumnResults, Place, Program
 from feedline.plan.vectorize.registry import (
     ColumnForm,
@@ -61,7 +61,7 @@ __all__ = [
     "ColumnForm",
     "ColumnResults",
     "DecodeJpeg",
-    "Pictures",
+    "ImageProgram",
     "Place",
     "Program",
     "RowValues",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.plan.vectorize.pictures import Pictures
+from feedline.plan.vectorize.image_program import ImageProgram
 from feedline.plan.vectorize.rows import TYPES, UNKNOWN, Call, NoRow, RowValues, Unsupported, Unsure
 from feedline.structure.block import Array, Block, Column, pack, slice_column, take_rows
 from feedline.structure.buffer_pool import buffers
@@ -59,7 +59,7 @@ class Program:
 
     on_scalars   whether it is plain arithmetic, which runs on columns of scalars as they are
     only_parses  whether all results come from one call of a function whose spec is known, `parse_example` for instance
-    native       the programs for pictures among the results, as text; empty if there are none
+    native       the programs for images among the results, as text; empty if there are none
     """
 
     __slots__ = ("_bound", "_given_up", "_refused", "native", "on_scalars", "only_parses")
@@ -120,7 +120,7 @@ class Program:
         return None
 
     def native_programs(self, arguments: int) -> tuple[str, ...]:
-        """The programs for pictures in the results for elements of so many parts, as text; empty if a step of them has
+        """The programs for images in the results for elements of so many parts, as text; empty if a step of them has
         no kernel.
         """
         try:
@@ -141,10 +141,11 @@ class Program:
     def _native_programs(self, arguments: int) -> tuple[str, ...]:
         result = _called(self._bound().call, tuple([RowValues(UNKNOWN) for _ in range(arguments)]))
         leaves = flatten(tuple(result) if type(result) is list else result)[0]
-        found = [leaf for leaf in leaves if type(leaf) is Pictures]
-        if not all(pictures.size_known for pictures in found):
+        found = [leaf for leaf in leaves if type(leaf) is ImageProgram]
+        if not all(images.size_known for images in found):
             raise Unsupported("the size of the results is not known: a resize to a constant size would make it known")
-        if not all(type(leaf) in _CONSTANTS or isinstance(leaf, (np.ndarray, RowValues, Pictures)) for leaf in leaves):
+        kinds = (np.ndarray, RowValues, ImageProgram)
+        if not all(type(leaf) in _CONSTANTS or isinstance(leaf, kinds) for leaf in leaves):
             raise Unsupported("a result is neither an array nor a constant")
         return tuple(map(str, found))
 
@@ -184,12 +185,12 @@ def _run(call: Call, block: Block, place: Place | None) -> ColumnResults:
     with np.errstate(**strict):
         result = _called(call, block.tree.unflatten(values))
         leaves, tree = flatten(tuple(result) if type(result) is list else result)
-        rows = min([leaf.rows for leaf in leaves if type(leaf) in (RowValues, Pictures)], default=block.n)
+        rows = min([leaf.rows for leaf in leaves if type(leaf) in (RowValues, ImageProgram)], default=block.n)
         held = {id(column) for column in block.columns}
-        made = {j: _column(leaf, rows, held) for j, leaf in enumerate(leaves) if type(leaf) is not Pictures}
+        made = {j: _column(leaf, rows, held) for j, leaf in enumerate(leaves) if type(leaf) is not ImageProgram}
         bad = rows < block.n  # whether the row after those cannot be made
         for j, leaf in enumerate(leaves):  # last: whatever else fails is found out in no time
-            if type(leaf) is Pictures:
+            if type(leaf) is ImageProgram:
                 done, made[j] = leaf.run(rows, buffers.empty if place is None else partial(place, tree, j))
                 if done < rows:
                     rows, bad = done, done < len(made[j])

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.harness import Raises, check, check_errors
-from tests.io.image.pictures import GOOD, ODD, layout
+from tests.io.image.jpeg_files import GOOD, ODD, layout
 
 import feedline as fl
 from feedline import kernels
 from feedline.ops.shared import native
 from feedline.plan.function import Function
-from feedline.plan.vectorize import pictures, program, why_not_native
+from feedline.plan.vectorize import image_program, program, why_not_native
 from feedline.structure.block import Block, Bytes
 from feedline.structure.nest import LEAF
 
@@ -193,7 +193,7 @@ def test_many_refused_files_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_runs_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "AT_ONCE", 3 * 24 * 20 * 3)
+    monkeypatch.setattr(image_program, "AT_ONCE", 3 * 24 * 20 * 3)
     got, alone = Function(bytes_of).first_rows(Block([objects(COLOUR[:5])], 5, LEAF))
     assert got is not None and got.n == 3 and not alone
     check(fl.Dataset.from_tensor_slices(objects(COLOUR)).map(bytes_of), [bytes_of(file) for file in COLOUR])
@@ -201,8 +201,8 @@ def test_runs_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_threads_of_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
-    kernel = kernels.decode_pictures
-    monkeypatch.setattr(kernels, "decode_pictures", lambda *a: (used.append(a[-1]), kernel(*a))[1])
+    kernel = kernels.decode_images
+    monkeypatch.setattr(kernels, "decode_images", lambda *a: (used.append(a[-1]), kernel(*a))[1])
     options = fl.Options()
     options.threading.max_intra_op_parallelism = 1
     for parallel in (None, fl.AUTOTUNE):
@@ -226,7 +226,7 @@ NOT_NATIVE: dict[str, tuple[Any, str]] = {
     "power": (lambda r: fl.image.resize(fl.io.decode_jpeg(r), SIZE) ** 2, "power has no kernel"),
     "zero": (lambda r: fl.image.resize(fl.io.decode_jpeg(r), SIZE) / 0, "divided by zero"),
     "infinite": (lambda r: fl.image.resize(fl.io.decode_jpeg(r), SIZE) * 1e38, "infinite"),
-    "shape": (lambda r: fl.io.decode_jpeg(r).shape, "shape of pictures"),
+    "shape": (lambda r: fl.io.decode_jpeg(r).shape, "shape of images"),
     "number": (lambda r: fl.image.resize(fl.io.decode_jpeg(r)[3], SIZE), "only by slices"),
     "channels": (lambda r: fl.image.resize(fl.io.decode_jpeg(r)[..., ::-1], SIZE), "channels are not picked"),
     "late crop": (lambda r: fl.image.resize(fl.io.decode_jpeg(r), SIZE)[2:], "only before they are scaled"),

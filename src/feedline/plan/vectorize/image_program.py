@@ -1,4 +1,4 @@
-"""`Pictures`: image files with the steps of a program for them, which a kernel runs row by row, in several threads."""
+"""`ImageProgram`: image files and the steps of a program for them, run by a kernel in several threads."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class Cast(NamedTuple):
 Step = DecodeJpeg | Crop | Resize | Compute | Cast
 
 
-class Pictures(np.lib.mixins.NDArrayOperatorsMixin):
-    """One picture per row, uint8 or float32 [height, width, channels], which is made when the program has ended.
+class ImageProgram(np.lib.mixins.NDArrayOperatorsMixin):
+    """One image per row, uint8 or float32 [height, width, channels], which is made when the program has ended.
 
     Operators and methods that have a kernel add a step to the program; everything else raises `Unsupported`, with the
     reason.
@@ -134,61 +134,61 @@ class Pictures(np.lib.mixins.NDArrayOperatorsMixin):
 
     # Steps.
 
-    def _then(self, step: Step, dtype: np.dtype[Any], bounds: tuple[float, float] | None = None) -> Pictures:
-        return Pictures(self.files, (*self.steps, step), dtype, bounds or self.bounds)
+    def _then(self, step: Step, dtype: np.dtype[Any], bounds: tuple[float, float] | None = None) -> ImageProgram:
+        return ImageProgram(self.files, (*self.steps, step), dtype, bounds or self.bounds)
 
-    def resized(self, height: int, width: int) -> Pictures:
-        """The pictures, scaled to a height and a width."""
+    def resized(self, height: int, width: int) -> ImageProgram:
+        """The images, scaled to a height and a width."""
         if self.size_known:
-            raise Unsupported("pictures are scaled natively only once")
+            raise Unsupported("images are scaled natively only once")
         if height < 1 or width < 1 or height * width * 12 > LARGEST:
-            raise Unsupported(f"the size {[height, width]} is not one of pictures")
+            raise Unsupported(f"the size {[height, width]} is not a size of images")
         return self._then(Resize(height, width), FLOAT32)
 
-    def astype(self, dtype: Any, copy: bool = True) -> Pictures:
-        """The pictures, cast to uint8 or float32."""
+    def astype(self, dtype: Any, copy: bool = True) -> ImageProgram:
+        """The images, cast to uint8 or float32."""
         to = np.dtype(dtype)
         if to not in (UINT8, FLOAT32):
-            raise Unsupported(f"pictures are cast natively to uint8 and float32, not to {to}")
+            raise Unsupported(f"images are cast natively to uint8 and float32, not to {to}")
         if to == self.dtype:
             return self
         low, high = self.bounds
         return self._then(Cast(to), to, (max(low, 0.0), min(high, 255.0)) if to == UINT8 else None)
 
-    def copy(self) -> Pictures:
-        """The pictures themselves: nothing writes to them."""
+    def copy(self) -> ImageProgram:
+        """The images themselves: nothing writes to them."""
         return self
 
-    def __getitem__(self, index: object) -> Pictures:
+    def __getitem__(self, index: object) -> ImageProgram:
         if self.size_known:
-            raise Unsupported("pictures are cropped natively only before they are scaled")
+            raise Unsupported("images are cropped natively only before they are scaled")
         given = list(index) if type(index) is tuple else [index]
         if Ellipsis in given:
             at = given.index(Ellipsis)
             given = [*given[:at], *[slice(None)] * (4 - len(given)), *given[at + 1 :]]
         slices = [part for part in given if type(part) is slice and _is_plain(part)]
         if len(slices) > 3 or len(slices) < len(given):
-            raise Unsupported("pictures are indexed natively only by slices of constant bounds")
+            raise Unsupported("images are indexed natively only by slices of constant bounds")
         slices += [slice(None)] * (3 - len(slices))
         if slices[2] != slice(None):
             raise Unsupported("channels are not picked natively")
         return self._then(Crop(slices[0], slices[1]), self.dtype)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Pictures:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> ImageProgram:
         if method != "__call__" or options or ufunc not in _CODES or len(inputs) != 2:
-            raise Unsupported(f"np.{ufunc.__name__} has no kernel for pictures")
+            raise Unsupported(f"np.{ufunc.__name__} has no kernel for images")
         if self.dtype != FLOAT32:
-            raise Unsupported("arithmetic with pictures is native only in float32; cast them with astype(np.float32)")
+            raise Unsupported("arithmetic with images is native only in float32; cast them with astype(np.float32)")
         swapped = inputs[0] is not self
         operand = _operand(inputs[0 if swapped else 1])
         code = _CODES[ufunc][swapped]
         return self._then(Compute(code, operand), FLOAT32, _bounds(code, self.bounds, operand))
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise Unsupported(f"{name} of pictures is not known natively")
+        raise Unsupported(f"{name} of images is not known natively")
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise Unsupported("a picture is not known before the program has run")
+        raise Unsupported("an image is not known before the program has run")
 
     __array__ = __array_function__ = __bool__ = __float__ = __int__ = __index__ = __len__ = __iter__ = _refuse
     __contains__ = __hash__ = __repr__ = __format__ = _refuse
@@ -209,7 +209,7 @@ class Pictures(np.lib.mixins.NDArrayOperatorsMixin):
         out = allocate((rows, *shape), self.dtype)
         windows = [(step.rows, step.columns) for step in self.steps[:at] if isinstance(step, Crop)]
         before, after = _arithmetic(self.steps[:at]), _arithmetic(self.steps[at:])
-        done = kernels.decode_pictures(self._files(rows), decode, windows, before, after, out, team())
+        done = kernels.decode_images(self._files(rows), decode, windows, before, after, out, team())
         return done, out
 
     def _files(self, rows: int) -> Any:
@@ -243,15 +243,15 @@ def _arithmetic(steps: tuple[Step, ...]) -> list[tuple[int, Array]]:
 
 
 def _operand(value: object) -> tuple[float, ...]:
-    """The numbers that a picture is computed with: one, or one for each channel."""
+    """The numbers that an image is computed with: one, or one for each channel."""
     if type(value) in (int, float) or isinstance(value, np.float32):
         numbers = np.array([value], np.float64)
     elif isinstance(value, np.ndarray) and value.dtype == FLOAT32 and 1 <= value.size == (value.shape or (1,))[-1]:
         if value.ndim > 3:
-            raise Unsupported("pictures are computed with natively only by arrays of up to 3 dimensions")
+            raise Unsupported("images are computed with natively only by arrays of up to 3 dimensions")
         numbers = value.reshape(-1).astype(np.float64)
     else:
-        raise Unsupported("pictures are computed with natively only by numbers, and by float32 arrays of channels")
+        raise Unsupported("images are computed with natively only by numbers, and by float32 arrays of channels")
     rounded = numbers.astype(FLOAT32)
     if not np.isfinite(rounded).all():
         raise Unsupported("a number is infinite or not a number")
@@ -261,11 +261,11 @@ def _operand(value: object) -> tuple[float, ...]:
 def _bounds(code: int, bounds: tuple[float, float], operand: tuple[float, ...]) -> tuple[float, float]:
     """Between which all results of a step are. Raises `Unsupported` if one might be infinite, which NumPy reports."""
     if (code == _DIVIDE and 0 in operand) or (code == _DIVIDE_INTO and bounds[0] <= 0 <= bounds[1]):
-        raise Unsupported("pictures may be divided by zero")
+        raise Unsupported("images may be divided by zero")
     found = [_STEPS[code](x, y) for x in bounds for y in operand]
     far = max(map(abs, found))
     if not far < FARTHEST:
-        raise Unsupported("values of pictures may become infinite")
+        raise Unsupported("values of images may become infinite")
     rounding = far * 1e-6
     return min(found) - rounding, max(found) + rounding
 

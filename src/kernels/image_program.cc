@@ -1,4 +1,4 @@
-// Programs for pictures: a file is decoded, cropped, scaled and computed with, and only the result leaves the thread.
+// Programs for images: a file is decoded, cropped, scaled and computed with, and only the result leaves the thread.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -113,11 +113,11 @@ struct Program {
   JpegOptions options;
   std::vector<std::pair<Slice, Slice>> windows;  // rows and columns
   std::vector<Step> before, after;               // the scaling
-  Picture out;
+  Image out;
   bool bytes;  // whether the results are bytes
 };
 
-// What a thread needs for one picture after another.
+// What a thread needs for one image after another.
 struct Worker {
   JpegDecoder decoder;
   std::vector<uint8_t> pixels, part;
@@ -126,22 +126,22 @@ struct Worker {
   Lines lines;
 
   bool run(const Program& program, Span file, char* out) {
-    Picture picture;
-    if (!decoder.begin(file, program.options, picture)) return false;
-    if (picture.channels != program.out.channels) return false;
-    pixels.resize(picture.size());
+    Image image;
+    if (!decoder.begin(file, program.options, image)) return false;
+    if (image.channels != program.out.channels) return false;
+    pixels.resize(image.size());
     if (!decoder.finish(pixels.data())) return false;
     for (const auto& window : program.windows)
-      if (!crop(window, picture)) return false;
-    return scale(program, picture, out);
+      if (!crop(window, image)) return false;
+    return scale(program, image, out);
   }
 
-  bool crop(const std::pair<Slice, Slice>& window, Picture& picture) {
-    const auto [top, height] = indices(window.first, static_cast<int64_t>(picture.height));
-    const auto [left, width] = indices(window.second, static_cast<int64_t>(picture.width));
+  bool crop(const std::pair<Slice, Slice>& window, Image& image) {
+    const auto [top, height] = indices(window.first, static_cast<int64_t>(image.height));
+    const auto [left, width] = indices(window.second, static_cast<int64_t>(image.width));
     if (height == 0 || width == 0) return false;
-    const size_t c = picture.channels, row = picture.width * c;
-    const Picture made{static_cast<size_t>(height), static_cast<size_t>(width), c};
+    const size_t c = image.channels, row = image.width * c;
+    const Image made{static_cast<size_t>(height), static_cast<size_t>(width), c};
     part.resize(made.size());
     for (int64_t y = 0; y < height; ++y) {
       const uint8_t* from = pixels.data() + static_cast<size_t>(top + y * window.first.step) * row;
@@ -154,24 +154,24 @@ struct Worker {
         std::memcpy(to, from + static_cast<size_t>(left + x * window.second.step) * c, c);
     }
     pixels.swap(part);
-    picture = made;
+    image = made;
     return true;
   }
 
-  bool scale(const Program& program, const Picture& picture, char* out) {
-    const size_t c = picture.channels, in = picture.width * c, wide = program.out.width * c;
-    if (!before.prepare(program.before, picture.width, c) || !after.prepare(program.after, program.out.width, c))
+  bool scale(const Program& program, const Image& image, char* out) {
+    const size_t c = image.channels, in = image.width * c, wide = program.out.width * c;
+    if (!before.prepare(program.before, image.width, c) || !after.prepare(program.after, program.out.width, c))
       return false;
-    const std::vector<Tap> rows = taps(picture.height, program.out.height);
-    const std::vector<Tap> columns = taps(picture.width, program.out.width);
+    const std::vector<Tap> rows = taps(image.height, program.out.height);
+    const std::vector<Tap> columns = taps(image.width, program.out.width);
     line.resize(program.before.empty() ? wide : std::max(wide, in));
     bool good = true;
     const auto across = [&](size_t y, float* scaled) {
       const uint8_t* row = pixels.data() + y * in;
-      if (program.before.empty()) return scale_row(row, columns, picture.width, c, scratch, scaled);
+      if (program.before.empty()) return scale_row(row, columns, image.width, c, scratch, scaled);
       widen(row, in, line.data());
       good = before.run(program.before, line.data(), in) && good;
-      scale_row(line.data(), columns, picture.width, c, scratch, scaled);
+      scale_row(line.data(), columns, image.width, c, scratch, scaled);
     };
     return lines.scale(rows, wide, across, [&](const float* top, const float* bottom, float weight) {
       float* made = program.bytes ? line.data() : reinterpret_cast<float*>(out);
@@ -225,7 +225,7 @@ JpegOptions options_of(const nb::tuple& given) {
 Slice slice_of(nb::handle given) {
   const auto bound = [](nb::handle at) { return at.is_none() ? kOpen : nb::cast<int64_t>(at); };
   const Slice made{bound(given.attr("start")), bound(given.attr("stop")), bound(given.attr("step"))};
-  constexpr int64_t kFar = int64_t{1} << 31;  // no picture is larger, and sums cannot overflow
+  constexpr int64_t kFar = int64_t{1} << 31;  // no image is larger, and sums cannot overflow
   const auto near = [](int64_t at) { return at == kOpen || (-kFar < at && at < kFar); };
   if (!near(made.start) || !near(made.stop) || !near(made.step) || made.step == 0)
     throw std::invalid_argument("a slice must have bounds of 32 bits and a step that is not 0");
@@ -265,7 +265,7 @@ class Files {
   nb::list held_;
 };
 
-size_t decode_pictures(nb::object files, nb::tuple decode, nb::list windows, nb::list before, nb::list after,
+size_t decode_images(nb::object files, nb::tuple decode, nb::list windows, nb::list before, nb::list after,
                        nb::object out, int64_t threads) {
   Program program;
   program.options = options_of(decode);
@@ -285,7 +285,7 @@ size_t decode_pictures(nb::object files, nb::tuple decode, nb::list windows, nb:
   const Bytes made(out, true);
   const Files all(files);
   if (made.ndim() != 4 || made.dim(0) != all.spans.size() || made.dim(1) == 0 || made.dim(2) == 0)
-    throw std::invalid_argument("out must have a picture for each file");
+    throw std::invalid_argument("out must have an image for each file");
   program.out = {made.dim(1), made.dim(2), made.dim(3)};
   const size_t row = program.out.size() * (program.bytes ? 1 : sizeof(float));
   if (made.size() != row * all.spans.size()) throw std::invalid_argument("out must be contiguous");
@@ -307,9 +307,9 @@ size_t decode_pictures(nb::object files, nb::tuple decode, nb::list windows, nb:
 
 }  // namespace
 
-void register_pictures(nb::module_& m) {
+void register_image_program(nb::module_& m) {
   using namespace nb::literals;
-  m.def("decode_pictures", &decode_pictures, "files"_a, "decode"_a, "windows"_a, "before"_a, "after"_a, "out"_a,
+  m.def("decode_images", &decode_images, "files"_a, "decode"_a, "windows"_a, "before"_a, "after"_a, "out"_a,
         "threads"_a = 1);
   m.def(
       "jpeg_channels",

@@ -1,4 +1,4 @@
-"""The kernel for programs of pictures against its reference."""
+"""The kernel for programs of images against its reference."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.io.image.pictures import GOOD, ODD, layout
+from tests.io.image.jpeg_files import GOOD, ODD, layout
 
 from feedline import kernels
-from feedline.kernels import reference_pictures as reference
+from feedline.kernels import reference_image_program as reference
 from feedline.ops.shared.native import has_decoder
 
 assert has_decoder()
@@ -25,8 +25,8 @@ def numbers(*values: float) -> Any:
 def both(files: Any, *args: Any, shape: tuple[int, ...] = (24, 20, 3), dtype: Any = np.float32) -> int:
     """Runs both kernels, and returns the number of files that they accept."""
     out, expect = (np.full((len(files), *shape), 99, dtype) for _ in range(2))
-    done = kernels.decode_pictures(files, *args, out, 1)
-    assert done == reference.decode_pictures(files, *args, expect)
+    done = kernels.decode_images(files, *args, out, 1)
+    assert done == reference.decode_images(files, *args, expect)
     assert np.array_equal(out[:done], expect[:done])
     return done
 
@@ -49,7 +49,7 @@ def test_decodes_as_the_reference(name: str) -> None:
 def test_refuses_other_files(name: str) -> None:
     assert both([GOOD["420"], ODD[name], GOOD["420"]], PLAIN, [], [], []) == 1
     out = np.empty((3, 8, 8, 3), np.float32)
-    assert kernels.decode_pictures([GOOD["420"], ODD[name], GOOD["420"]], PLAIN, [], [], [], out, 3) == 1
+    assert kernels.decode_images([GOOD["420"], ODD[name], GOOD["420"]], PLAIN, [], [], [], out, 3) == 1
 
 
 def test_a_decoder_goes_on_after_files_that_it_refuses() -> None:
@@ -63,7 +63,7 @@ def test_every_truncation_is_refused() -> None:
     file = layout("420", 20, 30)
     out = np.empty((1, 5, 5, 3), np.float32)
     for n in range(len(file)):
-        assert kernels.decode_pictures([file[:n]], PLAIN, [], [], [], out) == 0, n
+        assert kernels.decode_images([file[:n]], PLAIN, [], [], [], out) == 0, n
 
 
 SLICES = (slice(None), slice(3, None), slice(None, -5), slice(None, None, -1), slice(30, 4, -3), slice(-20, 100, 2))
@@ -113,17 +113,17 @@ def test_strings_in_a_buffer() -> None:
     data = np.frombuffer(b"ab" + b"".join(file + b"--" for file in files), np.uint8)
     offsets = np.cumsum([2, *(len(file) + 2 for file in files)])
     out = np.empty((3, 24, 20, 3), np.float32)
-    assert kernels.decode_pictures((data, offsets, 2), PLAIN, [], [], [], out, 2) == 3
+    assert kernels.decode_images((data, offsets, 2), PLAIN, [], [], [], out, 2) == 3
     expect = np.empty_like(out)
-    assert reference.decode_pictures((data, offsets, 2), PLAIN, [], [], [], expect) == 3
+    assert reference.decode_images((data, offsets, 2), PLAIN, [], [], [], expect) == 3
     assert np.array_equal(out, expect)
 
 
 def test_many_threads_give_the_same() -> None:
     files = [layout("420", 40 + i, 50 + 2 * i, i) for i in range(40)]
     one, many = (np.empty((40, 33, 31, 3), np.uint8) for _ in range(2))
-    assert kernels.decode_pictures(files, PLAIN, [], [], [TO_BYTES], one, 1) == 40
-    assert kernels.decode_pictures(files, PLAIN, [], [], [TO_BYTES], many, 8) == 40
+    assert kernels.decode_images(files, PLAIN, [], [], [TO_BYTES], one, 1) == 40
+    assert kernels.decode_images(files, PLAIN, [], [], [TO_BYTES], many, 8) == 40
     assert np.array_equal(one, many)
 
 
@@ -149,7 +149,7 @@ def test_many_threads_give_the_same() -> None:
 )
 def test_wrong_arguments(files: Any, decode: Any, windows: Any, steps: Any, out: Any) -> None:
     with pytest.raises((ValueError, TypeError, IndexError, BufferError)):
-        kernels.decode_pictures(files, decode, windows, [], steps, out)
+        kernels.decode_images(files, decode, windows, [], steps, out)
 
 
 def test_a_library_of_another_kind_is_not_used() -> None:
@@ -157,7 +157,7 @@ def test_a_library_of_another_kind_is_not_used() -> None:
         assert not kernels.load_jpeg("/nowhere/libjpeg.so")
         assert not kernels.load_jpeg("libm.so.6")
         out = np.empty((1, 4, 4, 3), np.float32)
-        assert kernels.decode_pictures([GOOD["420"]], PLAIN, [], [], [], out) == 0
+        assert kernels.decode_images([GOOD["420"]], PLAIN, [], [], [], out) == 0
     finally:
         has_decoder.cache_clear()
         assert has_decoder()

@@ -1,4 +1,4 @@
-"""Programs for pictures, in NumPy: simplejpeg decodes."""
+"""Programs for images, in NumPy: simplejpeg decodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _USUAL = ("444", "422", "420", "440", "411", "Gray")
 
 
 def load_jpeg(file: str) -> bool:
-    """Uses the library in this file for `decode_pictures` from now on; an empty name stands for one that is linked.
+    """Uses the library in this file for `decode_images` from now on; an empty name stands for one that is linked.
     Returns False, and uses none, if it is not libjpeg-turbo with the interface of libjpeg 6.2.
 
     In NumPy there is none: simplejpeg has its own.
@@ -36,12 +36,12 @@ def load_jpeg(file: str) -> bool:
 
 
 def jpeg_channels(file: bytes, decode: tuple[int, int, bool, bool]) -> int:
-    """The number of channels that `decode_pictures` makes of a JPEG file: 1 or 3, or 0 if it refuses the file."""
+    """The number of channels that `decode_images` makes of a JPEG file: 1 or 3, or 0 if it refuses the file."""
     found = _header(file)
     return 0 if found is None else decode[0] or (1 if found[2] == "Gray" else 3)
 
 
-def decode_pictures(
+def decode_images(
     files: Any,
     decode: tuple[int, int, bool, bool],
     windows: list[tuple[slice, slice]],
@@ -50,7 +50,7 @@ def decode_pictures(
     out: Array,
     threads: int = 1,
 ) -> int:
-    """Makes a picture of each JPEG file, in `threads` threads, and writes them to `out`, uint8 or float32 [files,
+    """Makes an image of each JPEG file, in `threads` threads, and writes them to `out`, uint8 or float32 [files,
     height, width, channels]. Returns the number of files before the first that it refuses.
 
     `files` are `bytes`, or strings in one buffer: its data, their offsets, and the bytes between them. `decode` are the
@@ -66,18 +66,18 @@ def decode_pictures(
         data, offsets, gap = files
         files = [bytes(data[i : j - gap]) for i, j in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
     if len(files) != len(out) or out.ndim != 4:
-        raise ValueError("out must have a picture for each file")
+        raise ValueError("out must have an image for each file")
     if out.dtype == np.uint8 and (not after or after[-1][0] != TO_BYTES):
         raise ValueError("bytes must be cast to")
     for i, file in enumerate(files):
-        made = _picture(file, decode, windows, before, after, out.shape[1:])
+        made = _image(file, decode, windows, before, after, out.shape[1:])
         if made is None:
             return i
         out[i] = made
     return len(files)
 
 
-def _picture(
+def _image(
     file: bytes, decode: tuple[int, int, bool, bool], windows: Any, before: Steps, after: Steps, shape: tuple[int, ...]
 ) -> Array | None:
     pixels = _decoded(file, *decode)
