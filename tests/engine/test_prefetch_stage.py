@@ -15,6 +15,7 @@ from tests.harness import check, check_errors
 
 import feedline as fl
 from feedline.engine import prefetch_stage
+from feedline.engine.block_growth import BlockGrowth
 from feedline.engine.context import WorkerThread, forced
 from feedline.engine.parallel import ParallelMapStage
 from feedline.engine.prefetch_policy import CHEAP_BLOCKS, BlockSizing
@@ -482,6 +483,8 @@ def test_blocks_end_with_a_batch_again_after_one_that_did_not() -> None:
 
 def test_blocks_are_wider_with_more_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: dict[int, set[int]] = {}
+    adapt = BlockGrowth.adapt
+    monkeypatch.setattr(BlockGrowth, "adapt", lambda growth, block, seconds: adapt(growth, block, 0.0))
     for processors in (2, 16, 500):
         monkeypatch.setattr(kernel_threads, "processors", lambda n=processors: n)
         assert BlockSizing(AUTOTUNE, 2, True, 1 << 30).largest == max(1 << 21, min(processors << 19, 1 << 23))
@@ -490,7 +493,6 @@ def test_blocks_are_wider_with_more_processors(monkeypatch: pytest.MonkeyPatch) 
         run = Run(fl.Dataset.from_tensor_slices(rows).shuffle(100, seed=1).batch(64)._plan)
         run.start()
         cursor, found = Cursor(run), set()
-        monkeypatch.setattr(cursor, "_adapt", lambda block, seconds, cursor=cursor: Cursor._adapt(cursor, block, 0.0))
         while cursor.refill():
             assert cursor.block is not None
             found.add(cursor.block.nbytes)
