@@ -56,7 +56,7 @@ def applied(text: str, diff: str) -> str:
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of feedline and the files that its tests need, with all recipes applied."""
     folder = tmp_path_factory.mktemp("feedline")
-    for name in ("src/feedline", "tests", "docs"):
+    for name in ("src/feedline", "tests", "docs", "bench/versus"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.jsonl"))
     shutil.copy2(ROOT / "pyproject.toml", folder)
     native = getattr(kernels, "_native", None)

@@ -17,6 +17,7 @@ import feedline.compat.v1 as v1
 MODULES = [
     *(fl, fl.data, fl.errors, fl.experimental, fl.image, fl.integrations, fl.io, fl.io.gfile, fl.ragged, fl.random),
     *(fl.sparse, fl.train, fl.compat, v1, v1.data, v1.data.experimental, v1.train),
+    *(fl.tfds, fl.tfds.core, fl.tfds.decode, fl.tfds.features, fl.keras, fl.keras.utils),
 ]
 CLASSES = [fl.Dataset, v1.data.Dataset]
 
@@ -24,7 +25,7 @@ CLASSES = [fl.Dataset, v1.data.Dataset]
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_modules_show_public_names_only(module: ModuleType) -> None:
     shown = dir(module)
-    also = {fl: ["compat"], v1.data.experimental: fl.experimental.__all__}.get(module, [])
+    also = {fl: ["compat", "keras", "tfds"], v1.data.experimental: fl.experimental.__all__}.get(module, [])
     assert shown == sorted({*module.__all__, *also})
     for name in shown:
         value = getattr(module, name)

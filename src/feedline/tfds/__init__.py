@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys as _sys
+
+from feedline.naming import show_public as _show_public
 from feedline.tfds import core, decode, features
 from feedline.tfds.builder import builder, builder_from_directories, builder_from_directory, load
 from feedline.tfds.reading import ReadConfig
@@ -23,3 +26,5 @@ __all__ = [
     "load",
     "split_for_jax_process",
 ]
+
+_show_public(_sys.modules[__name__], core, decode, features)
