@@ -24,7 +24,7 @@ N = 3000
 @pytest.fixture
 def read_straight(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many records each call has put on a shelf. Blocks grow as on an idle machine, however slow this one is."""
-    monkeypatch.setattr("feedline.engine.run.SOON", math.inf)
+    monkeypatch.setattr("feedline.engine.block_growth.SOON", math.inf)
     seen: list[int] = []
     call = TFRecordReader.read_into
 
