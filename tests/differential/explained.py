@@ -94,7 +94,8 @@ def _read_ahead_of_a_cache(lines: list[str], why: str, got: dict[str, Any]) -> b
     early may have read the whole cache in the first: then the later pass has the order of the first. Errors are never
     explained by this.
     """
-    epoch = re.match(r"(?:feedline alone, (?:blocks of \d|threads): )?epoch (\d), .*(values|instead of)", why)
+    alone = r"feedline alone, (?:blocks of \d|threads|after a save, at \d+): "
+    epoch = re.match(rf"(?:{alone})?epoch (\d), .*(values|instead of)", why)
     kept = next((i for i, line in enumerate(lines) if "ds.cache()" in line), len(lines))
     if epoch is None or (epoch[1] == "0" and not any("repeat(" in line for line in lines[kept:])):
         return False

@@ -75,6 +75,9 @@ def test_a_cache_that_parallel_calls_have_read_to_its_end() -> None:
     later, first = (f"epoch {n}, element 1: values [4] expected, got [2]" for n in (1, 0))
     assert is_explained([*cached, called, cut], later)
     assert is_explained([*cached, called, cut, "ds = ds.repeat(2)"], first)
+    saved = f"feedline alone, after a save, at 12: {first.replace('expected, got', 'instead of')}"
+    assert is_explained([*cached, called, cut, "ds = ds.repeat(2)"], saved)
+    assert not is_explained([*cached, called, cut], saved)
     assert not is_explained([*cached, called, cut], first)
     assert not is_explained([*cached, called], later)
     assert not is_explained([*cached, cut], later)
