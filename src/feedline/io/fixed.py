@@ -84,10 +84,9 @@ class FixedLengthReader(RecordReader):
         )
 
     def _uneven(self, size: int) -> str:
-        body = size - self._header - self._footer
         return (
-            f"{shown(self._stream.name)} has {body} bytes without its header of {self._header} and footer of "
-            f"{self._footer} bytes, which is not a multiple of record_bytes, {self._record}"
+            f"{shown(self._stream.name)} has {size} bytes: without its header of {self._header} and its footer of "
+            f"{self._footer} bytes it has a size which is not a multiple of record_bytes, {self._record}"
         )
 
 
