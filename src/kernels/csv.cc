@@ -1,4 +1,5 @@
 // CSV: fields of records, straight to columns. One grammar for strings that are a record each, one for files.
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "number.h"
 #include "strings.h"
+#include "team.h"
 
 namespace feedline {
 namespace {
@@ -25,6 +27,9 @@ enum Stop : int {
 };
 enum Kind : uint8_t { kFloat = 1, kDouble = 2, kInt32 = 3, kInt64 = 4, kString = 5 };
 
+// A thread reads at least so many bytes of records, to be worth waking.
+constexpr size_t kBytesPerThread = 1 << 14;
+
 struct Field {
   const char* data = nullptr;
   size_t size = 0;
@@ -36,6 +41,8 @@ class Column {
  public:
   virtual ~Column() = default;
   virtual Stop add(Field field, bool missing) = 0;
+  // Takes the values of a column of the same kind, which follow its own.
+  virtual void append(const Column& more) = 0;
   virtual nb::object finish(size_t rows) = 0;
 };
 
@@ -62,6 +69,10 @@ class Numbers : public Column {
     values_.push_back(value);
     return kDone;
   }
+  void append(const Column& more) override {
+    const auto& other = static_cast<const Numbers&>(more).values_;
+    values_.insert(values_.end(), other.begin(), other.end());
+  }
   nb::object finish(size_t rows) override {
     Fresh<T> out(rows, dtype_);
     if (rows > 0) std::memcpy(out.data(), values_.data(), rows * sizeof(T));
@@ -83,6 +94,10 @@ class Strings : public Column {
     if (missing && !fallback_) return kMissing;
     values_.push_back(missing ? *fallback_ : Span{reinterpret_cast<const unsigned char*>(field.data), field.size});
     return kDone;
+  }
+  void append(const Column& more) override {
+    const auto& other = static_cast<const Strings&>(more).values_;
+    values_.insert(values_.end(), other.begin(), other.end());
   }
   nb::object finish(size_t rows) override {
     return bytes_array(rows, [this](size_t i) { return values_[i]; });
@@ -172,6 +187,16 @@ class Table {
       if (f.data[i] == '"' && i + 1 < f.size && f.data[i + 1] == '"') ++i;
     }
     return {out.data(), out.size()};
+  }
+
+  // Takes the rows of a table of the same form, which follow its own, and why there are no more. Strings stay in the
+  // other one.
+  void append(const Table& more) {
+    for (size_t i = 0; i < columns_.size(); ++i) columns_[i]->append(*more.columns_[i]);
+    rows_ += more.rows_;
+    stop_ = more.stop_;
+    at_ = more.at_;
+    text_ = more.text_;
   }
 
   nb::list columns() {
@@ -295,30 +320,33 @@ const char* read_record(Table& table, const char* at, const char* const end, boo
   }
 }
 
-nb::object csv_strings(nb::list records, int64_t delimiter, bool quotes, nb::bytes na_value,
-                       Vector<const uint8_t> kinds, nb::list defaults, Vector<const uint8_t> wanted, bool rest) {
-  const nb::list held = own_list(records), held_defaults = own_list(defaults);
-  std::vector<Span> rows;
-  rows.reserve(held.size());
+nb::object csv_strings(nb::handle records, int64_t delimiter, bool quotes, nb::bytes na_value,
+                       Vector<const uint8_t> kinds, nb::list defaults, Vector<const uint8_t> wanted, bool rest,
+                       int64_t threads) {
+  const nb::list held_defaults = own_list(defaults);
+  const Rows held(records, "a record");
+  const std::vector<Span>& rows = held.spans;
   size_t total = 0;
-  for (nb::handle item : held) {
-    rows.push_back(span_of(item, "a record"));
-    total += rows.back().size;
+  for (const Span& row : rows) total += row.size;
+  // Each thread reads a part of the records into a table of its own.
+  const size_t parts = std::max<size_t>(1, std::min({length(threads, "threads"), total / kBytesPerThread, rows.size()}));
+  std::vector<std::unique_ptr<Table>> tables;
+  for (size_t i = 0; i < parts; ++i)
+    tables.push_back(std::make_unique<Table>(delimiter, quotes, na_value, kinds, held_defaults, wanted, rest));
+  {
+    const HandedOver release(total >= kWorthAThread);
+    in_team(parts, parts, [&](size_t part) {
+      const size_t first = rows.size() * part / parts, end = rows.size() * (part + 1) / parts;
+      for (size_t i = first; i < end; ++i) {
+        const char* const at = reinterpret_cast<const char*>(rows[i].data);
+        if (!read_string(*tables[part], at, at + rows[i].size)) return false;
+      }
+      return true;
+    });
+    for (size_t i = 1; i < parts && tables[0]->stop() == kDone; ++i) tables[0]->append(*tables[i]);
   }
-  Table table(delimiter, quotes, na_value, kinds, held_defaults, wanted, rest);
-  const auto read = [&] {
-    for (const Span& row : rows) {
-      const char* const at = reinterpret_cast<const char*>(row.data);
-      if (!read_string(table, at, at + row.size)) break;
-    }
-  };
-  if (total < kWorthAThread) {
-    read();
-  } else {
-    const HandedOver release;
-    read();
-  }
-  return nb::make_tuple(table.columns(), static_cast<int>(table.stop()), table.at(), table.text());
+  const Table& all = *tables[0];
+  return nb::make_tuple(tables[0]->columns(), static_cast<int>(all.stop()), all.at(), all.text());
 }
 
 nb::object csv_records(nb::handle data, int64_t start, int64_t want, bool final, int64_t delimiter, bool quotes,
@@ -365,7 +393,7 @@ nb::object csv_records(nb::handle data, int64_t start, int64_t want, bool final,
 void register_csv(nb::module_& m) {
   using namespace nb::literals;
   m.def("csv_strings", &csv_strings, "records"_a, "delimiter"_a, "quotes"_a, "na_value"_a, "kinds"_a.noconvert(),
-        "defaults"_a, "wanted"_a.noconvert(), "rest"_a);
+        "defaults"_a, "wanted"_a.noconvert(), "rest"_a, "threads"_a = 1);
   m.def("csv_records", &csv_records, "data"_a, "start"_a, "want"_a, "final"_a, "delimiter"_a, "quotes"_a,
         "na_value"_a, "kinds"_a.noconvert(), "defaults"_a, "wanted"_a.noconvert(), "rest"_a);
 }

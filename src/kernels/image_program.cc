@@ -111,11 +111,23 @@ class Arithmetic {
 
 struct Program {
   JpegOptions options;
-  std::vector<std::pair<Slice, Slice>> windows;  // rows and columns
+  std::vector<std::pair<Slice, Slice>> windows;  // rows and columns of the decoded image
   std::vector<Step> before, after;               // the scaling
+  size_t height, width;                          // of the scaled image
+  std::vector<std::pair<Slice, Slice>> parts;    // rows and columns of it
   Image out;
   bool bytes;  // whether the results are bytes
 };
+
+// Those of the positions that a slice picks.
+std::vector<Tap> picked(std::vector<Tap> all, const Slice& slice) {
+  const auto [start, count] = indices(slice, static_cast<int64_t>(all.size()));
+  if (slice.step == 1 && count == static_cast<int64_t>(all.size())) return all;
+  std::vector<Tap> some(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i)
+    some[static_cast<size_t>(i)] = all[static_cast<size_t>(start + i * slice.step)];
+  return some;
+}
 
 // What a thread needs for one image after another.
 struct Worker {
@@ -162,8 +174,12 @@ struct Worker {
     const size_t c = image.channels, in = image.width * c, wide = program.out.width * c;
     if (!before.prepare(program.before, image.width, c) || !after.prepare(program.after, program.out.width, c))
       return false;
-    const std::vector<Tap> rows = taps(image.height, program.out.height);
-    const std::vector<Tap> columns = taps(image.width, program.out.width);
+    std::vector<Tap> rows = taps(image.height, program.height), columns = taps(image.width, program.width);
+    for (const auto& part : program.parts) {
+      rows = picked(std::move(rows), part.first);
+      columns = picked(std::move(columns), part.second);
+    }
+    if (rows.size() != program.out.height || columns.size() != program.out.width) return false;
     line.resize(program.before.empty() ? wide : std::max(wide, in));
     bool good = true;
     const auto across = [&](size_t y, float* scaled) {
@@ -232,6 +248,16 @@ Slice slice_of(nb::handle given) {
   return {made.start, made.stop, made.step == kOpen ? 1 : made.step};
 }
 
+std::vector<std::pair<Slice, Slice>> windows_of(const nb::list& given) {
+  std::vector<std::pair<Slice, Slice>> windows;
+  for (nb::handle item : given) {
+    const nb::tuple window = nb::cast<nb::tuple>(item);
+    if (window.size() != 2) throw std::invalid_argument("a window is two slices");
+    windows.emplace_back(slice_of(window[0]), slice_of(window[1]));
+  }
+  return windows;
+}
+
 std::vector<Step> steps_of(const nb::list& given) {
   std::vector<Step> steps;
   for (nb::handle item : given) {
@@ -266,14 +292,11 @@ class Files {
 };
 
 size_t decode_images(nb::object files, nb::tuple decode, nb::list windows, nb::list before, nb::list after,
-                       nb::object out, int64_t threads) {
+                     nb::object out, int64_t threads, nb::object size, nb::list parts) {
   Program program;
   program.options = options_of(decode);
-  for (nb::handle item : windows) {
-    const nb::tuple window = nb::cast<nb::tuple>(item);
-    if (window.size() != 2) throw std::invalid_argument("a window is two slices");
-    program.windows.emplace_back(slice_of(window[0]), slice_of(window[1]));
-  }
+  program.windows = windows_of(windows);
+  program.parts = windows_of(parts);
   program.before = steps_of(before);
   program.after = steps_of(after);
   const nb::object name = out.attr("dtype").attr("name");
@@ -287,6 +310,16 @@ size_t decode_images(nb::object files, nb::tuple decode, nb::list windows, nb::l
   if (made.ndim() != 4 || made.dim(0) != all.spans.size() || made.dim(1) == 0 || made.dim(2) == 0)
     throw std::invalid_argument("out must have an image for each file");
   program.out = {made.dim(1), made.dim(2), made.dim(3)};
+  program.height = program.out.height;
+  program.width = program.out.width;
+  if (!size.is_none()) {
+    const nb::tuple scaled = nb::cast<nb::tuple>(size);
+    if (scaled.size() != 2) throw std::invalid_argument("a size is a height and a width");
+    program.height = length(nb::cast<int64_t>(nb::object(scaled[0])), "height");
+    program.width = length(nb::cast<int64_t>(nb::object(scaled[1])), "width");
+    constexpr size_t kFar = size_t{1} << 31;
+    if (program.height - 1 >= kFar || program.width - 1 >= kFar) throw std::invalid_argument("no size of an image");
+  }
   const size_t row = program.out.size() * (program.bytes ? 1 : sizeof(float));
   if (made.size() != row * all.spans.size()) throw std::invalid_argument("out must be contiguous");
   const size_t most = length(threads, "threads");
@@ -310,7 +343,7 @@ size_t decode_images(nb::object files, nb::tuple decode, nb::list windows, nb::l
 void register_image_program(nb::module_& m) {
   using namespace nb::literals;
   m.def("decode_images", &decode_images, "files"_a, "decode"_a, "windows"_a, "before"_a, "after"_a, "out"_a,
-        "threads"_a = 1);
+        "threads"_a = 1, "size"_a = nb::none(), "parts"_a = nb::list());
   m.def(
       "jpeg_channels",
       [](nb::bytes file, nb::tuple decode) { return jpeg_channels(span_of(file, "a file"), options_of(decode)); },

@@ -7,6 +7,7 @@ namespace feedline {
 void register_crc32c(nanobind::module_& m);
 void register_csv(nanobind::module_& m);
 void register_example(nanobind::module_& m);
+void register_example_scan(nanobind::module_& m);
 void register_example_write(nanobind::module_& m);
 void register_gather(nanobind::module_& m);
 void register_interrupts(nanobind::module_& m);
@@ -30,6 +31,7 @@ NB_MODULE(_native, m) {
   feedline::register_crc32c(m);
   feedline::register_csv(m);
   feedline::register_example(m);
+  feedline::register_example_scan(m);
   feedline::register_example_write(m);
   feedline::register_gather(m);
   feedline::register_interrupts(m);

@@ -33,7 +33,7 @@ inline bool same(const unsigned char* a, const unsigned char* b, size_t n) {
 }
 
 // Reads some consecutive rows. A thread has a part of its own. What is beside the features of a row is read by a
-// `Beside`: it is told of each row and each field, and ends the row, or takes back what it has read of it.
+// `Beside`: it is called for each row and each field, and completes the row, or reverts what it has read of it.
 template <typename Beside>
 class Part {
  public:
@@ -135,7 +135,7 @@ class Part {
     return true;
   }
 
-  // The next entry, if it is the one the row before had next. It is passed over, and its column told.
+  // The next entry, if it is the one the row before had next. It is skipped, and its column returned.
   bool expected(Wire& features, size_t& column) {
     if (next_ == slots_.size()) return false;
     const Slot& slot = slots_[next_];
@@ -280,53 +280,6 @@ class Part {
   std::vector<Values> values;
   Beside beside;
   size_t done;
-};
-
-// The examples, wherever they lie, held so that they stay there while the interpreter is handed over.
-class Rows {
- public:
-  explicit Rows(nb::handle strings) {
-    if (nb::isinstance<nb::tuple>(strings)) in_one_buffer(nb::borrow<nb::tuple>(strings));
-    else if (nb::isinstance<nb::list>(strings)) in_a_list(strings);
-    else in_an_array(strings);
-  }
-
-  std::vector<Span> spans;
-
- private:
-  void in_a_list(nb::handle strings) {
-    held_ = own_list(strings);
-    spans.reserve(held_.size());
-    for (nb::handle item : held_) spans.push_back(span_of(item, "an example"));
-  }
-
-  // Rows of a shuffle lie anywhere, so each is asked for some time before it is looked at.
-  void in_an_array(nb::handle array) {
-    if (!nb::hasattr(array, "dtype") || !array.attr("dtype").attr("char").equal(nb::str("O")))
-      throw nb::type_error("examples must be bytes: in a list, an object array, or one buffer");
-    const Bytes slots(array, false);
-    const size_t n = slots.size() / sizeof(PyObject*);
-    auto** items = reinterpret_cast<PyObject**>(slots.data());
-    spans.reserve(n);
-    objects_.reserve(n);
-    for (size_t i = 0; i < n; ++i) {
-      if (i + 12 < n) FEEDLINE_PREFETCH(items[i + 12]);
-      if (items[i] == nullptr) throw nb::type_error("an example must be bytes");
-      objects_.push_back(nb::borrow(items[i]));
-      spans.push_back(span_of(objects_.back(), "an example"));
-    }
-  }
-
-  void in_one_buffer(const nb::tuple& parts) {
-    if (parts.size() != 3) throw std::invalid_argument("examples in one buffer must be (data, offsets, gap)");
-    column_ = std::make_unique<StringColumn>(parts);
-    spans.reserve(column_->count());
-    for (size_t i = 0; i < column_->count(); ++i) spans.push_back(column_->span(i));
-  }
-
-  nb::list held_;
-  std::vector<nb::object> objects_;
-  std::unique_ptr<StringColumn> column_;
 };
 
 template <typename Beside>

@@ -77,12 +77,13 @@ __attribute__((target("avx2"))) void bytes_across(const uint8_t* row, const Tap*
 }
 #endif
 
-// How many of the first pixels of a row can be made in lanes: not those whose fourth lane is beyond the row, nor the
-// last one of the output.
-size_t in_lanes(const std::vector<Tap>& columns, size_t width) {
-  size_t n = columns.size() - 1;
-  while (n > 0 && columns[n - 1].high == width - 1) --n;
-  return n;
+// Which pixels of a row can be made in lanes: not those whose fourth lane is beyond the row, which are at one end of
+// it, nor the last one of the output.
+std::pair<size_t, size_t> in_lanes(const std::vector<Tap>& columns, size_t width) {
+  size_t first = 0, last = columns.size() - 1;
+  while (last > 0 && columns[last - 1].high == width - 1) --last;
+  while (first < last && columns[first].high == width - 1) ++first;
+  return {first, last};
 }
 
 }  // namespace
@@ -93,12 +94,10 @@ void scale_row(const float* row, const std::vector<Tap>& columns, size_t width, 
   const size_t n = columns.size();
   if (channels == 1) return few_across<1>(row, taps, n, out);
   if (channels == 4) return lanes_across<4>(row, taps, n, out);
-  size_t done = 0;
-  if (channels == 3) {
-    done = in_lanes(columns, width);
-    lanes_across<3>(row, taps, done, out);
-  }
-  for (; done < n; ++done) pixel(row, taps[done], channels, out + done * channels);
+  const auto [first, last] = channels == 3 ? in_lanes(columns, width) : std::pair<size_t, size_t>{0, 0};
+  lanes_across<3>(row, taps + first, last - first, out + first * 3);
+  for (size_t x = 0; x < first; ++x) pixel(row, taps[x], channels, out + x * channels);
+  for (size_t x = last; x < n; ++x) pixel(row, taps[x], channels, out + x * channels);
 }
 
 FEEDLINE_WIDE void mix_rows(const float* top, const float* bottom, float weight, size_t n, float* out) {
@@ -114,13 +113,18 @@ void scale_row(const uint8_t* row, const std::vector<Tap>& columns, size_t width
 #if defined(FEEDLINE_AVX2)
   static const bool avx2 = __builtin_cpu_supports("avx2");
   if (channels == 3 && avx2) {
-    const size_t done = in_lanes(columns, width) / 2 * 2;
-    bytes_across(row, columns.data(), done, out);
-    for (size_t x = done; x < columns.size(); ++x)
-      for (size_t c = 0; c < 3; ++c) {
-        const float low = row[columns[x].low * 3 + c], high = row[columns[x].high * 3 + c];
-        out[x * 3 + c] = low + (high - low) * columns[x].weight;
-      }
+    const auto [first, last] = in_lanes(columns, width);
+    const size_t pairs = (last - first) / 2 * 2;
+    bytes_across(row, columns.data() + first, pairs, out + first * 3);
+    const auto one_by_one = [&columns = columns, row, out](size_t from, size_t to) {
+      for (size_t x = from; x < to; ++x)
+        for (size_t c = 0; c < 3; ++c) {
+          const float low = row[columns[x].low * 3 + c], high = row[columns[x].high * 3 + c];
+          out[x * 3 + c] = low + (high - low) * columns[x].weight;
+        }
+    };
+    one_by_one(0, first);
+    one_by_one(first + pairs, columns.size());
     return;
   }
 #endif

@@ -29,7 +29,8 @@ void mix_rows(const float* top, const float* bottom, float weight, size_t n, flo
 
 void widen(const uint8_t* row, size_t n, float* out);
 
-// Rows are scaled across first. Two of them are kept, since the lower one is often the upper one of the next.
+// Rows are scaled across first. Two of them are kept, since the lower one is often the upper one of the next, and the
+// other way round from bottom to top.
 class Lines {
  public:
   // Calls `across(y, line)` for each input row that is needed, and for each output row `down(top, bottom, weight)` with
@@ -45,7 +46,8 @@ class Lines {
       held[slot] = y;
     };
     for (const Tap& tap : rows) {
-      if (held[1] == tap.low && held[0] != tap.low) std::swap(held[0], held[1]), lines_[0].swap(lines_[1]);
+      if ((held[1] == tap.low && held[0] != tap.low) || (held[0] == tap.high && held[1] != tap.high))
+        std::swap(held[0], held[1]), lines_[0].swap(lines_[1]);
       line(tap.low, 0);
       line(tap.high, 1);
       if (!down(lines_[0].data(), lines_[1].data(), tap.weight)) return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "array.h"
 
@@ -82,6 +83,55 @@ struct StringColumn {
   std::unique_ptr<Bytes> data;
   Vector<const int64_t> offsets;
   size_t gap;
+};
+
+// Strings in a list, an object array, or one buffer, held so that they stay there while the interpreter is handed over.
+// `one` is what an error calls one of them.
+class Rows {
+ public:
+  explicit Rows(nb::handle strings, const char* one = "an example") : one_(one) {
+    if (nb::isinstance<nb::tuple>(strings)) in_one_buffer(nb::borrow<nb::tuple>(strings));
+    else if (nb::isinstance<nb::list>(strings)) in_a_list(strings);
+    else in_an_array(strings);
+  }
+
+  std::vector<Span> spans;
+
+ private:
+  void in_a_list(nb::handle strings) {
+    held_ = own_list(strings);
+    spans.reserve(held_.size());
+    for (nb::handle item : held_) spans.push_back(span_of(item, one_));
+  }
+
+  // Rows of a shuffle lie anywhere, so each is asked for some time before it is looked at.
+  void in_an_array(nb::handle array) {
+    if (!nb::hasattr(array, "dtype") || !array.attr("dtype").attr("char").equal(nb::str("O")))
+      throw nb::type_error((std::string(one_) + " must be bytes: in a list, an object array, or one buffer").c_str());
+    const Bytes slots(array, false);
+    const size_t n = slots.size() / sizeof(PyObject*);
+    auto** items = reinterpret_cast<PyObject**>(slots.data());
+    spans.reserve(n);
+    objects_.reserve(n);
+    for (size_t i = 0; i < n; ++i) {
+      if (i + 12 < n) FEEDLINE_PREFETCH(items[i + 12]);
+      if (items[i] == nullptr) throw nb::type_error((std::string(one_) + " must be bytes").c_str());
+      objects_.push_back(nb::borrow(items[i]));
+      spans.push_back(span_of(objects_.back(), one_));
+    }
+  }
+
+  void in_one_buffer(const nb::tuple& parts) {
+    if (parts.size() != 3) throw std::invalid_argument("strings in one buffer must be (data, offsets, gap)");
+    column_ = std::make_unique<StringColumn>(parts);
+    spans.reserve(column_->count());
+    for (size_t i = 0; i < column_->count(); ++i) spans.push_back(column_->span(i));
+  }
+
+  const char* one_;
+  nb::list held_;
+  std::vector<nb::object> objects_;
+  std::unique_ptr<StringColumn> column_;
 };
 
 constexpr size_t kEarly = 4;

@@ -41,6 +41,22 @@ def test_strings(kernel: ModuleType) -> None:
 
 
 @BOTH
+def test_strings_in_one_buffer_or_an_array(kernel: ModuleType) -> None:
+    form = COMMA, True, b"", kinds(5, 3), [None, 0], *ALL
+    records = [b"x,1", b'"a, b",', b"y"]
+    listed = plain(kernel.csv_strings(records, *form))
+    offsets = np.array([2, 6, 14, 16])
+    assert plain(kernel.csv_strings(np.array(records, object), *form)) == listed
+    assert plain(kernel.csv_strings((b"??" + b"\n".join(records) + b"\n?", offsets, 1), *form)) == listed
+    for wrong in ((b"x", offsets, 1), (b"x,1", np.array([3, 0]), 0)):
+        with pytest.raises(IndexError):
+            kernel.csv_strings(wrong, *form)
+    for strange in (b"x,1", np.array([1]), [1], np.array([None])):
+        with pytest.raises(TypeError, match="a record must be bytes"):
+            kernel.csv_strings(strange, *form)
+
+
+@BOTH
 @pytest.mark.parametrize(
     ("record", "stop"),
     [
@@ -163,6 +179,17 @@ def test_any_numbers(texts: list[str]) -> None:
         for text in texts:
             arguments: tuple[Any, ...] = ([text.encode()], ord("|"), False, b"", kinds(kind), [0], *ALL)
             assert plain(kernels.csv_strings(*arguments)) == plain(reference_csv.csv_strings(*arguments)), (kind, text)
+
+
+@pytest.mark.parametrize("bad", [(), (0,), (7_001,), (19_999,), (3_000, 3_001, 15_000)])
+@pytest.mark.parametrize("threads", [2, 3, 16])
+def test_several_threads(threads: int, bad: tuple[int, ...]) -> None:
+    """The rows before the first bad record, and its reason, whichever thread finds it."""
+    records = [b'%d,%d.25,"a ""word"" %d"' % (i, i, i) for i in range(20_000)]
+    for i in bad:
+        records[i] = b"%d,no number,x" % i
+    form = COMMA, True, b"", kinds(4, 2, 5), [None, None, None], *ALL
+    assert plain(kernels.csv_strings(records, *form, threads)) == plain(kernels.csv_strings(records, *form, 1))
 
 
 def test_many_records_at_once() -> None:

@@ -45,6 +45,34 @@ def test_decodes_as_the_reference(name: str) -> None:
                     assert done == (name != "one pixel" or ratio == 1)
 
 
+@pytest.mark.parametrize("name", GOOD)
+def test_parts_of_scaled_images(name: str) -> None:
+    every, backwards = slice(None), slice(None, None, -1)
+    parts: list[list[tuple[slice, slice]]] = [
+        [(every, backwards)],
+        [(backwards, every)],
+        [(slice(3, -2), slice(2, 19)), (backwards, slice(None, 1, -3))],
+    ]
+    for picked in parts:
+        shape = np.empty((24, 20, 3))
+        for part in picked:
+            shape = shape[part]
+        for channels in (1, 3):
+            made = np.full((1, *shape.shape[:2], channels), 99, np.float32)
+            expect = made.copy()
+            args = [GOOD[name]], (channels, 1, True, True), [], [], [(0, numbers(1.5))]
+            assert kernels.decode_images(*args, made, 1, (24, 20), picked) == 1
+            assert reference.decode_images(*args, expect, 1, (24, 20), picked) == 1
+            assert np.array_equal(made, expect)
+
+
+def test_a_size_is_two_numbers() -> None:
+    out = np.empty((1, 8, 8, 3), np.float32)
+    for size in ((8,), (0, 8), (8, 1 << 40)):
+        with pytest.raises(ValueError):
+            kernels.decode_images([GOOD["420"]], PLAIN, [], [], [], out, 1, size)
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_refuses_other_files(name: str) -> None:
     assert both([GOOD["420"], ODD[name], GOOD["420"]], PLAIN, [], [], []) == 1

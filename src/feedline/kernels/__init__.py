@@ -30,7 +30,7 @@ if TYPE_CHECKING or not NATIVE:
         tfrecord_frames,
     )
     from feedline.kernels.reference_csv import csv_records, csv_strings, line_offsets
-    from feedline.kernels.reference_example import framed_examples, parse_sequences
+    from feedline.kernels.reference_example import framed_examples, parse_sequences, scan_examples
     from feedline.kernels.reference_image import gif_pixels, lanczos, png_rows, resize_bilinear, weighted_sums
     from feedline.kernels.reference_image_program import decode_images, jpeg_channels, load_jpeg
     from feedline.kernels.reference_index import read_spans, tfrecord_lengths
@@ -66,6 +66,7 @@ else:
         read_spans,
         resize_bilinear,
         ring_draw,
+        scan_examples,
         stack_rows,
         strings_from_rows,
         strings_round_robin,
@@ -111,6 +112,7 @@ __all__ = [
     "read_spans",
     "resize_bilinear",
     "ring_draw",
+    "scan_examples",
     "stack_rows",
     "strings_from_rows",
     "strings_round_robin",

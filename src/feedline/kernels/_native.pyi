@@ -72,6 +72,9 @@ def parse_examples(
     defaults: list[Any],
     threads: int = 1,
 ) -> tuple[int, list[tuple[NDArray[Any], NDArray[np.int64] | None]]]: ...
+def scan_examples(
+    strings: list[bytes] | NDArray[Any] | tuple[bytes | NDArray[Any], NDArray[np.int64], int], threads: int = 1
+) -> tuple[int, int, list[tuple[bytes, bool, int, int, int, int, int, int, int, int]]]: ...
 def parse_sequences(
     strings: list[bytes] | NDArray[Any] | tuple[bytes | NDArray[Any], NDArray[np.int64], int],
     keys: list[bytes],
@@ -93,7 +96,7 @@ def line_offsets(
     data: bytes | bytearray | memoryview | NDArray[Any], start: int, want: int
 ) -> NDArray[np.int64]: ...
 def csv_strings(
-    records: list[bytes],
+    records: list[bytes] | NDArray[Any] | tuple[bytes | NDArray[Any], NDArray[np.int64], int],
     delimiter: int,
     quotes: bool,
     na_value: bytes,
@@ -101,6 +104,7 @@ def csv_strings(
     defaults: list[Any],
     wanted: NDArray[np.uint8],
     rest: bool,
+    threads: int = 1,
 ) -> tuple[list[NDArray[Any]], int, int, bytes]: ...
 def csv_records(
     data: bytes | bytearray | memoryview | NDArray[Any],
@@ -136,6 +140,8 @@ def decode_images(
     after: list[tuple[int, NDArray[np.float32]]],
     out: NDArray[Any],
     threads: int = 1,
+    size: tuple[int, int] | None = None,
+    parts: list[tuple[slice, slice]] = ...,
 ) -> int: ...
 def framed_examples(
     keys: list[bytes],

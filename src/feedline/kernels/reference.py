@@ -391,7 +391,7 @@ def parse_examples(
     """
     wanted = _checked(keys, kinds, sizes, defaults, threads, -2)
     rows = []
-    for data in _examples(strings):
+    for data in _strings(strings):
         try:
             rows.append(_example(data, wanted))
         except WireError:
@@ -429,17 +429,17 @@ def _column(rows: list[Any], kind: int, size: int) -> tuple[NDArray[Any], Int64 
     return flat, np.array([len(v) for v in rows], np.int64) if size < 0 else None
 
 
-def _examples(strings: object) -> list[Any]:
+def _strings(strings: object, one: str = "an example") -> list[Any]:
     if isinstance(strings, tuple):
         if len(strings) != 3:
-            raise ValueError("examples in one buffer must be (data, offsets, gap)")
+            raise ValueError("strings in one buffer must be (data, offsets, gap)")
         rows: list[Any] = bytes_rows(*strings).tolist()
         return rows
     if not isinstance(strings, list) and (not isinstance(strings, np.ndarray) or strings.dtype.char != "O"):
-        raise TypeError("examples must be bytes: in a list, an object array, or one buffer")
+        raise TypeError(f"{one} must be bytes: in a list, an object array, or one buffer")
     items: list[Any] = strings if isinstance(strings, list) else strings.ravel().tolist()
     if not all(isinstance(item, bytes) for item in items):
-        raise TypeError("an example must be bytes")
+        raise TypeError(f"{one} must be bytes")
     return items
 
 

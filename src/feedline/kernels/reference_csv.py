@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from feedline.kernels.reference import _strings
+
 Buffer = bytes | bytearray | memoryview | NDArray[Any]
 Int64 = NDArray[np.int64]
 UInt8 = NDArray[np.uint8]
@@ -48,7 +50,7 @@ def line_offsets(data: Buffer, start: int, want: int) -> Int64:
 
 
 def csv_strings(
-    records: list[bytes],
+    records: object,
     delimiter: int,
     quotes: bool,
     na_value: bytes,
@@ -56,13 +58,15 @@ def csv_strings(
     defaults: list[Any],
     wanted: UInt8,
     rest: bool,
+    threads: int = 1,
 ) -> tuple[list[NDArray[Any]], int, int, bytes]:
     """The fields of strings that hold one CSV record each, as columns, up to the first record that cannot be read.
+    `records` are `bytes` in a list, an object array, or one buffer: data, offsets and gap, as in `bytes_rows`.
 
     There is a column for each wanted field: field i if `wanted[i]` is not 0, and fields beyond `wanted` if `rest`.
     `kinds` are 1 float32, 2 float64, 3 int32, 4 int64, 5 string. A field that is empty or equals `na_value` gets its
     column's default, unless that is None. Numbers are those that C's strtof, strtod and strtoll read, with spaces
-    around them. Bytes after the last wanted field are not read.
+    around them. Bytes after the last wanted field are not read. Up to `threads` threads read the records.
 
     Returns the columns, the reason for stopping, the index of the column at fault or the number of fields found, and
     the text that is not a number. Reasons: 0 all records were read; 2 an unquoted field contains a quote or line end;
@@ -76,9 +80,7 @@ def csv_strings(
     ([array([1], dtype=int32), array([b'a'], dtype=object)], 7, 0, b'x')
     """
     table = _Table(delimiter, quotes, na_value, kinds, defaults, wanted, rest)
-    if not all(isinstance(record, bytes) for record in records):
-        raise TypeError("a record must be bytes")
-    for record in records:
+    for record in _strings(records, "a record"):
         fields, problem = _string_fields(record, table)
         if not table.add(fields, problem):
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from feedline.kernels.reference_image import resize_bilinear
 
 Array = np.ndarray[Any, Any]
 Steps = list[tuple[int, Array]]
+Windows = list[tuple[slice, slice]]
 
 TO_BYTES = 6
 _STEPS = (
@@ -49,13 +51,16 @@ def decode_images(
     after: Steps,
     out: Array,
     threads: int = 1,
+    size: tuple[int, int] | None = None,
+    parts: Windows = [],  # noqa: B006  (only read)
 ) -> int:
     """Makes an image of each JPEG file, in `threads` threads, and writes them to `out`, uint8 or float32 [files,
     height, width, channels]. Returns the number of files before the first that it refuses.
 
     `files` are `bytes`, or strings in one buffer: its data, their offsets, and the bytes between them. `decode` are the
     channels (0: those of the file), the ratio, whether colours are interpolated, and whether the fast method is used.
-    `windows` are slices of rows and columns. `before` and `after` the bilinear scaling come steps of float32
+    `windows` are slices of rows and columns. Images are scaled to `size`, that of `out` if it is None; `parts` are
+    slices of rows and columns of the scaled images. `before` and `after` the bilinear scaling come steps of float32
     arithmetic: codes for + - * /, for the last two with the operands swapped, and for a cast to uint8; and an operand,
     one number or one for each channel. If `out` is uint8, a cast must be last.
 
@@ -70,25 +75,36 @@ def decode_images(
     if out.dtype == np.uint8 and (not after or after[-1][0] != TO_BYTES):
         raise ValueError("bytes must be cast to")
     for i, file in enumerate(files):
-        made = _image(file, decode, windows, before, after, out.shape[1:])
-        if made is None:
+        made = _image(file, decode, windows, before, after, size or out.shape[1:3], parts)
+        if made is None or made.shape != out.shape[1:]:
             return i
         out[i] = made
     return len(files)
 
 
 def _image(
-    file: bytes, decode: tuple[int, int, bool, bool], windows: Any, before: Steps, after: Steps, shape: tuple[int, ...]
+    file: bytes,
+    decode: tuple[int, int, bool, bool],
+    windows: Windows,
+    before: Steps,
+    after: Steps,
+    size: Sequence[int],
+    parts: Windows,
 ) -> Array | None:
     pixels = _decoded(file, *decode)
-    if pixels is None or pixels.shape[2] != shape[2]:
+    if pixels is None:
         return None
     for rows, columns in windows:
         pixels = pixels[rows, columns]
     if not pixels.size:
         return None
     made = _computed(np.ascontiguousarray(pixels, np.float32), before)
-    return None if made is None else _computed(resize_bilinear(np.ascontiguousarray(made), *shape[:2]), after)
+    if made is None:
+        return None
+    scaled = resize_bilinear(np.ascontiguousarray(made), *size)
+    for rows, columns in parts:
+        scaled = scaled[rows, columns]
+    return _computed(scaled, after)
 
 
 def _computed(pixels: Array, steps: Steps) -> Array | None:

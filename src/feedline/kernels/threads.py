@@ -12,6 +12,8 @@ from pathlib import Path
 most: ContextVar[int | None] = ContextVar("feedline_kernel_threads", default=None)
 """The limit for calls on behalf of an iterator whose options set one."""
 
+WIDE = 4
+"""Teams of at least this many threads leave enough processors for steps that work side by side."""
 CGROUPS = Path("/sys/fs/cgroup")
 
 
@@ -25,6 +27,11 @@ def team() -> int:
     """
     limit = most.get()
     return processors() if limit is None else min(processors(), limit)
+
+
+def wide() -> bool:
+    """Whether the team has at least `WIDE` threads."""
+    return team() >= WIDE
 
 
 def processors() -> int:
