@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import json
 import os
 import resource
 import signal
 import sys
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,11 +32,14 @@ FEEDLINE = Path(feedline.__file__).parent
 def live(scenario: Scenario, folder: Path, part: int, parts: int, number: int, limit: int | None) -> None:
     """Consumes one part, in a forked process."""
     os.setsid()
+    # A full disk would cut the byte code that Python caches, and every later process would fail to import it.
+    sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.signal(signal.SIGINT, interrupt)
     path = folder / f"life-{number}-{part}"
     with open(path, "a") as log, open(f"{path}.said", "w") as said:
         os.dup2(said.fileno(), 2)
+        faulthandler.register(signal.SIGUSR1, 2)  # the file itself is closed before the program ends
         status = consumed(
             lambda: build(scenario, folder, part, parts), folder / f"states-{number}", scenario, log, limit
         )
@@ -53,6 +59,8 @@ def consumed(make: Any, states: Path, scenario: Scenario, log: Any, limit: int |
     try:
         consume(make(), states, scenario, log, limit)
     except Exception as e:
+        with unlimited():
+            traceback.print_exc()
         write(log, {"error": [c.__name__ for c in type(e).__mro__], "message": str(e)})
         return 3
     left = settled(threads)
@@ -120,10 +128,17 @@ def save(it: Any, ids: list[int], log: Any, **more: Any) -> None:
 
 def write(log: Any, line: dict[str, Any]) -> None:
     """Writes one complete line, regardless of the limit on file sizes."""
+    with unlimited():
+        log.write(json.dumps(line) + "\n")
+        log.flush()
+
+
+@contextlib.contextmanager
+def unlimited() -> Iterator[None]:
+    """Lifts the limit on file sizes for the files of this program."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (before[1], before[1]))
     try:
-        log.write(json.dumps(line) + "\n")
-        log.flush()
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -68,6 +68,10 @@ class Consumer:
         whole = self.log.read_text().split("\n")[:-1] if self.log.exists() else []
         return [json.loads(line) for line in whole]
 
+    def said(self) -> str:
+        """What it printed to standard error."""
+        return self.log.with_name(self.log.name + ".said").read_text()
+
 
 class Trial:
     """One scenario in its own folder."""
@@ -151,12 +155,14 @@ class Trial:
         statuses = []
         for each in consumers:
             why = "" if kill else hangs(each.process)
+            if why:
+                os.kill(each.process.pid, signal.SIGUSR1)  # prints where its threads are
             each.process.join(0.5)
             if each.process.is_alive():
                 each.process.kill()
                 each.process.join()
             if why:
-                raise Failure(f"a consumer {why}")
+                raise Failure(f"a consumer {why}\n{each.said()}")
             statuses.append(each.process.exitcode)
         for each in consumers:
             left = settled(lambda c=each: _session(c.process.pid), LONGEST)
@@ -173,13 +179,13 @@ class Trial:
         for each, status in zip(consumers, statuses, strict=True):
             if status in (0, -signal.SIGKILL):
                 continue
-            said = each.log.with_name(each.log.name + ".said").read_text()
+            said = each.said()
             lines = each.lines()
             error = lines[-1] if lines and "error" in lines[-1] else None
             excused = "AbortedError" if life.faults.count("kill worker") > 1 else "OpError" if damaged.done else ""
             excused = "OpError" if "full" in life.faults else excused
             if error is None or not excused or excused not in error["error"]:
-                raise Failure(f"a consumer ended with {status}: {error or said[-1500:]}")
+                raise Failure(f"a consumer ended with {status}: {error or ''}\n{said[-3000:]}")
 
     def count(self) -> None:
         """Checks how often each id was returned, and their order."""
