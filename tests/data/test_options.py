@@ -42,7 +42,7 @@ PLAIN = [
 ]
 
 
-OWN = {"autotune": ["allow_processes", "frozen"], "threading": ["call_timeout"]}
+OWN = {"": ["full_tracebacks"], "autotune": ["allow_processes", "frozen"], "threading": ["call_timeout"]}
 """Options that TensorFlow does not have."""
 
 
@@ -52,7 +52,7 @@ def public(options: Any) -> list[str]:
 
 def test_names_and_defaults_are_tensorflows() -> None:
     options = Options()
-    assert public(options) == sorted([*GROUPS, *PLAIN, "experimental_threading"])
+    assert public(options) == sorted([*GROUPS, *PLAIN, *OWN[""], "experimental_threading"])
     assert {name: getattr(options, name) for name in PLAIN} == dict.fromkeys(PLAIN)
     for name, (kind, fields) in GROUPS.items():
         group = getattr(options, name)
