@@ -100,6 +100,8 @@ class OpError(Exception):
     """
 
     code: ClassVar[int] = UNKNOWN
+    where: str = ""
+    """The file and line of the call in a traced function that raised the error."""
     culprit: tuple[int, int] | None = None
     """The one of several strings that caused the error, if known: its number, and the CRC-32 of its bytes."""
 

@@ -20,6 +20,16 @@ def own_methods(kind: type, functions: Iterable[tuple[str, Any]]) -> None:
             function.__code__ = function.__code__.replace(co_name=name, co_qualname=path)
 
 
+def own_functions(module: dict[str, Any]) -> None:
+    """Gives functions that other functions have made the names under which a module (its `globals()`) holds them: for
+    `help`, messages and tracebacks.
+    """
+    for name, value in module.items():
+        if isinstance(value, FunctionType) and "<locals>" in value.__qualname__ and not name.startswith("_"):
+            value.__name__, value.__qualname__, value.__module__ = name, name, module["__name__"]
+            value.__code__ = value.__code__.replace(co_name=name, co_qualname=name)
+
+
 def show_public(*modules: ModuleType, also: Iterable[str] = ()) -> None:
     """Makes `dir` of modules, and completion based on it, show only the names in `__all__`, and `also`."""
     for module in modules:

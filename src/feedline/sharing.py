@@ -8,9 +8,13 @@ deadlock. And a lock that is held while a program forks stays locked in the chil
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
+
+WITH_GIL: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether Python has a GIL."""
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property

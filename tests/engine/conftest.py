@@ -1,10 +1,20 @@
-"""Files for several tests."""
+"""Fixtures of several tests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from tests.engine.watch import leftovers
 
 import feedline as fl
+
+
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    """No thread, worker process or shared memory is left after the test."""
+    yield
+    assert not leftovers()
 
 
 @pytest.fixture(scope="module")

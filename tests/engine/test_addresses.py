@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.watch import leftovers
 
 import feedline as fl
 from feedline.engine import transport
@@ -23,11 +22,7 @@ from feedline.ops.shared import record_numbers
 from feedline.structure.block import Block, Unread, concat
 from feedline.structure.round_robin import round_robin
 
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Any:
-    yield
-    assert not leftovers()
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 def written(path: Path, count: int, size: int = 3000, seed: int = 0) -> str:
@@ -305,3 +300,21 @@ def test_a_worker_that_dies_changes_nothing(files: list[str], tmp_path: Path, ca
     ds = fl.TFRecordDataset(files).shuffle(10, seed=1, reshuffle_each_iteration=False)
     with caplog.at_level(logging.ERROR, "feedline"):
         assert list(in_processes(ds, deadly)) == [len(r) for r in ds]
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_relative_names_mean_the_folder_where_the_file_was_opened(
+    tmp_path: Path, shuffled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "records", 300)
+    records = fl.TFRecordDataset("records")
+    if shuffled:
+        records = records.shuffle(50, seed=1)
+    expect = outcomes(records.map(told))
+    (tmp_path / "elsewhere").mkdir()
+    with iter(in_processes(records)) as it:
+        got = [str(next(it)) for _ in range(3)]
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        got += map(str, it)
+    assert sorted(got) == sorted(map(str, expect))

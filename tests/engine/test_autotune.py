@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine import autotune, parallel
+from feedline.engine import autotune, context, parallel
 from feedline.engine.autotune import ALONE_SECONDS, CHUNK_BYTES, CHUNK_ROWS, CHUNK_SECONDS, Mean, Tuner, seconds_of
 from feedline.engine.context import Settings, forced
 
@@ -174,6 +174,15 @@ def test_a_function_that_holds_the_interpreter_is_given_up_and_told(clock: Clock
     assert 'the function holds the GIL; workers="process" would help' in tuner.why
 
 
+def test_a_function_that_lacks_processors_does_not_hold_the_interpreter(clock: Clock) -> None:
+    """Other programs use the processors: calls take twice as long, and compute for a quarter of that time."""
+    tuner, machine = make(processes=True), Machine(clock, 0.005, 0.0025, lambda n: float(n))
+    assert not machine.alone(tuner, 1) and tuner.made_alone(1, 0.005, 0.005)
+    tuner.start()
+    assert machine.shared(tuner, 1000)[-1] == 0 and not tuner.holds_gil
+    assert tuner.why.endswith("the throughput of one: other programs used the processors")
+
+
 def test_what_was_given_up_is_tried_again_later_and_later(clock: Clock) -> None:
     tuner, machine = make(), Machine(clock, 0.005, 0.005, lambda n: float(n))
     tried = []
@@ -286,8 +295,13 @@ def busy(x: Any) -> Any:
     return np.int64(x) + total * 0
 
 
-def test_a_function_that_holds_the_interpreter_may_be_moved_to_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another thread"])
+def test_a_function_that_holds_the_interpreter_may_be_moved_to_processes(
+    beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "single_threaded", lambda: not beside)
     monkeypatch.setattr(autotune, "GAIN", 1e9)  # as if threads brought nothing, whatever the machine does besides
+    monkeypatch.setattr(autotune, "FREE", 0.0)
     monkeypatch.setattr(parallel, "thread_time", time.perf_counter)
     options = fl.Options()
     options.autotune.allow_processes = True

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.engine.outcomes import outcomes
-from tests.engine.watch import leftovers
 
 import feedline as fl
 from feedline.engine.context import forced
@@ -19,10 +18,7 @@ WORKERS = pytest.mark.parametrize("workers", ["thread", "process"])
 PATIENCE_S = 30.0
 
 
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Any:
-    yield
-    assert not leftovers()
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 def plain(x: Any) -> Any:

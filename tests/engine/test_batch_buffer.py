@@ -7,8 +7,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from feedline.structure.block import Block
 
 SIDE = int((LARGE_ROW // 4) ** 0.5) + 1
 ROWS = 150
+SIZE = (SIDE, SIDE)
 
 
 def picture(i: Any) -> tuple[Any, Any]:
@@ -201,7 +203,7 @@ def test_fresh_results_are_copied_several_at_a_time(form: str, monkeypatch: pyte
 
     def made(i: Any) -> Any:
         image = np.full((SIDE, SIDE), i, np.float32)
-        return {"leaf": lambda: image, "tuple": lambda: (image, i), "dict": lambda: {"a": image}}[form]()
+        return {"leaf": lambda: image, "tuple": lambda: (image, i), "dict": lambda: {"a": image, "b": SIZE}}[form]()
 
     monkeypatch.setattr(batch_buffer, "stack_rows", counted)
     landing = BatchAllocator(ROWS)
@@ -227,6 +229,41 @@ def test_a_result_that_is_used_again_is_copied_at_once() -> None:
     expect = np.arange(ROWS, dtype=np.float32)
     for parts in zip(*((a, b, c["copy"]) for a, b, c in got), strict=True):
         np.testing.assert_array_equal(np.concatenate(parts)[:, 0, 0], expect)
+
+
+class Pair(NamedTuple):
+    """Two images."""
+
+    left: Any
+    right: Any
+
+
+HELD: dict[str, Callable[[Any, Any], Any]] = {
+    "tuple": lambda a, b: (a, b),
+    "dict": lambda a, b: {"left": a, "right": b},
+    "list": lambda a, b: [a, b],
+    "namedtuple": Pair,
+    "part": Pair,
+}
+
+
+@pytest.mark.parametrize("form", HELD)
+def test_a_structure_that_is_used_again_is_copied_at_once(form: str) -> None:
+    held = HELD[form](np.zeros((SIDE, SIDE), np.float32), np.zeros((SIDE, SIDE), np.float32))
+
+    def reuses(i: Any) -> Any:
+        for array in held.values() if form == "dict" else held:
+            array[:] = i
+        return (held, i) if form == "part" else held
+
+    node = fl.Dataset.range(ROWS).map(reuses, num_parallel_calls=1)._plan
+    landing = BatchAllocator(ROWS)
+    elements = Block.of_elements(list(range(ROWS)))
+    landing.learn(node.apply(elements.slice(0, 2)))
+    rows, in_slot = node.apply_into(elements, SlotWriter(landing.batch_slot(0)))
+    assert in_slot
+    for column in rows.columns[:2]:
+        assert column[:, 1, 1].tolist() == list(range(ROWS))
 
 
 def test_results_of_every_form() -> None:

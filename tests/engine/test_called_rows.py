@@ -11,6 +11,7 @@ from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.engine.called_rows import CalledRows
+from feedline.engine.run import blocks
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 
 
@@ -156,3 +157,137 @@ def test_closed_by_the_function() -> None:
     assert [next(it), next(it)] == [0, 1]
     with pytest.raises(fl.errors.FailedPreconditionError, match="closed"):
         next(it)
+
+
+def small(x: Any) -> fl.Dataset[Any]:
+    return fl.Dataset.from_tensor_slices(np.arange(int(x) % 3) + int(x))
+
+
+def squares(x: Any) -> fl.Dataset[Any]:
+    return fl.Dataset.range(int(x) % 4).map(lambda v: np.int64(int(v) ** 2))
+
+
+LONGER = {
+    "repeat": fl.Dataset.range(7).map(opaque).repeat(3),
+    "repeat and take": fl.Dataset.range(7).map(opaque).repeat().take(17),
+    "take, skip": fl.Dataset.range(40).map(opaque).skip(5).take(20).map(opaque),
+    "options": fl.Dataset.range(9).map(opaque).with_options(fl.Options()),
+    "take_while": fl.Dataset.range(40).map(opaque).take_while(lambda x: int(x) < 31),
+    "scan": fl.Dataset.range(30).map(opaque).scan(0, lambda s, x: (int(s) + int(x), (int(s), x))),
+    "arithmetic above": fl.Dataset.range(12).map(opaque).map(lambda x: x * 2).filter(lambda x: x > 6),
+    "flat_map": fl.Dataset.range(20).flat_map(small),
+    "flat_map of a map": fl.Dataset.range(20).map(opaque).flat_map(small).map(opaque),
+    "flat_maps": fl.Dataset.range(12).flat_map(small).flat_map(small).take(25),
+    "enough taken": fl.Dataset.range(9).flat_map(small).take(2).filter(lambda x: opaque(x) != 5),
+    "enough, in flat_maps": fl.Dataset.range(9).flat_map(small).take(2).flat_map(small).filter(lambda x: int(x) != 3),
+    "flat_map that runs": fl.Dataset.range(9).map(opaque).flat_map(squares).map(opaque),
+    "flat_map, some run": fl.Dataset.range(9).flat_map(lambda x: squares(x) if x == 6 else small(x)).repeat(2),
+    "all": fl.Dataset.range(6).map(opaque).flat_map(small).scan(0, lambda s, x: (int(x), x + s)).repeat(2).skip(2),
+}
+
+
+@pytest.mark.parametrize("name", LONGER)
+def test_other_steps_above_functions(name: str) -> None:
+    ds = LONGER[name]
+    with iter(ds) as it:
+        assert called(it)
+    check(ds, list(ds.batch(1).unbatch()))
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        lambda ds: ds.repeat(2),
+        lambda ds: ds.take(4),
+        lambda ds: ds.skip(1),
+        lambda ds: ds.take_while(lambda x: int(x) < 13),
+        lambda ds: ds.scan(0, lambda s, x: (0, x)),
+        lambda ds: ds.flat_map(small),
+        lambda ds: ds.flat_map(squares),
+        lambda ds: ds.flat_map(small).map(opaque).take(3),
+    ],
+)
+def test_no_call_before_its_element_is_asked_for(over: Any) -> None:
+    """In blocks of one row, which no step reads ahead of, and one by one."""
+
+    def log(one_by_one: bool) -> list[Any]:
+        calls: list[Any] = []
+
+        def counted(x: Any) -> int:
+            calls.append(int(x))
+            return opaque(x)
+
+        found = []
+        with blocks(None if one_by_one else 1), iter(over(fl.Dataset.range(8).map(counted))) as it:
+            for value in it:
+                found.append((int(value), len(calls)))
+        return [*found, len(calls)]
+
+    assert log(True) == log(False)
+
+
+def test_errors_in_the_steps_above() -> None:
+    def odd(x: Any) -> bool:
+        if x == 7:
+            raise ValueError("seven")
+        return True
+
+    maps = fl.Dataset.range(6).map(opaque)
+    first, rest = [np.int32(v) for v in (1, 3, 5)], [np.int32(v) for v in (9, 11)]
+    failed = Raises(InvalidArgumentError, r"take_while at step 3 \(.*'odd'\) failed on element 3: ValueError: seven")
+    check_errors(maps.take_while(odd), [*first, failed, *rest])
+    failed = Raises(InvalidArgumentError, r"scan at step 3 .* failed on element 3: ValueError: seven")
+    check_errors(maps.scan(0, lambda s, x: (odd(x) and s, x)), [*first, failed, *rest])
+    failed = Raises(InvalidArgumentError, r"flat_map at step 3 .* failed on element 3: ValueError: seven")
+    check_errors(maps.flat_map(lambda x: odd(x) and fl.Dataset.from_tensors(x)).take(5), [*first, failed, *rest])
+    wrong = Raises(InvalidTypeError, "must return a Dataset, got int")
+    check_errors(
+        maps.flat_map(lambda x: int(x) if x == 3 else fl.Dataset.from_tensors(x)),
+        [np.int32(1), wrong, *(np.int32(v) for v in (5, 7, 9, 11))],
+    )
+
+
+def test_an_error_of_the_last_row_that_is_taken() -> None:
+    def odd(x: Any) -> bool:
+        return 1 // (int(x) - 2) < 2
+
+    failed = Raises(ZeroDivisionError, r"filter at step 4 .* failed on element 1")
+    check_errors(fl.Dataset.range(6).flat_map(small).take(2).filter(odd), [np.int64(1), failed])
+
+
+def test_random_numbers_of_a_row_repeated() -> None:
+    def repeated() -> fl.Dataset[Any]:
+        noisy = fl.Dataset.range(1).map(lambda x: int(fl.random.element_rng(seed=1).integers(1000)) + 0 * int(x))
+        return noisy.repeat(4)
+
+    single = [int(v) for v in repeated()]
+    assert len(set(single)) > 1
+    assert single == next(iter(repeated().batch(4))).tolist()
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        lambda ds: ds.map(opaque),
+        lambda ds: ds.filter(lambda x: opaque(x) > 0),
+        lambda ds: ds.take_while(lambda x: opaque(x) > 0),
+        lambda ds: ds.scan(np.int64(0), lambda s, x: (s + opaque(x), s)),
+        lambda ds: ds.flat_map(lambda x: fl.Dataset.from_tensors(opaque(x)).repeat(2)),
+    ],
+    ids=["map", "filter", "take_while", "scan", "flat_map"],
+)
+@pytest.mark.parametrize(
+    "none", [lambda ds: ds.take(0), lambda ds: ds.skip(-1), lambda ds: ds.repeat(0)], ids=["take", "skip", "repeat"]
+)
+def test_an_input_that_is_never_started(over: Any, none: Any) -> None:
+    ds = none(over(fl.Dataset.range(3)))
+    check(ds, [])
+    check(ds.map(opaque), [])
+
+
+def test_datasets_made_from_rows_read_ahead_are_few() -> None:
+    rows = fl.Dataset.from_tensor_slices(np.zeros((4000, 50))).flat_map(lambda x: fl.Dataset.from_tensors(int(x[0])))
+    with iter(rows) as it:
+        for _ in range(300):
+            next(it)
+        assert len(it.save()) < 2500

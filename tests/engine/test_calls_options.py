@@ -115,8 +115,8 @@ def test_what_is_no_number_of_calls_is_refused(calls: Any) -> None:
         fl.Dataset.range(3).map(jittery, num_parallel_calls=calls)
 
 
-def test_workers_are_threads_or_processes() -> None:
-    with pytest.raises(fl.errors.InvalidArgumentError, match='"thread" or "process"'):
+def test_workers_are_threads_processes_or_those_of_ray() -> None:
+    with pytest.raises(fl.errors.InvalidArgumentError, match='"thread", "process", "ray" or an'):
         fl.Dataset.range(3).map(jittery, workers="gpu")
     plan = fl.Dataset.range(3).map(jittery, workers="process")._plan
     assert plan.parallel == Parallel(fl.AUTOTUNE, None, "process")

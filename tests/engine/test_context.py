@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 import pytest
-from tests.engine.watch import leftovers, settled, threads
+from tests.engine.watch import settled, threads
 
 import feedline as fl
 from feedline.engine.context import Budget, Closing, ExecutionContext, Settings, forced, live_members
@@ -17,10 +17,7 @@ from feedline.engine.context import Budget, Closing, ExecutionContext, Settings,
 PATIENCE_S = 30.0
 
 
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Any:
-    yield
-    assert not leftovers()
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 def test_threads_see_the_context_of_the_iterator() -> None:

@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,7 @@ PROMISED_S = 1.0
 """Within so many seconds everything is released."""
 
 
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Any:
-    yield
-    assert not leftovers()
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 def ints(it: Any) -> list[int]:
@@ -440,6 +438,35 @@ def test_an_error_that_waits_keeps_no_iterator_alive() -> None:
     with forced("thread"):
         assert any(read() for _ in range(50))
     assert not settled(threads)
+
+
+@pytest.mark.parametrize("prefetched", [False, True])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_what_a_closed_iterator_held_is_freed_without_the_garbage_collector(ordered: bool, prefetched: bool) -> None:
+    made: list[Any] = []
+
+    def image(x: Any) -> Any:
+        time.sleep(0.0005)
+        array = np.full(1000, x)
+        made.append(weakref.ref(array))
+        return array
+
+    ds = fl.Dataset.range(100).map(image, num_parallel_calls=4, deterministic=ordered)
+    ds = ds.prefetch(4) if prefetched else ds
+    gc.collect()
+    gc.disable()
+    try:
+        for rounds in range(10):
+            with iter(ds) as it:
+                for _ in range(rounds):
+                    next(it)
+            del it  # which has the last element
+            until = time.monotonic() + 5
+            while any(array() is not None for array in made) and time.monotonic() < until:
+                time.sleep(0.01)
+            assert not [array for array in made if array() is not None], f"after {rounds} elements"
+    finally:
+        gc.enable()
 
 
 # Many.

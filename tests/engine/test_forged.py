@@ -288,6 +288,18 @@ def test_rows_of_another_kind_are_told_as_damage_when_they_are_met() -> None:
             list(it)
 
 
+@pytest.mark.parametrize("columns", ["12", [], ["1"], [[1]], [[1], [1]]], ids=str)
+def test_blocks_without_a_column_for_each_leaf(columns: Any) -> None:
+    signature = fl.TensorSpec((3,), fl.int64)
+    ds = fl.Dataset.from_generator(lambda: np.arange(12).reshape(4, 3), output_signature=signature).unbatch()
+    state = state_of(ds)
+    blocks = found(state, lambda v: isinstance(v, dict) and "block" in v)
+    assert blocks
+    for block in blocks:
+        block["block"] = [None, 1, columns]
+    refused(ds, sealed(state), match="a block does not have one column for each leaf", kind=DataLossError)
+
+
 def test_an_error_of_a_function_after_a_restore_is_what_it_is() -> None:
     def fails(x: Any) -> Any:
         return {}[int(x)] if x == 5 else x

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
-from feedline.engine.report import HOLDS
+from feedline.reports.measured import IN_ORDER
 
 ROW = np.zeros(10_000, np.uint8)
 
@@ -25,7 +25,7 @@ def test_a_shuffle_tells_what_it_holds() -> None:
     with iter(fl.Dataset.range(500).map(large).shuffle(100, seed=1)) as it:
         next(it)
         (stage,) = it.report().stages
-        assert stage.how == HOLDS and stage.key == "3 shuffle" and "elements" in stage.why
+        assert stage.how == IN_ORDER and stage.key == "3 shuffle" and "elements" in stage.why
         assert 0.9e6 < stage.held < 1.2e6
         assert it.report().held == stage.held
         text = repr(it.report())

@@ -11,14 +11,15 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.engine.storms import PIPELINES, Storm, collected, made, plain, points
-from tests.engine.watch import leftovers
 
 import feedline as fl
 from feedline.engine.context import forced
@@ -27,10 +28,7 @@ from feedline.engine.run import blocks
 COUNT = 40
 
 
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Iterator[None]:
-    yield
-    assert not leftovers()
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 def ints(values: Any) -> list[int]:
@@ -164,7 +162,8 @@ def test_at_any_time(name: str) -> None:
     rng = np.random.default_rng(7)
     trap = Trap()
     signal.signal(signal.SIGINT, trap)
-    for _ in range(2):
+    interrupted = 0
+    for _ in range(20):  # on a busy machine, a run may be over before the first signal
         over = threading.Event()
 
         def interrupt(over: threading.Event = over) -> None:
@@ -189,7 +188,10 @@ def test_at_any_time(name: str) -> None:
             storm.join()
         got = [i for x in made for i in np.ravel(x).tolist()]
         assert sorted(got) == sorted(expect) if name == "loose" else got == expect
-        assert raised
+        interrupted += raised > 0
+        if interrupted == 2:
+            break
+    assert interrupted == 2
 
 
 @pytest.mark.usefixtures("_interruptible")
@@ -271,7 +273,8 @@ def going_on(it: Any, kind: type[BaseException]) -> tuple[list[int], int]:
 def test_a_function_that_leaves_takes_one_element_along(kind: type[BaseException], how: dict[str, Any]) -> None:
     ds = fl.Dataset.range(COUNT).map(fails_on(7, kind), **how)
     expect = [i for i in range(COUNT) if i != 7]
-    for pipeline in (ds, ds.batch(3), ds.prefetch(2), ds.ignore_errors(), ds.shuffle(4, seed=1)):
+    windows = ds.window(3).flat_map(lambda window: window.batch(3))
+    for pipeline in (ds, ds.batch(3), ds.prefetch(2), ds.ignore_errors(), ds.shuffle(4, seed=1), windows):
         with iter(pipeline) as it:
             got, times = going_on(it, kind)
         assert (sorted(got), times) == (expect, 1)
@@ -362,6 +365,92 @@ def test_an_error_that_comes_with_an_interrupt_is_told_afterwards(monkeypatch: p
     with pytest.raises(ValueError, match="failed on element 1"):
         next(it)
     assert ints(it) == [2, 3, 4]
+
+
+def interrupted_by_error(ds: Any) -> tuple[Any, list[int]]:
+    """An iterator that an interrupt has stopped when its first error was about to be raised; the elements before."""
+    it = iter(ds)
+    cursor = it._cursor
+    refill, got = cursor.refill, []
+
+    def with_interrupt() -> bool:
+        try:
+            return refill()
+        except BaseException:
+            signal.raise_signal(signal.SIGINT)
+            raise
+
+    cursor.refill = with_interrupt
+    with pytest.raises(KeyboardInterrupt):
+        for x in it:
+            got += np.ravel(x).tolist()
+    cursor.refill = refill
+    return it, got
+
+
+FAILING: dict[str, Callable[[Any], Any]] = {
+    "map": lambda ds: ds,
+    "filter": lambda ds: ds.filter(lambda x: int(str(x)) >= 0),
+    "batch": lambda ds: ds.batch(2),
+    "shuffle": lambda ds: ds.shuffle(2, seed=1, reshuffle_each_iteration=False),
+    "flat_map": lambda ds: ds.flat_map(fl.Dataset.from_tensors),
+}
+
+
+@pytest.mark.usefixtures("_interruptible")
+@pytest.mark.parametrize("name", FAILING)
+@pytest.mark.parametrize("kind", [ValueError, SystemExit])
+def test_an_error_that_an_interrupt_keeps_back_comes_before_any_element(name: str, kind: Any) -> None:
+    ds = FAILING[name](fl.Dataset.range(12).map(fails_on(5, kind)))
+    calm, before = iter(ds), []
+    with pytest.raises(kind):
+        for x in calm:
+            before += np.ravel(x).tolist()
+    rest = _numbers(calm)
+    it, got = interrupted_by_error(ds)
+    assert got == before
+    with it, iter(ds) as other:
+        other.restore(it.save())
+        for each, error in ((it, kind), (other, fl.errors.OpError)):
+            with pytest.raises(error):
+                next(each)
+            assert _numbers(each) == rest
+
+
+class AmongRows(Storm):
+    """Interrupts only the loop over the rows of a block."""
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
+        return super().__call__(frame, event, arg) if frame.f_code.co_name == "on_rows" else None
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_at_any_line_among_the_rows_of_a_block_of_records(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("".join(f"{i}\n" for i in range(5)))
+
+    def make() -> Any:
+        return fl.TextLineDataset(str(tmp_path / "lines")).map(int).batch(2)
+
+    calm = AmongRows()
+    expect = collected(make, calm)
+    assert calm.seen
+    for at in range(1, calm.seen + 1):
+        assert collected(make, AmongRows([at])) == expect
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_an_error_that_an_interrupt_keeps_back_is_not_resharded() -> None:
+    ds = fl.Dataset.range(12).map(fails_on(5, ValueError))
+    it, got = interrupted_by_error(ds.shard(1, 0))
+    with it:
+        state = it.save()
+    with iter(ds.shard(2, 0)) as other, pytest.raises(fl.errors.FailedPreconditionError, match="an error is pending"):
+        other.restore([state])
+    with iter(ds.shard(1, 0)) as same:  # as many iterators as before: nothing is resharded
+        same.restore([state])
+        with pytest.raises(fl.errors.OpError, match="failed on element 5"):
+            next(same)
+        assert got + _numbers(same) == [i for i in range(12) if i != 5]
 
 
 def test_an_exception_of_the_consumer_loses_nothing() -> None:

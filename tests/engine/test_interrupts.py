@@ -10,15 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.engine.test_ends import NAMES, Gate, ints, plans, tells, waiting
-from tests.engine.watch import leftovers, segments, settled, threads
+from tests.engine.watch import segments, settled, threads
 
 from feedline.engine.context import WorkerThread, forced
 
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Any:
-    yield
-    assert not leftovers()
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 @pytest.mark.usefixtures("_interruptible")

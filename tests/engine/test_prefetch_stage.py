@@ -14,7 +14,7 @@ from tests.engine.watch import settled, threads
 from tests.harness import check, check_errors
 
 import feedline as fl
-from feedline.engine import prefetch_stage
+from feedline.engine import context, prefetch_stage
 from feedline.engine.block_growth import BlockGrowth
 from feedline.engine.context import WorkerThread, forced
 from feedline.engine.parallel import ParallelMapStage
@@ -135,6 +135,7 @@ def test_each_element_comes_when_it_is_ready() -> None:
 
 def test_cheap_rows_need_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
+    monkeypatch.setattr(context, "single_threaded", lambda: True)  # whatever other tests have imported
     monkeypatch.setattr(prefetch_stage, "perf_counter", lambda: next(ticks) * 1e-6)  # however busy the machine is
     with iter(fl.Dataset.range(10_000).prefetch(4)) as it:
         assert ints(it) == list(range(10_000))

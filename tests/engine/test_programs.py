@@ -156,7 +156,41 @@ if __name__ == "__main__":
     assert run_program(tmp_path, text) == (0, "True 9\n", "")
 
 
-def test_a_program_ends_after_several_pools_of_processes(tmp_path: Path) -> None:
+def test_a_child_ends_although_its_workers_never_hear_of_it(tmp_path: Path) -> None:
+    """A multiprocessing child closes its queues at exit: a request to end that is sent later is lost."""
+    text = """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+import multiprocessing
+from loky import process_executor
+def work():
+    signal.alarm(25)
+    process_executor._ExecutorManagerThread.shutdown_workers = lambda self: None
+    for calls in (1, 2):  # the second pool of processes replaces the first
+        ds = fl.Dataset.range(9).map(lambda x: max(int(x), 0), num_parallel_calls=calls, workers="process")
+        assert len(list(ds)) == 9
+child = multiprocessing.get_context("fork").Process(target=work)
+child.start()
+child.join()
+print(child.exitcode)
+"""
+    assert run_program(tmp_path, text) == (0, "0\n", "")
+
+
+SLOW_TO_FREE = """
+from loky.backend import synchronize
+def clean(name):
+    synchronize.sem_unlink(name)
+    if threading.current_thread() is not threading.main_thread():
+        time.sleep(0.03)
+    synchronize.resource_tracker.unregister(name, "semlock")
+synchronize.SemLock._cleanup = clean
+"""
+
+
+@pytest.mark.parametrize("before", ["", SLOW_TO_FREE])
+def test_a_program_ends_after_several_pools_of_processes(tmp_path: Path, before: str) -> None:
+    """Also if threads of loky are still freeing semaphores then: its resource tracker warns of those half freed."""
     text = """
 def slow(x):
     time.sleep(1000.0 if x > 1 else 0.001)
@@ -166,7 +200,7 @@ next(first), next(first)
 second = iter(fl.Dataset.range(9).map(slow, num_parallel_calls=2, workers="process").prefetch(2))
 next(second), next(second)
 """
-    assert run_program(tmp_path, text) == (0, "", "")
+    assert run_program(tmp_path, before + text) == (0, "", "")
 
 
 # Ctrl-C.

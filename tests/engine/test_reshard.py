@@ -165,6 +165,30 @@ def test_every_record_once(pipeline: str, sources: Sources) -> None:
     check(lambda n, i: PIPELINES[pipeline](sources, n, i), range(1, 5), turn)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda ds: ds.unique(),
+        lambda ds: ds.scan(np.int64(0), lambda total, x: (total + x, x)),
+        lambda ds: ds.group_by_window(lambda x: x % 2, lambda k, w: w.batch(2), 2),
+        lambda ds: ds.shuffle(5, seed=3).take_while(lambda x: x >= 0),
+        lambda ds: ds.map(lambda x: x, num_parallel_calls=2, deterministic=False),
+    ],
+)
+def test_as_many_workers_go_on_with_their_own_states(step: Any) -> None:
+    def make(n: int, i: int) -> Any:
+        return step(fl.Dataset.range(N).shard(n, i))
+
+    found, states = before(make, (1, 2, 0))
+    rest, _ = go_on(make, 3, states[::-1], ALL)
+    assert Counter(found + rest) == Counter(range(N))
+    for part, state in enumerate(states):
+        with iter(make(3, part)) as own, iter(make(3, part)) as one_of_all:
+            own.restore(state)
+            one_of_all.restore(states)
+            assert sorted(numbers(own)) == sorted(numbers(one_of_all))
+
+
 @pytest.mark.parametrize("pipeline", ["shard, shuffle", "shard, map in threads", "interleave, shard"])
 def test_in_worker_threads(pipeline: str, sources: Sources) -> None:
     with forced("thread"):

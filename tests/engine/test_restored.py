@@ -21,6 +21,7 @@ from tests.engine.pipelines import Add, Key, digest
 import feedline as fl
 from feedline.engine.context import forced
 from feedline.engine.run import blocks
+from feedline.errors import FailedPreconditionError
 from feedline.structure.nest import flatten
 
 COUNT = int(os.environ.get("FEEDLINE_RESTORED", "24"))
@@ -358,3 +359,28 @@ def test_shared_seeds_do_not_depend_on_blocks(size: int | None) -> None:
 
     assert elements(size) == elements(1)
     fl.random.set_seed(None)
+
+
+def test_rows_of_steps_with_the_same_code(tmp_path: Path) -> None:
+    """Each step makes its rows again, though its function differs from another's only in an array that it uses."""
+    path = tmp_path / "numbers"
+    with fl.io.TFRecordWriter(path) as writer:
+        writer.write_many([b"%d" % i for i in range(20)])
+    low, high = np.arange(3), np.array([100, 200, 300])
+
+    def made(*tables: Any, ahead: bool = False) -> fl.Dataset[Any]:
+        ds: fl.Dataset[Any] = fl.TFRecordDataset(path).map(lambda line: fl.io.decode_csv(line, [np.int64(0)])[0])
+        if ahead:
+            ds = ds.prefetch(1)
+        for table in tables:
+            ds = ds.map(lambda x: 2 * x + table)  # noqa: B023
+        return ds.shuffle(5, seed=1)
+
+    it = iter(made(low, high))
+    next(it)
+    state, expect = it.save(), [x.tolist() for x in it]
+    again = iter(made(low, high))
+    again.restore(state)
+    assert [x.tolist() for x in again] == expect
+    with pytest.raises(FailedPreconditionError, match="several such steps, all at other places"):
+        iter(made(low, high, ahead=True)).restore(state)

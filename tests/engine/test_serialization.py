@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.watch import leftovers, segments
+from tests.engine.watch import segments
 
 import feedline as fl
 from feedline.engine.context import forced
@@ -17,10 +17,7 @@ from feedline.engine.context import forced
 COUNT = 40
 
 
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Any:
-    yield
-    assert not leftovers()
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 @pytest.fixture

@@ -5,13 +5,12 @@ ahead of its consumer can be saved, and nothing is lost or taken early.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.engine.storms import PIPELINES, Storm, collected
-from tests.engine.watch import leftovers
 
 import feedline as fl
 from feedline.engine.context import forced
@@ -21,10 +20,7 @@ from feedline.engine.prefetch_stage import PrefetchStage
 PATIENCE_S = 10
 
 
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Iterator[None]:
-    yield
-    assert not leftovers()
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 def repeated() -> Any:

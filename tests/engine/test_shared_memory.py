@@ -9,18 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.engine.test_batch_buffer import SIDE, numbers, picture
-from tests.engine.watch import leftovers
 
 import feedline as fl
 from feedline.engine import shared_memory
 from feedline.engine.shared_memory import Descriptor, MappedMemory, SharedMapping, SharedMemoryPool, SharedSlot
 from feedline.structure.buffer_pool import address
 
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Any:
-    yield
-    assert not leftovers()
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 def elsewhere(f: Any = picture, rows: int = 60, size: int = 8) -> Any:

@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 import psutil
 
-PATIENCE_S = 10.0  # on a busy machine
+PATIENCE_S = 30.0  # on a busy machine
+HELPERS: set[int] = set()
+"""The ids of processes that the tests themselves keep running."""
 
 
 def threads() -> list[str]:
@@ -20,13 +22,28 @@ def threads() -> list[str]:
 
 
 def processes() -> list[str]:
-    """The running worker processes of this process, without loky's shared helper."""
+    """The running worker processes of this process, without loky's shared helper and the tests' own."""
     found = []
     for child in psutil.Process().children(recursive=True):
         try:
             command = " ".join(child.cmdline())
-            if child.status() != psutil.STATUS_ZOMBIE and "resource_tracker" not in command:
+            helper = child.pid in HELPERS or "resource_tracker" in command
+            if child.status() != psutil.STATUS_ZOMBIE and not helper:
                 found.append(f"{child.pid} {command[:60]}")
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def actors() -> list[psutil.Process]:
+    """The processes of Ray's actors on clusters that this process has started."""
+    others = ("ray::IDLE", "ray::DashboardAgent", "ray::RuntimeEnvAgent")
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            name = " ".join(child.cmdline())
+            if name.startswith("ray::") and not name.startswith(others) and child.status() != psutil.STATUS_ZOMBIE:
+                found.append(child)
         except psutil.NoSuchProcess:
             continue
     return found

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
+from feedline.kernels import threads
 from feedline.ops.prefetch import Prefetch
 from feedline.optimize import Optimizer
 
@@ -45,6 +46,27 @@ def test_a_thread_reads_for_a_parser_with_parallel_calls(files: list[str]) -> No
         assert steps(records.map(parse_one, num_parallel_calls=asked).batch(32)).count("prefetch") == made
     assert steps(records.batch(32).prefetch(2).map(parse, num_parallel_calls=2)).count("prefetch") == 1
     assert isinstance(Optimizer(None)(records.batch(8).map(parse, num_parallel_calls=2)._plan).inputs[0], Prefetch)
+
+
+def test_with_many_processors_reading_runs_beside_shuffles_and_vectorized_maps(
+    files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = fl.TFRecordDataset(files).repeat(2)
+
+    ds = {
+        "shuffle": records.shuffle(100, 3, False).batch(32).prefetch(2),
+        "parse": records.shuffle(100, 3, False).batch(32).map(parse, num_parallel_calls=2).prefetch(2),
+        "lengths": records.map(lambda r: fl.io.decode_raw(r, fl.uint8)[:8], num_parallel_calls=2).batch(32),
+        "alone": records.shuffle(100, 3, False).batch(32),
+        "effects": records.map(lambda r: print(end="") or r).shuffle(100, 3, False).prefetch(2),
+    }
+    few = {name: (steps(d).count("prefetch"), list(d)) for name, d in ds.items()}
+    monkeypatch.setattr(threads, "processors", lambda: 16)
+    many = {name: (steps(d).count("prefetch"), list(d)) for name, d in ds.items()}
+    assert [few[n][0] for n in ds] == [1, 2, 0, 0, 1]
+    assert [many[n][0] for n in ds] == [2, 3, 1, 0, 1]
+    for name in ds:
+        np.testing.assert_equal(many[name][1], few[name][1])
 
 
 def test_elements_and_errors_stay(files: list[str]) -> None:

@@ -28,7 +28,7 @@ def _names(options: Any) -> list[str]:
 DEFAULTS = [
     *("noop_elimination", "shuffle_and_repeat_fusion", "map_and_batch_fusion"),
     *("window_batch_fusion", "push_down", "shuffle_row_numbers", "parallel_batch", "reading_beside_calls"),
-    "reading_beside_parsing",
+    *("reading_beside_parsing", "reading_beside_shuffle"),
 ]
 
 

@@ -33,6 +33,13 @@ def test_no_integer(value: Any) -> None:
             integer(value, "count", "take")
 
 
+def test_long_values_are_cut_off_in_messages() -> None:
+    with pytest.raises(TypeError) as caught:
+        integer([12345] * 100_000, "count", "take")
+    assert len(str(caught.value)) < 200
+    assert str(caught.value).endswith("... of type list")
+
+
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
 def test_an_integer_fits_int64(value: int) -> None:
     with pytest.raises(fl.errors.InvalidArgumentError, match="take: count must fit an int64"):

@@ -121,6 +121,7 @@ def test_why_it_cannot_run() -> None:
         (fl.Dataset.range(10).map(lambda x: x + 1), "map(lambda)"),
         (fl.Dataset.range(10).map(np.square), "map(square)"),
         (fl.Dataset.zip((fl.Dataset.range(1), fl.Dataset.range(2))), "zip()"),
+        (fl.Dataset.from_tensor_slices(np.zeros((1, 512))), "from_tensor_slices(1 row, 4.0 KiB)"),
         (fl.Dataset.from_tensor_slices(np.zeros((1000, 512))), "from_tensor_slices(1,000 rows, 3.9 MiB)"),
     ],
 )

@@ -199,3 +199,47 @@ def test_batches_go_on_where_a_look_at_the_first_elements_ends(source: Any, size
         assert misfit(next(iter(ds)), ds.element_spec) == ""
     ds = source.batch(size).take(1).scan(0, lambda s, e: (s, e))
     assert misfit(next(iter(ds)), ds.element_spec) == ""
+
+
+def test_a_rank_that_follows_an_unknown_rank_is_unknown() -> None:
+    made = [np.zeros((2,) * rank, np.float32) for rank in (2, 2, 2, 2, 2, 2, 3)]
+    ds = fl.Dataset.from_generator(lambda: iter(made), output_signature=fl.TensorSpec(None, fl.float32))
+    same = ds.map(lambda x: (x + 1, x.sum(), x.ravel()))
+    assert same.element_spec == (
+        fl.TensorSpec(None, fl.float32), fl.TensorSpec([], fl.float32), fl.TensorSpec([None], fl.float32)
+    )
+    assert [x.ndim for x, _, _ in same] == [2, 2, 2, 2, 2, 2, 3]
+    tables = ds.take(6).map(lambda x: x @ np.ones((len(x[0]), 5), np.float32) if x.ndim == 2 else 1 / 0)
+    assert tables.element_spec == fl.TensorSpec([None, 5], fl.float32)
+
+
+def test_loops_are_cut_short_in_trials_with_far_larger_elements() -> None:
+    import feedline.tf as tf
+
+    turns = []
+
+    def paired(x: Any, y: Any) -> Any:
+        found = tf.TensorArray(tf.int64, size=tf.size(x) * tf.size(y))
+
+        def body(i: Any, found: Any) -> Any:
+            turns.append(0)
+            return i + 1, found.write(i, x[i // tf.size(y)] + y[i % tf.size(y)])
+
+        return tf.while_loop(lambda i, _: i < tf.size(x) * tf.size(y), body, [tf.constant(0), found])[1].stack()
+
+    def each(x: Any, y: Any) -> Any:
+        total = tf.zeros([], tf.int64)
+        for a in x:
+            for b in y:
+                turns.append(0)
+                total += a * b
+        return total[None]
+
+    def rows() -> Any:
+        return iter([([1, 2, 3], [4, 5, 6])])
+
+    ds = tf.data.Dataset.from_generator(rows, output_signature=(tf.TensorSpec([None], tf.int64),) * 2)
+    assert ds.map(paired).element_spec == tf.TensorSpec([None], tf.int64)
+    assert ds.map(each).element_spec == tf.TensorSpec([1], tf.int64)
+    assert len(turns) < 6000
+    assert next(iter(ds.map(paired))).numpy().tolist() == [5, 6, 7, 6, 7, 8, 7, 8, 9]

@@ -63,6 +63,8 @@ def test_nothing_is_lost_where_tensorflow_loses_one(n: int) -> None:
         ((0, [1.5, 2.0], 9), "seed must be two integers"),
         ((1.5, [1, 2], 9), "index must be an integer"),
         ((1, [1, 2], "9"), "max_index must be an integer"),
+        ((np.int32(1), [1, 2], 2**31), "max_index 2147483648 does not fit int32, the type of index"),
+        ((np.array([1], np.uint8), [1, 2], 256), "max_index 256 does not fit uint8, the type of index"),
         ((1, [1, 2], 2**64), "max_index must be an integer"),
     ],
 )

@@ -71,3 +71,19 @@ def test_ragged_spec_checks() -> None:
         fl.RaggedTensorSpec([None, None], fl.int32, 2)
     with pytest.raises(ValueError, match="row_splits_dtype"):
         fl.RaggedTensorSpec([None, None], fl.int32, row_splits_dtype=fl.float32)
+
+
+def test_dimensions_before_a_shape() -> None:
+    shape = fl.TensorShape([2, None])
+    for before in ([1], (1,), 1, fl.TensorShape([1])):
+        assert before + shape == fl.TensorShape([1, 2, None])
+    assert (fl.TensorShape(None) + shape).rank is None
+    with pytest.raises(TypeError):
+        "a" + shape
+
+
+def test_parts_of_an_unknown_shape() -> None:
+    unknown = fl.TensorShape(None)
+    assert unknown[0] is None and unknown[-1] is None
+    assert unknown[:2] == unknown[1:3] == fl.TensorShape([None, None]) and unknown[3:1] == fl.TensorShape([])
+    assert all(unknown[key].rank is None for key in (slice(1, None), slice(-2, None), slice(-2, -1), slice(0, 4, 2)))

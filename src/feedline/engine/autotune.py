@@ -8,6 +8,7 @@ functions that release the GIL, and none for functions that hold it.
     waits               little processor time per call        16 at once, then twice as many while that pays
     releases the GIL    a speedup of two calls                as many as processors, then fewer unless that is worse
     holds the GIL       no speedup of two calls               none: the consumer makes them; or processes, if allowed
+    lacks processors    no speedup, and little processor time none, until the next trial
     costs nothing       a call alone                          none
 """
 
@@ -30,6 +31,8 @@ PER_PROCESS_SECONDS = 8e-3
 """The same for each of the worker processes, later: a task takes half a millisecond of the process that submits it, so
 the tasks of n workers must be n times as long to leave it idle most of the time.
 """
+PER_WORKER_SECONDS = 16e-3
+"""The same for each worker of a Ray cluster, where a task takes about a millisecond."""
 EARLIER = 16
 """No task of a process may take more than one part in this many of the time since the first one, so that the first
 batches come early, and the last tasks of a short epoch end at about the same time.
@@ -56,6 +59,10 @@ UNTYPICAL = 1.5
 MOST_REMEASURED = 2
 MIN_EFFICIENCY = 0.5
 """Threads whose speedup is below this share of the number of processors are contending with each other."""
+FREE = 0.7
+"""Calls that take turns at the GIL keep one processor busy; if they use less than this share of one, other programs use
+the processors.
+"""
 GIL_HINT = ': threads probably wait for the GIL; workers="process" may be faster'
 BAD_TRIALS = 4
 """Consecutive trials without a gain before giving up a number of calls that was asked for or has paid: a single trial
@@ -83,14 +90,14 @@ class Mean:
 
 
 class Costs:
-    """The cost of rows: seconds per row of the consumer's calls (`alone`) and of the workers' (`shared`), the share of
-    processor time in calls that nothing hindered, and bytes.
+    """The cost of rows: seconds per row of the consumer's calls (`alone`) and of the workers' (`shared`; `computed`: of
+    a processor), the share of processor time in calls that nothing hindered, and bytes.
     """
 
-    __slots__ = ("alone", "quickest", "result_bytes", "row_bytes", "share", "shared")
+    __slots__ = ("alone", "computed", "quickest", "result_bytes", "row_bytes", "share", "shared")
 
     def __init__(self) -> None:
-        self.alone, self.shared, self.share = Mean(), Mean(), Mean()
+        self.alone, self.shared, self.computed, self.share = Mean(), Mean(), Mean(), Mean()
         self.row_bytes, self.result_bytes = Mean(), Mean()
         self.quickest = inf  # least seconds per row of a worker's call, if the consumer has made none
 
@@ -174,6 +181,7 @@ class Tuner:
         self.requested = calls
         self.calls = 0
         self.tried = False
+        self.remeasures = False  # whether it makes a few calls alone, to compare them with those of workers
         self.costs = Costs()
         self.why = "not measured yet"
         self.holds_gil = False
@@ -182,7 +190,8 @@ class Tuner:
         self._rest = Rest()
         self._began = 0.0
         self._trials = Trials()
-        self._moved = self._processes = False
+        self._moved = False
+        self._per_call = 0.0  # seconds by which a task may be longer for each process; 0 for threads
         self._remeasured = 0
         chosen = (settings.chosen or {}).get(key)
         self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
@@ -198,9 +207,11 @@ class Tuner:
         self._moved = True
         self.why = "moved to processes: threads wait for the GIL (options.autotune.allow_processes)"
 
-    def in_processes(self, calls: int) -> None:
-        """Has worker processes make `calls` calls at once, without tuning."""
-        self._processes = True
+    def in_processes(self, calls: int, per_call: float = PER_PROCESS_SECONDS) -> None:
+        """Has worker processes make `calls` calls at once, without tuning. For each, a task may take `per_call` seconds
+        longer.
+        """
+        self._per_call = per_call
         if self.fixed is None:
             self.fixed = calls
 
@@ -219,9 +230,9 @@ class Tuner:
     @property
     def task_seconds(self) -> float:
         """How long one task should take."""
-        if self.calls and self._processes:
+        if self.calls and self._per_call:
             since = perf_counter() - self._began
-            return max(PROCESS_SECONDS, min(self.calls * PER_PROCESS_SECONDS, since / EARLIER))
+            return max(PROCESS_SECONDS, min(self.calls * self._per_call, since / EARLIER))
         aim = CHUNK_SECONDS if self.calls else ALONE_SECONDS
         return min(aim, max(1, self.calls) * WAITING_SECONDS) if self.costs.waits else aim
 
@@ -271,6 +282,7 @@ class Tuner:
 
     def start(self) -> int:
         """Starts with workers; returns their number."""
+        self.remeasures = False
         if self.fixed is not None:
             self.calls = self.fixed
             if not self._moved:
@@ -295,6 +307,7 @@ class Tuner:
             costs.share.add(min(1.0, cpu / wall) if wall > 0 else 1.0)
         if began >= self._began:
             costs.shared.add(wall / rows)
+            costs.computed.add(cpu / rows)
 
     @property
     def speedup(self) -> float:
@@ -313,7 +326,7 @@ class Tuner:
             return self.calls
         if self._untypical:
             self._remeasured += 1
-            self.costs.alone, self.calls = Mean(), 0
+            self.costs.alone, self.calls, self.remeasures = Mean(), 0, True
             return 0
         gain, calls, trials = self.speedup, self.calls, self._trials
         certain = self.requested == AUTOTUNE and not trials.settled
@@ -328,7 +341,7 @@ class Tuner:
         elif not trials.settled:
             self._climb(gain, calls)
         else:
-            self.why = f"{calls} calls have {gain:.1f}x the throughput of one" + GIL_HINT * self._contended
+            self.why = f"{calls} calls have {gain:.1f}x the throughput of one" + GIL_HINT * self.contended
             self._restart()
         return self.calls
 
@@ -353,30 +366,36 @@ class Tuner:
                 self.why += f", {calls} only {gain:.1f}x"
             elif calls >= self.limit:
                 self.why += f"; the limit is {self.limit}"
-            if self._contended:
+            if self.contended:
                 self.why += GIL_HINT
                 if self._settings.processes:
                     self.holds_gil, self.calls = True, 0
         self._restart()
 
     @property
-    def _contended(self) -> bool:
+    def contended(self) -> bool:
+        """Whether threads have been seen to hinder each other."""
         most = min(self.limit, self._cores)
         return most >= 4 and not self.costs.waits and self._trials.most < MIN_EFFICIENCY * most
 
     def _give_up(self, gain: float) -> None:
         """Goes back to the consumer alone, since workers do not help. They are tried again after ever longer rests."""
-        self.holds_gil = not self.costs.share.count or self.costs.share.value > 0.7
+        costs = self.costs
+        computes = not costs.share.count or costs.share.value > 0.7
+        lacking = self.calls * costs.computed.value < FREE * costs.shared.value
+        self.holds_gil = computes and not lacking
         self.history.append(f"{self.calls} calls: {gain:.1f}x one call")
         self.why = f"{self.calls} calls had only {gain:.1f}x the throughput of one"
         if self.holds_gil:
             self.why += ': the function holds the GIL; workers="process" would help'
+        elif computes:
+            self.why += ": other programs used the processors"
         self.calls = self._trials.bad = 0
         self._rest.begin()
         self._restart()
 
     def _restart(self) -> None:
-        self.costs.shared = Mean()
+        self.costs.shared, self.costs.computed = Mean(), Mean()
         self._began = perf_counter()
 
 

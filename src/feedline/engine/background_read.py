@@ -96,6 +96,12 @@ class BackgroundRead:
             raise self._error
         return self._block
 
+    def finishes_within(self, seconds: float) -> bool:
+        """Whether the read finishes in this time; waits for it."""
+        if not self.finished and self._done.acquire(timeout=seconds):
+            self._done.release()
+        return self.finished
+
     def wait_for_any(self, reads: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
         """Waits until one of these reads, which all notify the queue `news`, is finished."""
         while not any(one is not None and one.finished for one in reads):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feedline.kernels import stack_rows
-from feedline.plan.aliasing import is_unshared
+from feedline.plan.aliasing import VALUES, is_unshared, settled
 from feedline.plan.row_wise import FunctionCalls, RowWise, with_lineage
 from feedline.provenance.rows import Provenance
 from feedline.random.element import drawing
@@ -36,6 +36,9 @@ AT_ONCE = 1 << 20
 """Rows are copied once they have this many bytes together: with many threads, getting the GIL back takes longer than
 copying one small image, and more bytes would not stay in the cache of their processor.
 """
+
+MOST_TASKS = 64
+"""A batch that would otherwise be so many tasks is divided, even if workers put batches together."""
 
 Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Array | None]
 """An allocator of batch memory, called like `np.empty`; returns None if there is none left."""
@@ -70,13 +73,14 @@ class BatchAllocator:
     iteration; every `rows` of them are a batch.
     """
 
-    __slots__ = ("_arrays", "_batch", "_layout", "_least", "_memory", "rows")
+    __slots__ = ("_arrays", "_batch", "_layout", "_least", "_memory", "_whole", "rows")
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
         self._memory: Allocate | None = buffers.empty
         self._least = LARGE_ROW
         self._layout: Layout | None = None
+        self._whole = False
         self.forget()
 
     def forget(self) -> None:
@@ -84,12 +88,12 @@ class BatchAllocator:
         self._batch: int | None = None
         self._arrays: tuple[Array | None, ...] = ()
 
-    def use(self, memory: Allocate | None = buffers.empty, least: int = LARGE_ROW) -> None:
+    def use(self, memory: Allocate | None = buffers.empty, least: int = LARGE_ROW, whole: bool = False) -> None:
         """Sets the allocator for batches from now on, and the least bytes of a row that is written to them; with None
-        they are put together as usual.
+        they are put together as usual, or, if tasks are `whole` batches, by the workers, in memory of their own.
         """
         self.forget()
-        self._memory, self._least = memory, least
+        self._memory, self._least, self._whole = memory, least, whole
 
     def learn(self, made: Block) -> None:
         """Takes the layout of rows from the first results."""
@@ -107,8 +111,8 @@ class BatchAllocator:
 
     @property
     def worth_it(self) -> bool:
-        """Whether results have large columns and there is memory for them."""
-        return self._memory is not None and any(map(self._is_large, self._layout or ()))
+        """Whether results have large columns and there is memory for them, or workers put batches together."""
+        return self._whole or (self._memory is not None and any(map(self._is_large, self._layout or ())))
 
     def _is_large(self, like: tuple[tuple[int, ...], np.dtype[Any]] | None) -> bool:
         """Whether rows are written to the batch."""
@@ -116,13 +120,23 @@ class BatchAllocator:
 
     def task_rows(self, number: int, most: int) -> int:
         """The rows of a task that begins with row `number`: at most about `most`, so that the tasks of a batch are
-        about equal.
+        about equal. Workers that put batches together get whole ones, unless one takes very long.
         """
+        if self._whole and self.rows <= MOST_TASKS * most:
+            return max(1, most // self.rows) * self.rows - number % self.rows
         size = -(-self.rows // max(1, -(-self.rows // most)))
         return min(size - number % self.rows % size, self.room(number))
 
-    def batch_slot(self, number: int) -> BatchSlot:
-        """The batch slot of row `number`. Numbers must be requested in order."""
+    @property
+    def whole(self) -> bool:
+        """Whether tasks are whole batches, put together by workers."""
+        return self._whole
+
+    def batch_slot(self, number: int) -> BatchSlot | None:
+        """The batch slot of row `number`; None if workers have memory of their own. Numbers must be requested in order.
+        """
+        if self._whole:
+            return None
         batch, start = divmod(number, self.rows)
         if batch != self._batch:
             memory = self._memory
@@ -153,6 +167,9 @@ class SlotWriter:
         arrays, at = self._slot.arrays, self._slot.start + i
         for j, leaf in enumerate(leaves):
             array, is_array = arrays[j], type(leaf) is np.ndarray
+            if not is_array and type(leaf) not in VALUES:
+                leaf = leaves[j] = settled(leaf)
+                is_array = type(leaf) is np.ndarray
             if array is None or not is_array or leaf.shape != array.shape[1:] or leaf.dtype != array.dtype:
                 if array is not None:
                     self._fits[j] = False

@@ -19,13 +19,14 @@ LARGE_STRING = 1 << 15
 
 
 class BlockGrowth:
-    """The number of rows to pull from an input at a time, `want`: more and more, up to a limit in rows and bytes. Only
-    one if pulling rows ahead has visible effects.
+    """The number of rows to pull from an input at a time, `want`: more and more, up to a limit in rows and bytes, which
+    may be given (`most`). Only one if pulling rows ahead has visible effects.
     """
 
-    __slots__ = ("_budget", "largest", "want")
+    __slots__ = ("_budget", "_most", "largest", "want")
 
-    def __init__(self, run: Run, pull: Input) -> None:
+    def __init__(self, run: Run, pull: Input, most: int | None = None) -> None:
+        self._most = most
         self.want = blocks.cap or 1
         self.largest = blocks.cap or (BLOCK_ROWS if run.may_read_ahead(pull) else 1)
         self._budget = None if run.context is None else run.context.budget
@@ -42,6 +43,7 @@ class BlockGrowth:
         large = per_row >= LARGE_STRING and all(map(is_objects, block.columns))
         most = block_bytes(4 * BLOCK_BYTES if large else BLOCK_BYTES)
         most = most if self._budget is None else min(most, self._budget.piece)
+        most = most if self._most is None else min(most, self._most)
         limit = max(1, min(self.largest, most // per_row))
         self.want = min(limit, self.want * 4)
         if self.want >= limit:

@@ -11,6 +11,7 @@ refused with a message that says what differs.
     counts     of the dataset's iteration counters
     skip       number of elements after the saved states that have been handed out
     rest       elements that have been made and not handed out
+    due        an error that has not been raised yet, because an interrupt came first; usually there is none
     ended      whether the end was reached
     checksum   of all the above
 """
@@ -29,6 +30,7 @@ from feedline.engine.step_slots import name_of, rebuilt, step_slots, with_buffer
 from feedline.errors import DataLossError, FailedPreconditionError, InvalidTypeError
 from feedline.plan.fingerprint import marks
 from feedline.plan.function import Function
+from feedline.plan.interrupted import Exited
 from feedline.plan.node import Node
 from feedline.plan.traits.checkpoint import ResumableArgs, steps_of
 from feedline.plan.traits.seeds import consumes_shared_seeds
@@ -78,6 +80,8 @@ def _saved(cursor: Cursor, states: list[Any], skip: int, rest: Block | None) -> 
         "rest": encode(rest),
         "ended": cursor.ended,
     }
+    if cursor.due is not None:
+        made["due"] = encode(cursor.due if isinstance(cursor.due, Exception) else Exited(cursor.due))
     return made | {"checksum": checksum(made)}
 
 
@@ -126,7 +130,7 @@ def checked(state: object) -> dict[str, Any]:
             f"the state has version {version}, written by {what} to read it. This feedline reads version {VERSION}"
         )
     with damage_on_error():
-        if set(plain) != _KEYS or plain["checksum"] != checksum(plain):
+        if set(plain) - {"due"} != _KEYS or plain["checksum"] != checksum(plain):
             raise damaged("its checksum is wrong")
     well_formed(plain)
     return dict(plain)
@@ -149,7 +153,16 @@ def loaded(plain: dict[str, Any], run: Run, strict: bool = True, decoder: StateD
             cursor.block, cursor.rows = rest, iter(rest.rows())
         _skip_rows(cursor, plain["skip"])
     cursor.ended = cursor.ended or plain["ended"]
+    cursor.due = _due(plain, run, decoder)
     return cursor
+
+
+def _due(plain: dict[str, Any], run: Run, decoder: StateDecoder) -> Exception | None:
+    """The error of a state that has not been raised yet."""
+    due = decoder.value(plain.get("due"), run.plan, run)
+    if due is not None and not isinstance(due, Exception):
+        raise damaged("due is not an error")
+    return due
 
 
 def _filled(plain: dict[str, Any], run: Run, decoder: StateDecoder) -> Block | None:

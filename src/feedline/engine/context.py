@@ -23,6 +23,8 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+from feedline.engine.meter import Meters
+from feedline.engine.recorder import Recorder, recording
 from feedline.errors import FailedPreconditionError
 from feedline.kernels.memory import keep_freed_memory
 from feedline.kernels.threads import most as kernel_threads
@@ -62,7 +64,8 @@ class Settings(NamedTuple):
     name: str = ""
     kernel_threads: int | None = None
     chosen: dict[str, Any] | None = None
-    """Tuned values of an earlier run, by `Report.key`: they are used as they are, not tuned again."""
+    """Tuned values of an earlier run, by the key of their step: they are used as they are, not tuned again."""
+    full_tracebacks: bool = False
 
 
 class forced:
@@ -147,6 +150,8 @@ class Budget:
         """The most bytes in one block, unless a single element is larger."""
         self.held = 0
         self.most = 0
+        self.refused = 0
+        """How often a stage could have used more."""
         self.lock = threading.RLock()
 
     def add(self, n: int) -> None:
@@ -341,11 +346,13 @@ class ExecutionContext:
         self.budget = Budget(self.settings.memory)
         self.stages: weakref.WeakSet[Any] = weakref.WeakSet()
         self.background_reads = BackgroundReadPolicy()
-        self.work: dict[str, Any] = {}  # times of the steps that run in order, in the thread that pulls from them
+        self.meters = Meters()
+        self.recorder: Recorder | None = recording.recorder
         self.lost = False  # in a child process
         self.closing = False
         self.until = 0.0  # deadline of closing's wait for threads, as of `time.monotonic`
         self.began, self.cpu_before = time.perf_counter(), time.process_time()
+        contexts.add(self)
         self._pools: dict[Any, ThreadPool] = {}
         self._threads: list[threading.Thread] = []
         self._lock = threading.RLock()
@@ -437,6 +444,8 @@ def live_members(found: weakref.WeakSet[Any]) -> list[Any]:
             return list(found)
 
 
+contexts: weakref.WeakSet[ExecutionContext] = weakref.WeakSet()
+"""Those of all iterators."""
 _live: weakref.WeakSet[ExecutionContext] = weakref.WeakSet()
 
 
@@ -451,8 +460,18 @@ def shutdown_all() -> None:
             stage.finish()
 
 
+class forked:
+    """What a fork has left to this process."""
+
+    from_ray = False
+    """Whether the parent is connected to a Ray cluster, by threads that are not here."""
+
+
 def _after_fork() -> None:
     """Marks all contexts as lost: a forked child has no threads, and a lock that one of them held stays locked."""
+    ray = sys.modules.get("ray")
+    with suppress(AttributeError):  # it was being imported
+        forked.from_ray = forked.from_ray or (ray is not None and ray.is_initialized())
     for context in live_members(_live):
         context.lost = True
     _live.clear()

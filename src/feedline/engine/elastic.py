@@ -23,6 +23,7 @@ from feedline.plan.traits.reshard import (
     AdaptsToShard,
     DefersStart,
     Shards,
+    error_waits,
     is_shard,
     not_reshardable,
     reshard,
@@ -33,19 +34,30 @@ from feedline.plan.traits.seeds import generator_of
 
 
 def loads(states: Sequence[Any], run: Run, strict: bool = True) -> Cursor:
-    """A cursor over a run like `run`, which must not have been started, at its share of what these states have left."""
+    """A cursor over a run like `run`, which must not have been started, at its share of what these states have left. As
+    many iterators as before continue with their own states.
+    """
     plains = [checkpoint.checked(state) for state in states]
     if not plains:
         raise FailedPreconditionError("the list of states is empty; give the states of all shards")
-    with ExitStack() as opened:
-        return _resharded(plains, run, strict, opened)
-
-
-def _resharded(plains: list[dict[str, Any]], run: Run, strict: bool, opened: ExitStack) -> Cursor:
     number, shard = _shard(run.plan)
+    saved = [_arguments(plain, number, shard) for plain in plains]
+    part, parts = _part(shard, saved)
+    if parts == len(states):
+        own = next(i for i, arguments in enumerate(saved) if shard.shard_of(arguments)[1] == part)
+        return checkpoint.loaded(plains[own], run, strict)
+    if any("due" in plain for plain in plains):
+        raise error_waits(run.plan)
+    with ExitStack() as opened:
+        return _resharded(plains, number, shard, run, strict, opened)
+
+
+def _resharded(
+    plains: list[dict[str, Any]], number: int, shard: Shards, run: Run, strict: bool, opened: ExitStack
+) -> Cursor:
     _check_order(shard, run)
     plains.sort(key=lambda plain: shard.shard_of(_arguments(plain, number, shard))[1])
-    part, parts = _part(shard, [_arguments(plain, number, shard) for plain in plains])
+    parts, part = shard.shard
     run = checkpoint.with_buffers(run, plains)
     run.restored = True
     shard_slot = next(slot for slot, node in enumerate(run.nodes) if is_shard(node))

@@ -8,9 +8,10 @@ of its state. Rows with provenance are stored as their provenance only.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -105,56 +106,43 @@ def count(plan: Node, counts: list[Any]) -> None:
 
 
 def encode(value: object) -> Any:
-    """`value` as JSON; a type that JSON does not have becomes a dict with one key that names it."""
+    """`value` as JSON; a type that JSON does not have becomes a dict with one key that names it (see `_ENCODERS`)."""
     if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, np.generic)):
         return value
-    if isinstance(value, bytes):
-        return {"b": base64.b64encode(value).decode()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _encode_array(np.asarray(value), isinstance(value, np.generic))
-    if isinstance(value, Block):
-        return _encode_block(value)
-    if isinstance(value, Expected):
-        return {"file": [base64.b64encode(value.name).decode(), value.mark]}
-    if isinstance(value, RunSnapshot):
-        return {"run": [encode(value.key), outline(value.plan), [encode(s) for s in value.states], []]}
-    if isinstance(value, NamedFields):
-        usual, fields = value._field_defaults, value._asdict().items()
-        return {"state": {k: encode(v) for k, v in fields if k not in usual or not _is_default(v, usual[k])}}
-    if isinstance(value, tuple):
-        return {"tuple": [encode(v) for v in value]}
-    if isinstance(value, list):
-        return [encode(v) for v in value]
-    if isinstance(value, dict):
-        return {"dict": [[encode(k), encode(v)] for k, v in value.items()]}
-    if isinstance(value, Exception):
-        text = str(value) if isinstance(value, OpError) else f"{type(value).__name__}: {value}"
-        return {"error": [_op_error(type(value)), text]}
-    if isinstance(value, Run):
-        with value.held() as states:
-            coded = [encode(s) for s in states]
-            return {"run": [encode(value.key), outline(value.plan), coded, counts(value, states)]}
-    if isinstance(value, RaggedTensor):
-        return {"ragged": [encode(value.values), encode(value.row_splits)]}
-    if isinstance(value, SparseTensor):
-        return {"sparse": [encode(value.indices), encode(value.values), encode(value.dense_shape)]}
-    if isinstance(value, Optional):
-        if value.has_value():
-            return {"optional": encode(Block.of_elements([value.get_value()]))}
-        raise FailedPreconditionError("an empty optional in a shuffle or window buffer cannot be saved")
-    if isinstance(value, Datasets):
-        return {"datasets": [encode(v) for v in value]}
-    if isinstance(value, DatasetBase):
-        return {"dataset": _encode_dataset(value._plan)}
-    if isinstance(value, SavableState):
-        return {"saved": encode(value.save())}
-    if isinstance(value, RecordReader) and value.file is not None:
-        return {"file": [base64.b64encode(value.file.name).decode(), value.file.mark()]}
-    if isinstance(value, LivePosition):
-        return encode(value.saved_position())
-    if isinstance(value, Closable):
-        return None
+    for kind, coded in _ENCODERS:
+        if isinstance(value, kind):
+            return coded(value)
     raise FailedPreconditionError(f"a {type(value).__name__} cannot be part of a saved iterator state")
+
+
+def _encode_state(value: NamedFields) -> Any:
+    usual, fields = value._field_defaults, value._asdict().items()
+    return {"state": {k: encode(v) for k, v in fields if k not in usual or not _is_default(v, usual[k])}}
+
+
+def _encode_error(value: Exception) -> Any:
+    text = str(value) if isinstance(value, OpError) else f"{type(value).__name__}: {value}"
+    return {"error": [_op_error(type(value)), text]}
+
+
+def _encode_run(value: Run) -> Any:
+    with value.held() as states:
+        coded = [encode(s) for s in states]
+        return {"run": [encode(value.key), outline(value.plan), coded, counts(value, states)]}
+
+
+def _encode_optional(value: Optional) -> Any:
+    if value.has_value():
+        return {"optional": encode(Block.of_elements([value.get_value()]))}
+    raise FailedPreconditionError("an empty optional in a shuffle or window buffer cannot be saved")
+
+
+def _encode_reader(value: RecordReader) -> Any:
+    return None if value.file is None else _encode_file(value.file.name, value.file.mark())
+
+
+def _encode_file(name: bytes, mark: Any) -> Any:
+    return {"file": [base64.b64encode(name).decode(), mark]}
 
 
 def _op_error(kind: type[Exception]) -> str:
@@ -249,6 +237,32 @@ def _encode_tree(tree: Tree) -> Any:
     return [name, [encode(k) for k in tree.keys], [_encode_tree(c) for c in tree.children], *fixed]
 
 
+_ENCODERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (bytes, lambda value: {"b": base64.b64encode(value).decode()}),
+    (np.ndarray, lambda value: _encode_array(value, False)),
+    (np.generic, lambda value: _encode_array(np.asarray(value), True)),
+    (Block, _encode_block),
+    (Expected, lambda value: _encode_file(value.name, value.mark)),
+    (RunSnapshot, lambda v: {"run": [encode(v.key), outline(v.plan), [encode(s) for s in v.states], []]}),
+    (NamedFields, _encode_state),
+    (tuple, lambda value: {"tuple": [encode(v) for v in value]}),
+    (list, lambda value: [encode(v) for v in value]),
+    (dict, lambda value: {"dict": [[encode(k), encode(v)] for k, v in value.items()]}),
+    (Exception, _encode_error),
+    (Run, _encode_run),
+    (RaggedTensor, lambda value: {"ragged": [encode(value.values), encode(value.row_splits)]}),
+    (SparseTensor, lambda v: {"sparse": [encode(v.indices), encode(v.values), encode(v.dense_shape)]}),
+    (Optional, _encode_optional),
+    (Datasets, lambda value: {"datasets": [encode(v) for v in value]}),
+    (DatasetBase, lambda value: {"dataset": _encode_dataset(value._plan)}),
+    (SavableState, lambda value: {"saved": encode(value.save())}),
+    (RecordReader, _encode_reader),
+    (LivePosition, lambda value: encode(value.saved_position())),
+    (Closable, lambda value: None),
+)
+"""How values are encoded: by the first class that they have."""
+
+
 class StateDecoder:
     """The inverse of `encode`. If `strict`, files must be unchanged. `allowed_files` decides which files a state may
     refer to.
@@ -274,7 +288,8 @@ class StateDecoder:
         """The rows in a state of `node`, recomputed by its lineage from those at these locations."""
         rows = rows_at(read)
         for entry in lineage:
-            found = self._lineage_node(*entry)
+            name, position, digest = entry
+            found = self._lineage_node(name, position, digest, node)
             try:
                 rows = recompute(found, rows)
             except RowFailed as failed:
@@ -291,15 +306,26 @@ class StateDecoder:
             check_unchanged(name, mark)
         return RecordFile.current(recipe, name, mark)
 
-    def _lineage_node(self, name: str, position: int, digest: str) -> RowWise:
-        """The node that made rows; if it has changed since, the node now at its position."""
-        named = [n for n in self.lineage_nodes if isinstance(n, RowWise) and written_op(n) == name]
-        same = [n for n in named if own_digest(n) == digest] or [n for n in named if n.position == position]
-        if not same:
+    def _lineage_node(self, name: str, position: int, digest: str, holder: Node) -> RowWise:
+        """The node that made rows that `holder` holds. Steps of the same code are told apart by their positions; if the
+        code has changed since, it is the node now at that position.
+        """
+        below = list(holder.walk())
+        named = [n for n in (*below, *self.lineage_nodes) if isinstance(n, RowWise) and written_op(n) == name]
+        same = [n for n in named if own_digest(n) == digest] or named
+        found = [n for n in same if n.position == position]
+        if not found and same is not named:
+            found = same
+            if any(_functions(n) != _functions(same[0]) for n in same):
+                raise FailedPreconditionError(
+                    f"the state holds rows made by {name} (step {position}), and this dataset has several such steps, "
+                    "all at other places; restore it into the dataset that it was saved from"
+                )
+        if not found:
             raise FailedPreconditionError(
                 f"the state holds rows made by {name} (step {position}), which this dataset does not have"
             )
-        return same[0]
+        return found[0]
 
     def fill(self, run: Run, steps: list[dict[str, Any]]) -> None:
         """Restores the states of a plan's steps into a run of it, and the result specs into its functions."""
@@ -368,59 +394,52 @@ class StateDecoder:
         if not isinstance(value, dict):
             return value
         ((kind, got),) = value.items()
-        if kind == "b":
-            return base64.b64decode(got)
-        if kind == "array":
-            dtype, shape, raw, scalar, narrow = got
-            stored = np.frombuffer(base64.b64decode(raw), as_dtype(narrow).dtype)
-            array = stored.astype(as_dtype(dtype).dtype).reshape(shape)
-            return array[()] if scalar and not array.ndim else array
-        if kind == "strings":
-            shape, items = got
-            return object_array([base64.b64decode(v) for v in items]).reshape(shape)
-        if kind == "block":
-            tree, n, columns = got
-            leaves = [self._column(c, node, run) for c in columns]
-            block = Block(leaves, n, self._tree(tree, node, run))
-            check_block(block)
-            return block
-        if kind == "places":
-            return self.rows(unpacked(got, self._file), node)
-        if kind == "made":
-            return self.made(unpacked(got[0], self._file), got[1], node)
-        if kind == "again":
-            return self._again(got, node, run)
-        if kind == "file":
-            name = base64.b64decode(got[0])
-            self.allowed_files.check_name(node, name)
-            if self.strict:
-                check_unchanged(name, got[1])
-            return Expected(name, got[1])
-        if kind == "tuple":
-            return tuple(self.value(v, node, run) for v in got)
-        if kind == "dict":
-            return {self.value(k, node, run): self.value(v, node, run) for k, v in got}
-        if kind == "error":
-            error: Any = getattr(errors, got[0], None)
-            known = isinstance(error, type) and issubclass(error, OpError)
-            return (error if known else errors.UnknownError)(str(got[1]))
-        if kind == "ragged":
-            return RaggedTensor.from_row_splits(self.value(got[0], node, run), self.value(got[1], node, run))
-        if kind == "sparse":
-            return SparseTensor(*(self.value(v, node, run) for v in got))
-        if kind == "optional":
-            return Optional.from_value(self.value(got, node, run).element(0))
-        if kind == "datasets":
-            return Datasets([self.value(v, node, run) for v in got])
-        if kind == "dataset":
-            if "recipe" in got:
-                op, values = got["recipe"][0], self.value(got["recipe"][1], node, run)
-                self.allowed_files.check_folder(values)
-                return dataset(HasRecipe.by_op[op].from_recipe(values))
-            return dataset(in_memory(self.value(got, node, run)))
-        if kind == "run":
-            return self._run(got, node, run)
-        raise DataLossError(f"the iterator state holds {kind!r}, which this feedline does not support")
+        if kind not in _DECODERS:
+            raise DataLossError(f"the iterator state holds {kind!r}, which this feedline does not support")
+        return _DECODERS[kind](self, got, node, run)
+
+    def _array(self, got: Any, node: Node, run: Run) -> Any:
+        dtype, shape, raw, scalar, narrow = got
+        stored = np.frombuffer(base64.b64decode(raw), as_dtype(narrow).dtype)
+        array = stored.astype(as_dtype(dtype).dtype).reshape(shape)
+        return array[()] if scalar and not array.ndim else array
+
+    def _strings(self, got: Any, node: Node, run: Run) -> Any:
+        shape, items = got
+        return object_array([base64.b64decode(v) for v in items]).reshape(shape)
+
+    def _block(self, got: Any, node: Node, run: Run) -> Block:
+        tree, n, columns = got
+        leaves = [self._column(c, node, run) for c in columns]
+        block = Block(leaves, n, self._tree(tree, node, run))
+        check_block(block)
+        return block
+
+    def _expected(self, got: Any, node: Node, run: Run) -> Expected:
+        name = base64.b64decode(got[0])
+        self.allowed_files.check_name(node, name)
+        if self.strict:
+            check_unchanged(name, got[1])
+        return Expected(name, got[1])
+
+    def _error(self, got: Any, node: Node, run: Run) -> OpError:
+        error: Any = getattr(errors, got[0], None)
+        known = isinstance(error, type) and issubclass(error, OpError)
+        made: OpError = (error if known else errors.UnknownError)(str(got[1]))
+        return made
+
+    def _values(self, got: Any, node: Node, run: Run) -> list[Any]:
+        return [self.value(v, node, run) for v in got]
+
+    def _mapping(self, got: Any, node: Node, run: Run) -> dict[Any, Any]:
+        return {self.value(k, node, run): self.value(v, node, run) for k, v in got}
+
+    def _dataset(self, got: Any, node: Node, run: Run) -> DatasetBase[Any]:
+        if "recipe" in got:
+            op, values = got["recipe"][0], self.value(got["recipe"][1], node, run)
+            self.allowed_files.check_folder(values)
+            return dataset(HasRecipe.by_op[op].from_recipe(values))
+        return dataset(in_memory(self.value(got, node, run)))
 
     def _run(self, got: Any, node: Node, run: Run) -> Run:
         key = self.value(got[0], node, run)
@@ -464,6 +483,12 @@ class StateDecoder:
         return Tree(kind, tuple(self.value(k, node, run) for k in keys), below, metadata)
 
 
+def _functions(node: Node) -> list[Function]:
+    """The users' functions among the arguments of a node."""
+    values = (getattr(node, f.name) for f in dataclasses.fields(node))
+    return [v for v in values if isinstance(v, Function)]
+
+
 _AGAIN = {"op", "state", "waiting"}
 
 
@@ -489,3 +514,25 @@ def _class_of(name: str) -> type:
             f"the iterator state needs the class {name}, which is not imported here, or not a structure"
         )
     return found
+
+
+_DECODERS: dict[str, Callable[[StateDecoder, Any, Node, Run], Any]] = {
+    "b": lambda decoder, got, node, run: base64.b64decode(got),
+    "array": StateDecoder._array,
+    "strings": StateDecoder._strings,
+    "block": StateDecoder._block,
+    "places": lambda decoder, got, node, run: decoder.rows(unpacked(got, decoder._file), node),
+    "made": lambda decoder, got, node, run: decoder.made(unpacked(got[0], decoder._file), got[1], node),
+    "again": StateDecoder._again,
+    "file": StateDecoder._expected,
+    "tuple": lambda decoder, got, node, run: tuple(decoder._values(got, node, run)),
+    "dict": StateDecoder._mapping,
+    "error": StateDecoder._error,
+    "ragged": lambda decoder, got, node, run: RaggedTensor.from_row_splits(*decoder._values(got, node, run)),
+    "sparse": lambda decoder, got, node, run: SparseTensor(*decoder._values(got, node, run)),
+    "optional": lambda decoder, got, node, run: Optional.from_value(decoder.value(got, node, run).element(0)),
+    "datasets": lambda decoder, got, node, run: Datasets(decoder._values(got, node, run)),
+    "dataset": StateDecoder._dataset,
+    "run": StateDecoder._run,
+}
+"""How values are decoded, by the key that names their type."""

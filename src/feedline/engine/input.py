@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from feedline.early import Early, working
 from feedline.engine.context import Closing
-from feedline.engine.report import HOLDS, IN_ORDER, MORE_CALLS, Stage, WorkTime
+from feedline.engine.meter import StepMeter
+from feedline.engine.sampling import Sampling, costs, pauses
 from feedline.engine.state_validation import after_restore, damaged
 from feedline.errors import ResourceExhaustedError
 from feedline.kernels.interrupts import check
@@ -28,19 +29,15 @@ from feedline.plan.states import Closable, SkippingState
 from feedline.plan.traits.checkpoint import Snapshotable
 from feedline.plan.traits.provenance import KeepsRows
 from feedline.plan.traits.record_source import GivesAddresses, RecordSource
-from feedline.plan.traits.schedule import Buffers, ParallelArgs
+from feedline.plan.traits.schedule import Buffers
 from feedline.plan.traits.seeds import consumes_shared_seeds, seeds_drawn, shared_at_start
+from feedline.reports.measured import BUFFERS, StepReport
 from feedline.structure.block import Array, Block, Objects
 from feedline.structure.datasets import Datasets, Nested
 
 if TYPE_CHECKING:
     from feedline.engine.run import Run
 
-
-SHORT = 50e-6
-MEASURED_FIRST = 16
-MEASURE_EVERY = 8
-"""After the first `MEASURED_FIRST` calls, one in `MEASURE_EVERY` is measured if they take less than `SHORT` seconds."""
 
 StepCall: TypeAlias = Callable[[Any, Any, int], tuple[Block | None, Any]]
 Inputs: TypeAlias = "Input | tuple[Input, ...] | None"
@@ -248,6 +245,12 @@ class Input:
             for pull in self.below():
                 pull.prefer_addresses()
 
+    def pass_rows(self, on: bool) -> None:
+        """Has a row-wise node pass on the rows of its input as they are, or not any more. Its state counts them."""
+        before, self.usual_step = self.usual_step, _pass_rows if on else self.node.step
+        if self.step == before:  # else an interrupt is pending
+            self.step = self.usual_step
+
     def apply_skips(self) -> None:
         """Skips the rows that the states of this node and all below it still have to skip."""
         for pull in self.below():
@@ -302,6 +305,12 @@ class Input:
             pull.capture_stages(into)
 
 
+def _pass_rows(state: RowWiseState, pull: Pull, want: int) -> tuple[Block | None, RowWiseState]:
+    """The step of a row-wise node that its consumer applies: the input's rows as they are."""
+    block = pull(want)
+    return block, state if block is None else state._replace(seen=state.seen + block.n)
+
+
 class BufferingInput(Input):
     """An input that buffers rows: they count against the memory budget and are shown in reports."""
 
@@ -334,10 +343,11 @@ class BufferingInput(Input):
             self.held, self.rows = size, rows
             self.most = max(self.most, rows)
 
-    def stats(self) -> Stage:
-        """The stage's line in a report."""
+    def stats(self) -> StepReport:
+        """What the step holds, for a report."""
+        key = self.run.key_of(self.node)
         why = f"{self.rows:,} elements, at most {self.most:,}"
-        return Stage(f"{self.run.path}{self.node.position} {self.node.op}", HOLDS, None, None, 0.0, 0.0, self.held, why)
+        return StepReport(key, does=BUFFERS, held=self.held, buffers=True, most=self.most, why=why)
 
     def cancel(self) -> None:
         """Does nothing: no thread waits here."""
@@ -352,26 +362,39 @@ class MeasuredInput(Input):
     calls are short.
     """
 
-    __slots__ = ("_pause", "_seen", "work")
+    __slots__ = ("_context", "_pause", "_sampling", "_works", "keys", "work")
     inputs: Input
 
     def __init__(self, run: Run, node: Node, first: int, slot: int, inputs: Inputs) -> None:
         super().__init__(run, node, first, slot, inputs)
-        self._pause = self._seen = 0
+        self._pause, self._sampling = 0, Sampling()
         context: Any = run.context
+        self._context = context
         called = called_by(node)
-        remedy = MORE_CALLS if isinstance(node, ParallelArgs) or len(called) > 1 else IN_ORDER
-        keys = [(position, f"{run.path}{position} {op}", name) for op, position, name in called]
-        self.work = {position: context.work.setdefault(key, WorkTime(name, remedy)) for position, key, name in keys}
+        chained = len(called) > 1
+        letter = run.letters.get(id(node), "")
+        self.keys = [(position, f"{run.path}{position}{letter} {op}") for op, position, _ in called]
+        names = {position: name for _, position, name in called}
+        self.work: dict[int, StepMeter] = {
+            position: context.meters.named(key, node, names[position], chained) for position, key in self.keys
+        }
+        self._works = tuple(self.work.values())
 
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""
         if self._pause:
             self._pause -= 1
-            return super().__call__(want)
+            block = Input.__call__(self, want)
+            if block is not None:
+                for work in self._works:
+                    work.rows += block.n
+            return block
         timed = TimedPull(self.inputs)
+        timed.counts_cpu = closely = self._sampling.closely
         states, slot = self.states, self.slot
         outer, link_times.spent = link_times.spent, {} if len(self.work) > 1 else None
+        block = None
+        paused, cpu = (pauses(), thread_time()) if closely else (0, 0.0)
         began = perf_counter()
         try:
             block, states[slot] = self.step(states[slot], timed, want)
@@ -382,17 +405,26 @@ class MeasuredInput(Input):
         except Interrupted as e:
             return self._interrupted(e)
         finally:
-            seconds = perf_counter() - began - timed.seconds
+            ended = perf_counter()
             spent, link_times.spent = link_times.spent, outer
-            self._note(seconds, spent)
+            rows = 0 if block is None else block.n
+            seconds, share = ended - began - timed.seconds, None
+            if closely and seconds > 0:
+                share = (thread_time() - cpu - timed.cpu) / seconds if pauses() > paused else 1.0
+            self._note(began, ended, seconds, share, spent, rows)
+            if self._context.recorder is not None:
+                self._context.recorder.work(self.keys[0][1], began, ended, rows)
         return block
 
-    def _note(self, seconds: float, spent: dict[int, float] | None) -> None:
-        self._seen += 1
-        times = MEASURE_EVERY if seconds < SHORT and self._seen > MEASURED_FIRST else 1
-        self._pause = times - 1
+    def _note(
+        self, began: float, ended: float, seconds: float, share: float | None, spent: dict[int, float] | None, rows: int
+    ) -> None:
+        _, scale = self._sampling.stands_for(began, ended)
+        cost = costs().clock if share is None else costs().closely
+        self._pause = self._sampling.pause((1 + len(self.work)) * cost, self._context.recorder is not None)
         for position, work in self.work.items():
-            work.seconds += times * (seconds if spent is None else spent.get(position, 0.0))
+            own = seconds if spent is None else spent.get(position, 0.0)
+            work.add(own, rows, None if share is None else share * own, scale=scale)
 
 
 class CappedInput(Input):

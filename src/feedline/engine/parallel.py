@@ -17,27 +17,30 @@ from time import perf_counter, thread_time
 from typing import Any
 
 from feedline.engine import batch_buffer
-from feedline.engine.autotune import Tuner
+from feedline.engine.autotune import PER_PROCESS_SECONDS, PER_WORKER_SECONDS, Tuner
 from feedline.engine.batch_buffer import BatchAllocator, BatchSlot
 from feedline.engine.context import Closing, Reservation, closable_by_others, forced
 from feedline.engine.input import CHANGING, Input, blocks
 from feedline.engine.prefetch_stage import PrefetchStage
-from feedline.engine.report import Stage
 from feedline.engine.row_feed import QUICK_PULL, RowFeed
+from feedline.engine.sampling import pauses
 from feedline.engine.task import Task
 from feedline.engine.task_output import Output
 from feedline.engine.task_window import TaskWindow
 from feedline.engine.worker_team import WorkerTeam
 from feedline.kernels.interrupts import check
 from feedline.plan.arguments import AUTOTUNE
-from feedline.plan.interrupted import Interrupted
+from feedline.plan.interrupted import Interrupted, WorkersLost
 from feedline.plan.node import EMPTY, Node
 from feedline.plan.row_calls import RowFailed, RowWiseState, called_by
 from feedline.plan.row_wise import FunctionCalls, OneToOne, RowWise, output_spec_known, parallel_of
 from feedline.plan.traits.effects import user_code
+from feedline.reports.measured import StepReport
 from feedline.structure.block import Block
 
 LONG_PULL = 500e-6
+NOT_CARRIED, TO_BE_CARRIED, CARRIED = range(3)
+"""Whether a stage's rows are made by the workers of a stage above: no; soon, so that it starts no workers; now."""
 WIDEST = 16
 WIDE_BYTES = 1 << 26
 """If workers were idle while the consumer was busy (with putting a batch together, say), up to `WIDEST` times as many
@@ -45,12 +48,29 @@ tasks are submitted ahead, as long as their inputs and results take no more byte
 """
 
 
+def carried_inputs(pull: Input, workers: Any) -> list[Input]:
+    """The steps directly below a stage, from below, that its workers, on a cluster, can make as well: one row of each,
+    in order, and with no other workers of their own. All of them that call functions are to be sent there too.
+    """
+    found: list[Input] = []
+    while isinstance(pull.node, OneToOne) and isinstance(pull.inputs, Input):
+        if isinstance(pull, ParallelMapStage):
+            if pull.team.cluster != workers or not pull.window.ordered:
+                break
+            pull.carried, pull.carries = TO_BE_CARRIED, []
+        elif pull.is_stage or user_code(pull.node):
+            break
+        found.insert(0, pull)
+        pull = pull.inputs
+    return found
+
+
 class ParallelMapStage(Input):
     """A row-wise node with workers."""
 
     __slots__ = (
-        "__weakref__", "active", "closing", "context", "draws", "feed", "full", "output", "seen", "team", "tuner",
-        "waited", "wide", "window", "worked",
+        "__weakref__", "active", "carried", "carries", "closing", "context", "draws", "feed", "full", "key", "meter",
+        "output", "seen", "team", "tuner", "wide", "window",
     )
     is_stage = True
     inputs: Input
@@ -59,28 +79,32 @@ class ParallelMapStage(Input):
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)
         self.context = run.context
+        self.key = run.key_of(node)
+        called = called_by(node)
+        name = " and ".join(name for _, _, name in called)
+        self.meter = self.context.meters.named(self.key, node, name, len(called) > 1)
         parallel, settings = parallel_of(node), self.context.settings
         calls = parallel.calls if parallel is not None else 1
         ordered = parallel.ordered if parallel is not None else True
         ordered = settings.ordered if ordered is None else ordered
-        self.feed = RowFeed(inputs, ordered and run.is_copyable(inputs), self.context.work)
+        self.feed = RowFeed(inputs, ordered and run.is_copyable(inputs), self.context)
         self.team = WorkerTeam(self.context, self.node, (run.level, slot, node.op))
         self.tuner = Tuner(calls, settings, self.context.cores, self.key, self.context.budget.piece)
         if parallel is not None and parallel.rows is not None:
             self.tuner.fix(calls, parallel.rows)
-        if self.team.in_processes:
-            self.tuner.in_processes(self.context.cores if calls == AUTOTUNE else calls)
-            inputs.prefer_addresses()
-        self.waited = self.worked = 0.0
+        self.carries: list[Input] = []
+        self.carried = NOT_CARRIED
+        if self.team.elsewhere:
+            per_call = PER_PROCESS_SECONDS if self.team.cluster is None else PER_WORKER_SECONDS
+            self.tuner.in_processes(self.context.cores if calls == AUTOTUNE else calls, per_call)
+            if self.team.cluster is not None and ordered:
+                self.carries = carried_inputs(inputs, self.team.cluster)
+            for pull in self.carries[0].below() if self.carries else (inputs,):
+                pull.prefer_addresses()
         self.closing = False
         self.wide = 1  # factor on the usual number of tasks submitted ahead
         self._reset(ordered)
         self.context.stages.add(self)
-
-    @property
-    def key(self) -> str:
-        """The name of this stage in reports."""
-        return f"{self.run.path}{self.node.position} {self.node.op}"
 
     def _reset(self, ordered: bool) -> None:
         self.active = False  # whether workers make the calls
@@ -111,6 +135,8 @@ class ParallelMapStage(Input):
         if blocks.cap is not None:
             want = min(want, blocks.cap)
         check()
+        if self.carried == CARRIED:
+            return super().__call__(want)
         if not self.active:
             return self._run_inline(want)
         output, feed = self.output, self.feed
@@ -125,7 +151,7 @@ class ParallelMapStage(Input):
             if output.later:
                 output.advance()
                 continue
-            if not self.tuner.calls and not self.window and feed.late is None and not self._closable_by_others():
+            if not self.tuner.calls and not self.window and feed.late is None and self._goes_inline:
                 self._stop_parallel()
                 return self._run_inline(want)
             self._fill_window(want)
@@ -170,7 +196,7 @@ class ParallelMapStage(Input):
         timed = self.feed.timed
         timed.seconds = timed.cpu = 0.0
         timed.counts_cpu = tuner.costs.alone.count < 8 or tuner.costs.alone.value > QUICK_PULL
-        cpu = thread_time() if timed.counts_cpu else 0.0
+        paused, cpu = (pauses(), thread_time()) if timed.counts_cpu else (0, 0.0)
         began = perf_counter()
         try:
             block, self.states[self.slot] = self.step(state, timed, want)
@@ -184,11 +210,15 @@ class ParallelMapStage(Input):
         if rows:
             self.feed.pulled(want, timed.seconds)
             wall = perf_counter() - began - timed.seconds
-            spent = thread_time() - cpu - timed.cpu if timed.counts_cpu else None
-            self.worked += wall
+            spent = None
+            if timed.counts_cpu:  # a call that loses its processor to other programs does not wait
+                spent = thread_time() - cpu - timed.cpu if pauses() > paused else wall
+            self.meter.add(wall, 0 if block is None else block.n, spent)
+            if self.context.recorder is not None:
+                self.context.recorder.work(self.key, began, perf_counter(), rows)
             if block is not None and block.n and spent is not None:
                 tuner.costs.result_bytes.add(block.nbytes / block.n)
-            if tuner.made_alone(rows, wall, spent) and output_spec_known(self.node):
+            if tuner.made_alone(rows, wall, spent) and output_spec_known(self.node) and self.carried == NOT_CARRIED:
                 self._start_parallel(after)
         return block
 
@@ -196,9 +226,11 @@ class ParallelMapStage(Input):
         """Whether workers must make the calls from the first one on: processes, threads with a call timeout, or any if
         results come in the order of completion.
         """
+        if self.carried != NOT_CARRIED:
+            return False
         if not self.window.ordered and not self.tuner.tried and not state.ready:
             return True
-        by_others = self.context.settings.timeout is not None or self.team.in_processes or forced.mode is not None
+        by_others = self.context.settings.timeout is not None or self.team.elsewhere or forced.mode is not None
         return not state.ready and ((by_others and output_spec_known(self.node)) or self._closable_by_others())
 
     def _closable_by_others(self) -> bool:
@@ -207,9 +239,17 @@ class ParallelMapStage(Input):
         """
         return user_code(self.node) and closable_by_others()
 
+    @property
+    def _goes_inline(self) -> bool:
+        """Whether the consumer goes on without workers, if the tuner wants none: to make the calls itself, or to start
+        processes in place of threads.
+        """
+        return self.team.outdated or not self._closable_by_others()
+
     def _start_parallel(self, state: RowWiseState) -> None:
         """Switches to workers."""
         self._reset(self.window.ordered)
+        state = self._carry(state)
         self.team.start(max(1, self.tuner.start()))
         self.seen, self.draws = state.seen, state.draws
         self.output, self.feed.late = Output(state.ready), state.late
@@ -220,9 +260,76 @@ class ParallelMapStage(Input):
 
     def _stop_parallel(self) -> None:
         """Switches back to inline, also at the end."""
-        self.states[self.slot] = RowWiseState(self.seen, draws=self.draws)
+        self.states[self.slot] = self._uncarried(RowWiseState(self.seen, draws=self.draws), self.states)
         self.active = False
+        self._drop_carried()
         self.team.stop()
+
+    # Steps below that the same workers make.
+
+    def _carry(self, state: RowWiseState) -> RowWiseState:
+        """Has the workers also make the rows of steps below, which only pass them on from now on. Only steps without
+        rows of their own: those are to come out first. Gives the state with the rows to be skipped by all of them.
+        """
+        if not self.carries or state.rest is not None:  # those rows have been made
+            self._give_up_carrying()
+            return state
+        states = [self.states[pull.slot] for pull in self.carries]
+        if any(s is None or s.rest or s.ready or s.late for s in states):
+            self._give_up_carrying()
+            return state
+        from feedline.engine.cluster.workers import Carried
+
+        # A row to be skipped in front of any of the steps is one of the input: all rows before it have passed them.
+        skip = state.skip
+        carried: list[Carried] = []
+        for pull, own in zip(reversed(self.carries), reversed(states), strict=True):
+            ahead = own.seen + skip - state.seen
+            carried.insert(0, Carried(pull.node, pull.slot, ahead, own.draws))  # type: ignore[arg-type]
+            skip += own.skip
+            self.states[pull.slot] = own._replace(skip=0)
+        self.team.carried = carried
+        for pull in self.carries:
+            pull.pass_rows(True)
+        return state._replace(skip=skip)
+
+    def _drop_carried(self) -> None:
+        for pull in self.carries:
+            pull.pass_rows(False)
+        self.team.carried = ()
+
+    def _uncarried(self, state: RowWiseState, into: list[Any]) -> RowWiseState:
+        """The state of this step, and in `into` those of the carried ones, as they are without carrying: the lowest one
+        skips the rows that have passed them all, since it may fail again on one of those.
+        """
+        skip = state.skip
+        for own in self.team.carried:
+            into[own.slot] = into[own.slot]._replace(seen=state.seen + own.ahead, skip=skip)
+            skip = 0
+        return state._replace(skip=skip)
+
+    def _failed_below(self, carried: int, task: Task) -> None:
+        """Renumbers the rows after one that has failed in a carried step: this step and those above that one never see
+        it.
+        """
+        for own in self.team.carried[: carried + 1]:
+            own.ahead += 1
+        self.seen -= 1
+        task.number -= 1
+        for later in self.window:
+            later.number -= 1
+
+    def _give_up_carrying(self) -> None:
+        """Has the steps below make their rows themselves, for this iteration."""
+        self._drop_carried()
+        for pull in self.carries:
+            if isinstance(pull, ParallelMapStage):
+                pull.carried = NOT_CARRIED
+
+    def pass_rows(self, on: bool) -> None:
+        """Has this stage pass on rows as they are, for a stage above whose workers make them."""
+        super().pass_rows(on)
+        self.carried = CARRIED if on else TO_BE_CARRIED
 
     # Submitting tasks.
 
@@ -238,7 +345,10 @@ class ParallelMapStage(Input):
             if window:
                 if self.feed.early or window.one_at_a_time:
                     return
-                if self.context.budget.left < self._row_cost() or not self.feed.has_ready():
+                if self.context.budget.left < self._row_cost():
+                    self.context.budget.refused += 1
+                    return
+                if not self.feed.has_ready():
                     return
                 if perf_counter() - began > LONG_PULL and window.any_finished():
                     return
@@ -249,15 +359,16 @@ class ParallelMapStage(Input):
     def _window_size(self) -> int:
         settings, tuner = self.context.settings, self.tuner
         calls = tuner.decide()
-        if not calls and self._closable_by_others():
-            calls = max(1, tuner.start()) if tuner.rested else 1
-        if calls and calls != self.team.calls:
-            self.team.start(calls)
         if not calls:
-            if tuner.holds_gil and settings.processes and tuner.requested == AUTOTUNE and not self.team.moved:
+            if tuner.holds_gil and settings.processes and tuner.requested == AUTOTUNE and self.team.movable:
                 self._move_to_processes()
-            return 0  # tasks in the window are waited for, then the consumer goes on inline
-        if not output_spec_known(self.node) and self.window.ordered and not self.team.in_processes:
+            if self._goes_inline:
+                return 0  # tasks in the window are waited for first
+            calls = max(1, tuner.start()) if tuner.rested else 1
+        if calls != self.team.calls:
+            self.team.start(calls)
+        calls = self.team.breadth(calls)
+        if not output_spec_known(self.node) and self.window.ordered and not self.team.elsewhere:
             return 1  # the first one determines the output spec
         if settings.timeout is not None:
             return calls  # each has a worker, and its time begins when it is submitted
@@ -282,7 +393,11 @@ class ParallelMapStage(Input):
         most = self._rows_of_tasks(room - len(self.window), task_rows)
         rows = state.skip or max(1, min(self.feed.at_once, most, int(affordable)))
         in_turn = not self.window and self.output.rows is None
-        pulled = self.feed.pull(rows, in_turn, fresh=not state.skip)
+        allocator = self.team.allocator
+        if allocator is not None and allocator.whole and not state.skip:
+            pulled = self.feed.gather(min(most, allocator.task_rows(self.seen, task_rows)), in_turn)
+        else:
+            pulled = self.feed.pull(rows, in_turn, fresh=not state.skip)
         if pulled is None:
             return False
         block, before = pulled
@@ -330,6 +445,7 @@ class ParallelMapStage(Input):
             tasks.append(Task(part, number, self.draws, before, offset + start))
             if allocator is not None:
                 tasks[-1].batch_slot = allocator.batch_slot(number)
+                tasks[-1].whole = allocator.whole and rows <= allocator.rows
             start += rows
         self.seen += block.n
         for task in tasks:
@@ -344,7 +460,7 @@ class ParallelMapStage(Input):
 
     def _submit(self, task: Task) -> None:
         if not self.window.ordered:
-            task.on_done = self.window.notify
+            self.window.notify_of(task)
         self.team.submit(task, 2 * self.tuner.task_seconds)
         if self.closing or self.context.closing:
             raise Closing  # the closing thread may not have seen this task, which may never be run
@@ -382,7 +498,11 @@ class ParallelMapStage(Input):
                     if want is not None:
                         self._fill_window(want)
             finally:
-                self.waited += perf_counter() - began
+                ended = perf_counter()
+                self.meter.waited += ended - began
+                self.team.waited(ended - began)
+                if self.context.recorder is not None:
+                    self.context.recorder.wait(self.key, began, ended)
         if self.closing or self.context.closing:
             raise Closing
         window.remove(found)
@@ -398,7 +518,14 @@ class ParallelMapStage(Input):
     def _take(self, task: Task) -> None:
         """Moves the outcome of a finished task to the output."""
         task.release_budget()
-        self.worked += task.wall
+        rows = 0 if task.rows is None else task.rows.n
+        wall, cpu, ended = task.took
+        self.meter.add(wall, rows, cpu)
+        if self.context.recorder is not None and wall:
+            self.context.recorder.task(self.key, ended - wall, ended, rows)
+        if task.drawn_for not in (None, task.number):  # a carried step has failed before: they are other rows now
+            self._resubmit(task, 0)
+            return
         failed = task.failed
         if failed is None and self.team.unaware_of_spec:
             assert task.rows is not None and isinstance(self.node, FunctionCalls)
@@ -416,7 +543,13 @@ class ParallelMapStage(Input):
             return
         self.output.put(failed.done)
         failed.locate(task.block)  # a worker may not have the provenance of its rows
-        self.output.error = self.node.attribute_error(failed, task.number + failed.index)
+        number = task.number + failed.index
+        if failed.carried is None:
+            self.output.error = self.node.attribute_error(failed, number)
+        else:
+            own = self.team.carried[failed.carried]
+            self.output.error = own.node.attribute_error(failed, number + own.ahead)
+            self._failed_below(failed.carried, task)
         self._resubmit(task, failed.index + 1)
 
     def _take_rows(self, task: Task) -> None:
@@ -426,8 +559,9 @@ class ParallelMapStage(Input):
             self._resubmit(task, task.used)
             task.block = task.block.slice(0, task.used)
         tuner.costs.result_bytes.add(rows.nbytes / max(1, task.block.n))
-        if task.wall:
-            tuner.made_by_worker(task.block.n, task.wall, task.cpu, task.started)
+        wall, cpu, _ = task.took
+        if wall:
+            tuner.made_by_worker(task.block.n, wall, cpu, task.started)
         self.output.put(rows, task if rows.n == task.block.n else None, task.batch_slot)
         if self.team.allocator is not None:
             self.team.allocator.learn(rows)
@@ -471,9 +605,10 @@ class ParallelMapStage(Input):
             given = task.block.n - output.rows.n
             into[self.first : self.slot] = task.before
             state = RowWiseState(task.number + given, skip=task.offset + given, draws=self.draws)
+            state = self._uncarried(state, into)
         elif head is not None and head.before is not None:
             into[self.first : self.slot] = head.before
-            state = RowWiseState(head.number, None, output.waiting, head.offset, self.draws)
+            state = self._uncarried(RowWiseState(head.number, None, output.waiting, head.offset, self.draws), into)
         elif head is not None:
             into[self.slot] = CHANGING
             return
@@ -481,6 +616,7 @@ class ParallelMapStage(Input):
             self.inputs.capture_stages(into)
             skip = self.states[self.slot].skip
             state = RowWiseState(self.seen, None, output.waiting, skip, self.draws, self.feed.late)
+            state = self._uncarried(state, into)
         into[self.slot] = state
 
     def pause(self) -> None:
@@ -495,6 +631,8 @@ class ParallelMapStage(Input):
                 self._take(self._wait())
             except Exception as e:
                 self.output.later.append(e)
+            except WorkersLost as e:  # these rows cannot be made, nor pulled again
+                raise e.error from None
             self.output.defer()
 
     def _reproducible(self) -> bool:
@@ -506,16 +644,25 @@ class ParallelMapStage(Input):
     def resume(self) -> None:
         """Does nothing: the stage goes on when it is asked for more."""
 
-    def stats(self) -> Stage:
-        """The stage's line in a report."""
-        calls = self.tuner.calls  # also after the end
-        how = "alone" if not calls else "processes" if self.team.in_processes else "threads"
-        name = " and ".join(name for _, _, name in called_by(self.node))
-        tuned, held, waits = self.tuner.requested == AUTOTUNE, self.window.size, self.tuner.costs.waits
-        parallel = parallel_of(self.node)
-        native = parallel is not None and parallel.rows is not None
-        why, worked = self.tuner.why, self.worked
-        return Stage(self.key, how, calls, None, worked, self.waited, held, why, name, tuned, native, waits)
+    def stats(self) -> StepReport:
+        """What the stage is like now, for a report."""
+        tuner = self.tuner
+        calls = tuner.calls or (self.team.calls if tuner.remeasures else 0)  # also after the end
+        calls = self.team.breadth(calls) if calls else 0
+        how = "alone" if not calls else self.team.kind
+        tuned, contended = tuner.requested == AUTOTUNE, tuner.holds_gil or tuner.contended
+        alone = tuner.costs.share  # of calls that nothing hindered
+        return StepReport(
+            self.key,
+            how,
+            cpu=alone.value if alone.count else None,
+            calls=calls,
+            held=self.window.size,
+            why=tuner.why,
+            tuned=tuned,
+            contended=contended,
+            workers=self.team.reports(),
+        )
 
     # The end.
 
@@ -529,6 +676,7 @@ class ParallelMapStage(Input):
         """Drops the tasks in the window and stops the workers."""
         for task in self.window:
             task.release_budget()
+        self._drop_carried()
         self.team.stop()
         self._reset(self.window.ordered)
         return True

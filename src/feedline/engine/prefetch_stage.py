@@ -20,6 +20,7 @@ from time import monotonic, perf_counter, sleep
 from typing import Any
 
 from feedline.early import Early, working
+from feedline.engine.autotune import seconds_of
 from feedline.engine.context import (
     PATIENCE,
     Closing,
@@ -32,23 +33,24 @@ from feedline.engine.context import (
 from feedline.engine.input import CHANGING, Input, blocks
 from feedline.engine.prefetch_buffer import PrefetchBuffer, PrefetchItem, Producer, Waiter
 from feedline.engine.prefetch_policy import BlockSizing, ThreadPolicy
-from feedline.engine.report import Stage, why_alone
+from feedline.engine.recorder import SHORTEST
 from feedline.engine.step_times import StepTimes
 from feedline.kernels.interrupts import check, wait_for_item
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
 from feedline.plan.traits.schedule import Prefetches
+from feedline.reports.measured import PREFETCH, StepReport
 from feedline.structure.block import Block
 
 
 class PrefetchCounts:
     """The counts of a prefetch stage for reports."""
 
-    __slots__ = ("blocks", "consumed", "starved", "threaded", "waited", "worked")
+    __slots__ = ("blocks", "consumed", "starved", "threaded", "worked")
 
     def __init__(self) -> None:
         self.blocks = self.consumed = self.starved = 0
-        self.worked = self.waited = 0.0
+        self.worked = 0.0
         self.threaded = False  # whether a thread makes the rows, or made the last ones
 
     def made(self, seconds: float) -> None:
@@ -60,8 +62,8 @@ class PrefetchStage(Input):
     """A node whose rows may be made ready by a thread."""
 
     __slots__ = (
-        "__weakref__", "buffer", "context", "copyable", "counts", "front", "given", "policy", "running", "sizing",
-        "thread", "times",
+        "__weakref__", "buffer", "context", "copyable", "counts", "front", "given", "key", "meter", "policy", "running",
+        "sizing", "thread", "times",
     )
     is_stage = True
     inputs: Input
@@ -70,11 +72,13 @@ class PrefetchStage(Input):
     def __init__(self, run: Any, node: Node, first: int, slot: int, inputs: Any) -> None:
         super().__init__(run, node, first, slot, inputs)
         self.context = run.context
+        self.key = run.key_of(node)
+        self.meter = run.context.meters.named(self.key, node)
         self.copyable = run.is_copyable(inputs)
         self.policy = ThreadPolicy(eager=forced.mode is not None)
         self.sizing = self._initial_sizing()
         self.counts = PrefetchCounts()
-        self.times = StepTimes(inputs, self.context.work)
+        self.times = StepTimes(inputs, self.context)
         self.buffer = PrefetchBuffer()
         self.thread: threading.Thread | None = None
         self.running = False  # whether the consumer takes from the buffer
@@ -88,11 +92,6 @@ class PrefetchStage(Input):
         chosen = (self.context.settings.chosen or {}).get(self.key) if ahead == AUTOTUNE else None
         depth = int(chosen["buffer"]) if chosen else 2 if ahead == AUTOTUNE else ahead
         return BlockSizing(ahead, depth, self.run.may_read_ahead(self.inputs), self.context.budget.piece)
-
-    @property
-    def key(self) -> str:
-        """The name of this stage in reports."""
-        return f"{self.run.path}{self.node.position} {self.node.op}"
 
     def set_batch_hint(self, rows: int) -> None:
         """Sets the consumer's batch size, to which blocks are aligned."""
@@ -148,6 +147,7 @@ class PrefetchStage(Input):
         if block is None or not block.n:
             return block
         self.counts.made(ended - began)
+        self.meter.rows += block.n
         self.sizing.made(block.n)
         if pays and self._is_fresh():
             self.sizing.like(block)
@@ -180,6 +180,9 @@ class PrefetchStage(Input):
                 raise
 
     def _next(self) -> PrefetchItem:
+        meter = self.meter
+        meter.asked += 1
+        meter.ready += min(1.0, len(self.buffer.items) / max(1, self.sizing.blocks))
         item = self.buffer.take()
         if not isinstance(item, PrefetchItem):
             self.context.check()
@@ -187,7 +190,10 @@ class PrefetchStage(Input):
             while not isinstance(item, PrefetchItem):
                 wait_for_item(item)
                 item = self.buffer.take()
-            self.counts.waited += perf_counter() - began
+            ended = perf_counter()
+            meter.waited += ended - began
+            if self.context.recorder is not None:
+                self.context.recorder.wait(self.key, began, ended)
             self._starved()
         if item.block is None:
             self._consumed(item)
@@ -252,8 +258,13 @@ class PrefetchStage(Input):
         if block is not None:
             if not block.n:
                 return None
-            seconds = perf_counter() - began
+            ended = perf_counter()
+            seconds = ended - began
             self.counts.made(seconds)
+            self.meter.rows += block.n
+            if self.context.recorder is not None and seconds >= SHORTEST:
+                self.context.recorder.in_thread(self.key)
+                self.context.recorder.work(self.key, began, ended, block.n)
             self.sizing.made(block.n)
             self.policy.made(seconds)
             self.sizing.adapt(block, seconds)
@@ -323,14 +334,16 @@ class PrefetchStage(Input):
         """Ends `pause`."""
         self.buffer.resume()
 
-    def stats(self) -> Stage:
-        """The stage's line in a report."""
+    def stats(self) -> StepReport:
+        """What the stage is like now, for a report."""
         counts = self.counts
         held = sum(item.size for item in self.buffer.items.copy())
-        why = f"empty {counts.starved} of {counts.consumed + counts.starved} times"
-        why = why if counts.threaded else why_alone(counts.worked, counts.blocks)
-        how = "thread" if counts.threaded else "alone"
-        return Stage(self.key, how, None, self.sizing.depth, counts.worked, counts.waited, held, why)
+        why, how = f"empty {counts.starved} of {counts.consumed + counts.starved} times", "thread"
+        if not counts.threaded:
+            each, how = counts.worked / max(1, counts.blocks), "alone"
+            why = f"a block takes {seconds_of(each)}, less than the overhead of a thread"
+            why = why if counts.blocks else "not used yet"
+        return StepReport(self.key, how, PREFETCH, buffer=self.sizing.depth, held=held, why=why)
 
     # The end.
 

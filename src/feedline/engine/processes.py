@@ -5,6 +5,7 @@ See transport.py and worker_process.py.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import logging
@@ -13,6 +14,8 @@ import os
 import signal
 import threading
 import time
+import weakref
+from collections.abc import Iterable
 from concurrent.futures import wait
 from typing import Any, ClassVar
 
@@ -24,27 +27,18 @@ from feedline.engine.serialization import serialize_node
 from feedline.engine.shared_memory import SharedMemoryUnavailable
 from feedline.engine.task import Task
 from feedline.engine.transport import AddressesUnavailable, RowsLost, Transport
-from feedline.engine.worker_process import NUMBER, exit_with_parent, run_task
+from feedline.engine.worker_process import NUMBER, Outcome, exit_with_parent, run_task
+from feedline.engine.workers import WorkerDied
 from feedline.errors import AbortedError, InvalidArgumentError
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.row_wise import RowWise, epochs_of
+from feedline.reports.measured import WorkerReport
 
 IDLE_SECONDS = 0.2
 """Seconds that worker processes wait for the next iterator before they end."""
 
 CLOCK_SLOTS = 1024
 _log = logging.getLogger("feedline")
-
-
-class WorkerDied(Exception):
-    """The process that ran a task has died; `process_pool` is its pool."""
-
-    def __init__(self, why: str, process_pool: ProcessPool) -> None:
-        super().__init__(why)
-        self.process_pool = process_pool
-
-
-# In the iterator's process.
 
 
 class ProcessPool:
@@ -55,6 +49,10 @@ class ProcessPool:
     """
 
     held: ClassVar[set[ProcessPool]] = set()
+    ending: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
+    """The processes of pools that have been asked to end."""
+    threads: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
+    """Those of loky for these pools."""
 
     def __init__(self, size: int) -> None:
         self.size, self.pid, self.begun = size, os.getpid(), False
@@ -76,22 +74,31 @@ class ProcessPool:
         if self.pid != os.getpid():
             return
         self.held.discard(self)
-        kill = at_once and not self._killed()
-        with contextlib.suppress(OSError):  # the executor is broken already
-            self.executor.shutdown(wait=False, kill_workers=kill)
+        with _forks.lock:  # not while more of them are being started
+            processes = self._processes()
+            self.ending.update(processes or ())
+            self.threads.update(self._threads())
+            if at_once and processes is not None:
+                kill(processes)
+            with contextlib.suppress(OSError):  # the executor is broken already
+                self.executor.shutdown(wait=False, kill_workers=at_once and processes is None)
 
-    def _killed(self) -> bool:
-        """Kills the processes; False for a loky that does not tell them. Its own way to do it takes effect later, and
-        also kills the programs that functions have started.
+    def _processes(self) -> list[Any] | None:
+        """The processes; None for a loky that does not tell them. Its own way to kill them takes effect later, and also
+        kills the programs that functions have started.
         """
         try:
-            processes = list(self.executor._processes or ())
+            return list((self.executor._processes or {}).values())
         except AttributeError:
-            return False
-        for pid in processes:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        return True
+            return None
+
+    def _threads(self) -> list[Any]:
+        """The threads that loky has for the pool; none for a loky that does not tell."""
+        try:
+            found = self.executor._executor_manager_thread, self.executor._call_queue._thread
+        except AttributeError:  # the executor was shut down, perhaps
+            return []
+        return [thread for thread in found if thread is not None]
 
     @property
     def broken(self) -> bool:
@@ -101,6 +108,14 @@ class ProcessPool:
             return bool(flags.broken or flags.shutdown)
         except AttributeError:
             return True
+
+
+def kill(processes: Iterable[Any]) -> None:
+    """Kills those of the processes that have not ended."""
+    for process in processes:
+        if process.is_alive():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
 
 
 def _end_before_loky() -> None:
@@ -120,11 +135,23 @@ def _end_before_queues(pid: int) -> None:
     from multiprocessing.util import Finalize
 
     Finalize(None, _end_now, exitpriority=1000)
+    atexit.register(_join_threads)
+
+
+def _join_threads() -> None:
+    """Waits at exit for loky's threads. They free semaphores; one that the exit stops in the middle of it, as it does
+    with daemons, leaves them to loky's resource tracker, which warns of them.
+    """
+    until = time.monotonic() + PATIENCE
+    for thread in list(ProcessPool.threads):
+        with contextlib.suppress(RuntimeError):  # it was not started
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 def _end_now() -> None:
     shutdown_all()
     _idle.end(at_once=True)
+    kill(list(ProcessPool.ending))  # the request to end may not have reached them
 
 
 class _IdlePools:
@@ -153,7 +180,7 @@ class _IdlePools:
             if self.timer is not None:
                 self.timer.cancel()
             self.timer = threading.Timer(IDLE_SECONDS, self.end)
-            self.timer.daemon = True
+            self.timer.name, self.timer.daemon = "feedline-idle", True
             self.timer.start()
         if others is not None:
             others.end()
@@ -189,6 +216,8 @@ class _Forks:
         self.lock = threading.RLock()
         _IdlePools.__init__(_idle)
         ProcessPool.held.clear()
+        ProcessPool.ending.clear()
+        ProcessPool.threads.clear()
         getattr(multiprocessing.process, "_children", set()).clear()
 
 
@@ -232,7 +261,7 @@ class ProcessWorkers:
             self.process_pool = ProcessPool(self.calls)
         process_pool = self.process_pool
         try:
-            message, task.shared = self.transport.send(task.block, task.batch_slot)
+            message, memory = self.transport.send(task.block, task.batch_slot)
         except RowsLost as e:
             task.failed = e
             task.finish(0.0, 0.0)
@@ -243,7 +272,8 @@ class ProcessWorkers:
             task.finish(0.0, 0.0)
             return
         task.started = time.perf_counter()
-        clock = self.start_times.slot(task) if self.start_times is not None else None
+        clock = self.start_times.slot() if self.start_times is not None else None
+        task.sent = memory, clock
         try:
             future = process_pool.submit(
                 self.path, self.transport.prefix, message, task.number, task.draws, seconds, clock
@@ -259,7 +289,7 @@ class ProcessWorkers:
     def _done(self, future: Any, task: Task, seconds: float, process_pool: ProcessPool) -> None:
         with self.lock:
             self.pending.discard(future)
-        task.shared = None
+        task.sent = None
         if future.cancelled() or self.stopped:
             return
         spent = 0.0, 0.0
@@ -279,24 +309,24 @@ class ProcessWorkers:
         task.finish(*spent)
 
     def _received(self, outcome: Any, task: Task) -> tuple[float, float]:
-        rows, index, failure, path, link, in_slot, drew, wall, cpu = self.transport.receive(outcome)
-        epochs = epochs_of(self.node)
-        if drew and epochs is not None:
+        made = Outcome(*self.transport.receive(outcome))
+        epochs, rows = epochs_of(self.node), made.rows
+        if made.drew and epochs is not None:
             epochs.used = True
-        if not in_slot:
+        if not made.in_slot:
             task.batch_slot = None
         if rows is not None:
             rows = self.transport.restored(rows, task.block, self.node, task.batch_slot)
-        if failure is None:
-            task.used, task.rows = index, rows
+        if made.failure is None:
+            task.used, task.rows = made.used, rows
         else:
-            task.failed = failed = RowFailed(index, rows, failure, path)
-            failed.link = link
-        return wall, cpu
+            task.failed = failed = RowFailed(made.used, rows, made.failure, made.path)
+            failed.link = made.link
+        return made.wall, made.cpu
 
     def restart(self, died: WorkerDied) -> None:
         """Ends the pool after one of its workers has died; the next task starts a new one."""
-        if self.process_pool is died.process_pool:
+        if self.process_pool is died.workers:
             self._stop_workers(str(died))
 
     def _stop_workers(self, why: str) -> None:
@@ -315,11 +345,24 @@ class ProcessWorkers:
 
     def age(self, task: Task) -> float:
         """Seconds since a task was begun; 0 if it still waits, perhaps for processes to start."""
-        return 0.0 if self.start_times is None else self.start_times.age(task)
+        _, clock = task.sent or (None, None)
+        return 0.0 if self.start_times is None or clock is None else self.start_times.age(clock[1])
 
-    def abandoned(self) -> None:
+    def abandoned(self, task: Task) -> None:
         """Ends all processes after a call that will not return, since it is not known which one makes it."""
         self._stop_workers("a call took too long")
+
+    @property
+    def breadth(self) -> int | None:
+        """As many calls as they were started for."""
+        return None
+
+    def waited(self, seconds: float) -> None:
+        """Does nothing: the number of processes is fixed."""
+
+    def reports(self) -> tuple[WorkerReport, ...]:
+        """None: loky does not tell which process has run a task."""
+        return ()
 
     def forget(self) -> None:
         """Ignores all results from now on."""
@@ -349,18 +392,18 @@ class StartTimes:
         self.path = transport.write_file("clock", bytes(CLOCK_SLOTS * NUMBER.size))
         self.given = 0
 
-    def slot(self, task: Task) -> tuple[str, int]:
-        """The path and index at which the worker must write the task's start time."""
+    def slot(self) -> tuple[str, int]:
+        """The path and index at which the worker must write the start time of the next task."""
         self.given += 1
-        task.slot = self.given % CLOCK_SLOTS
+        slot = self.given % CLOCK_SLOTS
         with open(self.path, "r+b", buffering=0) as file:
-            file.seek(task.slot * NUMBER.size)
+            file.seek(slot * NUMBER.size)
             file.write(NUMBER.pack(0.0))
-        return self.path, task.slot
+        return self.path, slot
 
-    def age(self, task: Task) -> float:
-        """Seconds since a task was begun; 0 if it was not."""
+    def age(self, slot: int) -> float:
+        """Seconds since the task with this slot was begun; 0 if it was not."""
         with open(self.path, "rb", buffering=0) as file:
-            file.seek(task.slot * NUMBER.size)
+            file.seek(slot * NUMBER.size)
             (began,) = NUMBER.unpack(file.read(NUMBER.size))
         return time.monotonic() - began if began else 0.0

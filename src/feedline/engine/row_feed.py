@@ -6,16 +6,18 @@ from time import perf_counter
 from typing import Any
 
 from feedline.early import Early, working
+from feedline.engine.context import ExecutionContext
 from feedline.engine.input import Input, TimedPull
 from feedline.engine.prefetch_stage import PrefetchStage
-from feedline.engine.report import WorkTime
 from feedline.engine.step_times import StepTimes
 from feedline.plan.pace import AT_ONCE
 from feedline.plan.traits.seeds import consumes_shared_seeds
-from feedline.structure.block import Block
+from feedline.structure.block import Block, concat
 
 QUICK_PULL = 100e-6
 MOST_ROWS = 1 << 16
+GATHER_SECONDS = 50e-3
+"""How long rows of a batch are waited for after its first one."""
 
 
 class RowFeed:
@@ -23,13 +25,14 @@ class RowFeed:
     the next rows cannot be read ahead of time.
     """
 
-    __slots__ = ("_pull_rows", "_times", "copyable", "early", "ended", "inputs", "late", "seeded", "timed")
+    __slots__ = ("_due", "_pull_rows", "_times", "copyable", "early", "ended", "inputs", "late", "seeded", "timed")
 
-    def __init__(self, inputs: Input, copyable: bool, work: dict[str, WorkTime]) -> None:
+    def __init__(self, inputs: Input, copyable: bool, context: ExecutionContext) -> None:
         self.inputs, self.copyable = inputs, copyable
-        self._times = StepTimes(inputs, work)
+        self._times = StepTimes(inputs, context)
         self.timed = TimedPull(inputs, self._times)
         self.seeded = consumes_shared_seeds(inputs.node)
+        self._due: BaseException | None = None  # an interrupt that came when there were rows to hand on first
         if self.seeded and isinstance(inputs, PrefetchStage):
             inputs.policy.eager = True
         self.reset()
@@ -70,6 +73,9 @@ class RowFeed:
         """Rows, and the states from which they can be pulled again, if known; None if there are none now. `in_turn`
         says that the consumer waits for them; rows that are not `fresh` are to be skipped.
         """
+        if self._due is not None:
+            due, self._due = self._due, None
+            raise due
         before = self.inputs.copy() if self.copyable and fresh else None
         outer, self.early = working.ahead, False
         working.ahead = outer or not in_turn
@@ -94,6 +100,33 @@ class RowFeed:
             if self.seeded and self.inputs.has_drawn_seeds(before, self.inputs.copy()):
                 before = None  # another iterator may have drawn from the same seeds meanwhile
         return block, before
+
+    def gather(self, want: int, in_turn: bool) -> tuple[Block, list[Any] | None] | None:
+        """As `pull`, several times, until there are `want` rows, or no more come soon."""
+        blocks: list[Block] = []
+        before: list[list[Any] | None] = []
+        have, until = 0, perf_counter() + GATHER_SECONDS
+        while have < want and self.is_open and (not blocks or perf_counter() < until):
+            try:
+                got = self.pull(max(1, min(want - have, self.at_once)), in_turn and not blocks, fresh=True)
+            except BaseException as e:
+                if not blocks:
+                    raise
+                self._due = e
+                break
+            if got is None:
+                break
+            block, states = got
+            if not block.n:
+                if not blocks:
+                    return got
+                continue
+            blocks.append(block)
+            before.append(states)
+            have += block.n
+        if not blocks:
+            return None
+        return concat(blocks), None if None in before else before[0]
 
     def pulled(self, want: int, seconds: float) -> None:
         """Adapts `at_once` to the seconds that a pull took."""

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import inf
 from operator import length_hint
 from queue import SimpleQueue
 from time import perf_counter
@@ -28,13 +29,14 @@ from feedline.engine.block_growth import BLOCK_BYTES, BLOCK_ROWS, BlockGrowth
 from feedline.engine.called_rows import CalledRows
 from feedline.engine.context import Closing, ExecutionContext, Reservation, forced
 from feedline.engine.input import CHANGING, BufferingInput, CappedInput, Input, MeasuredInput, blocks, close_state
+from feedline.engine.meter import key_of, letters
 from feedline.engine.parallel import ParallelMapStage
 from feedline.engine.prefetch_stage import PrefetchStage
 from feedline.engine.step_times import StepTimes
 from feedline.kernels import interrupts
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.dataset_base import register_sampler
-from feedline.plan.interrupted import Exited
+from feedline.plan.interrupted import Exited, WorkersLost
 from feedline.plan.node import Node
 from feedline.plan.row_wise import RowWise, epochs_of, parallel_of
 from feedline.plan.states import ErrorObserver
@@ -111,6 +113,7 @@ class Run:
         self.key = key
         self.context = context
         self.path = path
+        self.letters = {} if context is None else letters(plan)
         self.level = path.count("/")
         self.seconds = 0.0
         self.restored = False
@@ -125,7 +128,7 @@ class Run:
         self.mutable_state = any(n.mutable_state and not snapshotable(n) for n in self.nodes) or any(
             not s.copyable for s in self.stages
         )
-        self.pull = self.root.__call__ if context is None or path else StepTimes(self.root, context.work)
+        self.pull = self.root.__call__ if context is None or path else StepTimes(self.root, context)
         self.called: CalledRows | None = None
 
     def _input(self, node: Node) -> Input:
@@ -161,7 +164,7 @@ class Run:
         """The number of nested runs that may be read in the background at once."""
         if self.context is None or (wanted is None and not forced.mode):
             return 0
-        return min(most, 2 * self.context.cores if wanted is None or wanted == AUTOTUNE else wanted)
+        return reads_at_once(AUTOTUNE if wanted is None else wanted, most, self.context.cores)
 
     def ordered(self, wanted: bool | None) -> bool:
         """Whether the order of elements must be kept."""
@@ -186,9 +189,14 @@ class Run:
         """A run of a nested plan that a node of this run opens."""
         if self.context is not None and self.context.closing:
             raise Closing
-        made = Run(self.prepare(plan), self.prepare, key, self.context, f"{self.path}{(within or self.plan).position}/")
+        opener = self.key_of(within or self.plan).partition(" ")[0]
+        made = Run(self.prepare(plan), self.prepare, key, self.context, f"{opener}/")
         made.restored = self.restored
         return made
+
+    def key_of(self, node: Node) -> str:
+        """The name of a step of this run in reports."""
+        return key_of(self.path, node, self.letters.get(id(node), ""))
 
     def duplicate(self, plan: Node | None = None) -> Run:
         """Another run of this plan, or of `plan`, not started."""
@@ -352,6 +360,11 @@ class Run:
                 close_state(state)
 
 
+def reads_at_once(wanted: int, opens: int, cores: int) -> int:
+    """The number of nested runs that are read at once, if so many are open, for an argument `num_parallel_calls`."""
+    return min(opens, 2 * cores if wanted == AUTOTUNE else wanted)
+
+
 class RunSnapshot(NamedTuple):
     """The position of a nested run."""
 
@@ -374,6 +387,7 @@ class Cursor:
         self.block: Block | None = None
         self.before: list[Any] | None = None
         self.ended = False
+        self.due: BaseException | None = None  # an error that an interrupt has kept back: it comes before any row
         self.growth = BlockGrowth(run, run.root)
         self.called: CalledRows | None = None
 
@@ -394,7 +408,9 @@ class Cursor:
                 if self._pulled(self.called.refill):
                     self.rows = self.called
                     return True
-                break
+                self.called.stop()
+                if not self.called.goes_on:
+                    break
             want = self._ready_rows() or growth.want
             if not run.mutable_state:
                 plain = not run.stages and not run.snapshot_slots
@@ -421,12 +437,20 @@ class Cursor:
             return 0
         return node.ready_rows(self.run.states[-1])
 
+    @property
+    def left(self) -> int:
+        """The number of rows that are ready."""
+        called = self.called
+        return called.left if called is not None and self.rows is called else length_hint(self.rows)
+
     def handed_out(self) -> int:
         """The number of rows of the current block that the consumer has got."""
         return 0 if self.block is None else self.block.n - length_hint(self.rows)
 
     def rest(self) -> Block | None:
         """The rows of the current block that have not been handed out."""
+        if self.called is not None and self.called.made is not None:
+            return self.called.made
         done = self.handed_out()
         return None if self.block is None or done == self.block.n else self.block.slice(done, self.block.n)
 
@@ -455,11 +479,16 @@ class Cursor:
             if isinstance(e, Exited):
                 raise e.error from None
             raise
+        except WorkersLost as e:
+            self.run.notify_error()
+            raise e.error from None
 
 
-def sample(plan: Node, count: int) -> list[Block]:
-    """The first `count` elements of a plan, one block each. Up to a few elements that fail are skipped."""
-    run = Run(plan)
+def sample(plan: Node, count: int, failures: int = SAMPLE_FAILURES, seconds: float = inf) -> list[Block]:
+    """The first `count` elements of a plan, one block each, or those that are made within so many seconds. Fewer than
+    `failures` elements that fail are skipped.
+    """
+    run, until = Run(plan), perf_counter() + seconds
     found: list[Block] = []
     failed: list[Exception] = []
     locked = interrupts.lock()  # a step that asks for a spec may be holding rows
@@ -467,7 +496,7 @@ def sample(plan: Node, count: int) -> list[Block]:
         with working.in_turn():
             with uncounted:
                 run.start()
-            while len(found) < count and len(failed) < SAMPLE_FAILURES:
+            while len(found) < count and len(failed) < failures and perf_counter() < until:
                 try:
                     block = run.pull(1)
                 except Exception as e:

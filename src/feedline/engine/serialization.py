@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import pickle
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from feedline.errors import InvalidArgumentError
@@ -83,11 +83,22 @@ def functions_of(made: Node) -> list[Function]:
 
 def serialize_node(made: RowWise) -> bytes:
     """The node as bytes; raises an error that names what cannot be pickled."""
+    return _serialized(made, SerializedNode)
+
+
+def serialize_nodes(steps: Sequence[RowWise]) -> bytes:
+    """Several nodes as bytes, to be loaded together."""
+    for made in steps[:-1]:
+        serialize_node(made)  # for its error
+    return _serialized(steps[-1], lambda _: [SerializedNode(made) for made in steps])
+
+
+def _serialized(made: RowWise, what: Callable[[RowWise], object]) -> bytes:
     import cloudpickle
 
     _pickle_by_value(f.given for f in functions_of(made))
     try:
-        return bytes(cloudpickle.dumps(SerializedNode(made)))
+        return bytes(cloudpickle.dumps(what(made)))
     except Exception as e:
         culprit = next(filter(None, (_unpicklable_variable(f.given) for f in functions_of(made))), "")
         names = ", ".join(repr(f) for f in functions_of(made))

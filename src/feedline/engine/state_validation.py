@@ -20,7 +20,7 @@ import numpy as np
 from feedline.errors import DataLossError, OpError
 from feedline.plan.node import Node
 from feedline.plan.pull import Child
-from feedline.structure.block import Block
+from feedline.structure.block import Block, Bytes, Objects
 
 MOST_SKIPPED = 1 << 20
 """No block has more rows, so no more rows of a block can have been handed out."""
@@ -33,6 +33,7 @@ _BROKEN = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError),
     *(SyntaxError, zlib.error),  # NumPy parses the name of a dtype
 )
+_COLUMNS = (np.ndarray, Bytes, Objects)
 _PLAIN = (int, bool, float, str, bytes, tuple, list, dict, Block, np.ndarray, type(None))
 
 
@@ -173,7 +174,9 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def check_block(block: Any) -> None:
-    """Raises unless every column of a block has `block.n` rows."""
+    """Raises unless a block has a column for each leaf, and each column `block.n` rows."""
+    if len(block.columns) != block.tree.size or not all(isinstance(c, _COLUMNS) for c in block.columns):
+        raise damaged("a block does not have one column for each leaf of its elements")
     if not is_int(block.n) or any(len(column) != block.n for column in block.columns):
         raise damaged(f"its columns do not have {_short(block.n)} rows each")
     if block.n > MOST_EMPTY and not block.nbytes:

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
+from queue import SimpleQueue
 from time import perf_counter, thread_time
-from typing import Any
+from typing import Any, NamedTuple
 
 from feedline.engine.batch_buffer import BatchSlot, apply_into_slot
 from feedline.engine.context import Reservation, ThreadPool
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.row_wise import RowWise, applied
+from feedline.reports.measured import WorkerReport
 from feedline.structure.block import Block
 
 MAX_TASK_SECONDS = 40e-3
 """After this time, or longer for tasks that are planned to take longer, a worker returns what it has made of a chunk:
 rows take longer than planned, and the rest may be split among workers again.
 """
+
+
+class TaskTimes(NamedTuple):
+    """The seconds that a task took, those of a processor among them, and when it was finished."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+    ended: float = 0.0
 
 
 class Task:
@@ -30,22 +39,22 @@ class Task:
         "batch_slot",
         "before",
         "block",
-        "cpu",
         "done",
+        "drawn_for",
         "draws",
         "failed",
         "finished",
+        "notified",
         "number",
         "offset",
-        "on_done",
         "reservation",
         "rows",
-        "shared",
-        "slot",
+        "sent",
         "started",
         "submitted",
+        "took",
         "used",
-        "wall",
+        "whole",
     )
 
     def __init__(self, block: Block, number: int, draws: Any, before: list[Any] | None, offset: int) -> None:
@@ -53,17 +62,19 @@ class Task:
         self.rows: Block | None = None
         self.used = block.n  # number of input rows done, if the task was cut short
         self.failed: BaseException | None = None
-        self.started = self.wall = self.cpu = 0.0
+        self.started = 0.0
+        self.took = TaskTimes()
         self.reservation: Reservation | None = None  # of the memory budget
         self.batch_slot: BatchSlot | None = None
-        self.shared: Any = None  # memory that another process reads
-        self.slot = 0  # where the worker process writes the start time
+        self.drawn_for: int | None = None  # the first row's number when functions drew random numbers, if they did
+        self.sent: Any = None  # what its workers keep of it until it is done
         self.submitted = False  # to the workers
         self.again = False  # run a second time, after its worker died
+        self.whole = False  # whether its rows must come together, however long they take
         self.finished = False  # whether the outcome is ready
         self.done = threading.Lock()  # held until then; an interrupted waiter may leave it held
         self.done.acquire()
-        self.on_done: Callable[[], None] | None = None
+        self.notified: SimpleQueue[None] | None = None  # where the consumer waits for any of several tasks
 
     def run(self, node: RowWise, seconds: float) -> None:
         """Runs the task in the current thread, for about `seconds` at most."""
@@ -82,12 +93,13 @@ class Task:
 
     def finish(self, wall: float, cpu: float) -> None:
         """Records the times of a task whose outcome is ready, and notifies the consumer."""
-        self.wall, self.cpu = wall, cpu
+        self.took = TaskTimes(wall, cpu, perf_counter())
         if self.reservation is not None and self.rows is not None:
             self.reservation.resize(self.block.nbytes + self.rows.nbytes)
         self.release()
-        if self.on_done is not None:
-            self.on_done()
+        notified = self.notified
+        if notified is not None and notified.empty():  # one notification is enough for all finished tasks
+            notified.put(None)
 
     def release(self) -> None:
         """Wakes the waiter."""
@@ -102,7 +114,7 @@ class Task:
         late.failed = RowFailed(0, None, error)
         late.submitted = True
         late.release()
-        self.on_done = None
+        self.notified = None
         return late
 
     @property
@@ -146,9 +158,21 @@ class ThreadWorkers:
         """Seconds since a task was begun; 0 if it still waits."""
         return perf_counter() - task.started if task.started else 0.0
 
-    def abandoned(self) -> None:
+    def abandoned(self, task: Task) -> None:
         """Replaces the thread of a call that will not return."""
         self.pool.replace_one()
+
+    @property
+    def breadth(self) -> int | None:
+        """As many calls as they were started for."""
+        return None
+
+    def waited(self, seconds: float) -> None:
+        """Does nothing: the tuner sees it."""
+
+    def reports(self) -> tuple[WorkerReport, ...]:
+        """None: threads are alike."""
+        return ()
 
     def forget(self) -> None:
         """Drops tasks that have not begun."""

@@ -100,16 +100,17 @@ class TaskWindow:
                     head.release()
             return
         if self.ordered:
-            head.on_done = self.notify
+            self.notify_of(head)
             if head.finished:
                 return
         with paused(), suppress(Empty):
             self._changed.get(timeout=seconds)
 
-    def notify(self) -> None:
-        """Wakes the consumer. One notification is enough for all finished tasks."""
-        if self._changed.empty():
-            self._changed.put(None)
+    def notify_of(self, task: Task) -> None:
+        """Has a task wake the consumer when it is finished. The task does not refer to the window: what both hold would
+        stay in memory after the iterator is closed.
+        """
+        task.notified = self._changed
 
     def release_all(self) -> None:
         """Wakes a consumer that waits for any task, to end it."""

@@ -8,13 +8,14 @@ import signal
 import struct
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
-from feedline.engine.batch_buffer import apply_into_slot
+from feedline.engine.batch_buffer import BatchSlot, apply_into_slot
 from feedline.engine.transport import Packed, TaskMessage, WorkerTransport
 from feedline.kernels.memory import keep_freed_memory
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.row_wise import RowWise, applied, epochs_of
+from feedline.plan.tracebacks import as_text
 from feedline.random.element import Draws
 from feedline.structure.block import Block
 
@@ -35,10 +36,7 @@ def run_task(
     seconds: float,
     clock: tuple[str, int] | None,
 ) -> Packed:
-    """Runs one task, for about `seconds` at most. Returns, packed: (rows, number of input rows done, error of the next
-    one if it failed, its path and link, whether large columns are in the batch slot, whether random numbers were drawn,
-    wall, cpu).
-    """
+    """Runs one task, for about `seconds` at most. Returns its `Outcome`, packed."""
     made = _nodes.get(path)
     if made is None:
         while len(_nodes) >= KEPT_NODES:
@@ -49,8 +47,37 @@ def run_task(
     block, batch_slot = _transport.receive(message)
     if clock is not None:  # the time to load the function and its imports does not count
         _write_time(*clock)
+    outcome = run_rows(made, block, number, draws, seconds, batch_slot)
+    return _transport.send(outcome.rows, batch_slot if outcome.in_slot else None, outcome.to_send()[1:], prefix)
+
+
+class Outcome(NamedTuple):
+    """What a worker has made of a task: rows; the number of input rows done; the error of the next one if it failed,
+    its path and link; whether large columns are in the batch slot; whether random numbers were drawn; how long it took.
+    """
+
+    rows: Block | None
+    used: int
+    failure: BaseException | None
+    path: str
+    link: Any
+    in_slot: bool
+    drew: bool
+    wall: float
+    cpu: float
+
+    def to_send(self) -> Outcome:
+        """The outcome with an error as it is sent."""
+        return self if self.failure is None else self._replace(failure=SentError(self.failure))  # type: ignore[arg-type]
+
+
+def run_rows(
+    made: RowWise, block: Block, number: int, draws: Draws | None, seconds: float, batch_slot: BatchSlot | None = None
+) -> Outcome:
+    """Applies a node to the rows of a task, for about `seconds` at most; with a batch slot, to all of them."""
     wall, cpu = time.perf_counter(), time.thread_time()
-    used, in_slot, pid = block.n, False, os.getpid()
+    rows: Block | None
+    used, failure, path, link, in_slot, pid = block.n, None, "", None, False, os.getpid()
     try:
         try:
             if batch_slot is None:
@@ -60,15 +87,14 @@ def run_task(
         finally:
             if os.getpid() != pid:
                 _exit_forked_child(made)
-        done: Block | None = rows
-        outcome: tuple[Any, ...] = (used, None, "", None, in_slot)
     except RowFailed as failed:
-        done, in_slot = failed.done, False
-        outcome = failed.index, picklable_error(failed.error), failed.path, failed.link, False
-    spent = time.perf_counter() - wall, time.thread_time() - cpu
+        rows, used, in_slot = failed.done, failed.index, False
+        failure, path, link = failed.error, failed.path, failed.link
     epochs = epochs_of(made)
-    values = (*outcome, epochs is not None and epochs.used, *spent)
-    return _transport.send(done, batch_slot if in_slot else None, values, prefix)
+    drew = epochs is not None and epochs.used
+    return Outcome(
+        rows, used, failure, path, link, in_slot, drew, time.perf_counter() - wall, time.thread_time() - cpu
+    )
 
 
 def _exit_forked_child(made: RowWise) -> None:
@@ -111,10 +137,29 @@ def exit_with_parent(parent: int) -> None:
     threading.Thread(target=watch, name="feedline-watch", daemon=True).start()
 
 
-def picklable_error(error: BaseException) -> BaseException:
-    """The error itself if it can be pickled and unpickled, else a `RuntimeError` with its text."""
+class SentError:
+    """Pickled in place of a function's error. It becomes that error again, with the traceback of the worker as a note;
+    if it cannot be pickled, or what that needs is on the worker only, a `RuntimeError` with its text.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __reduce__(self) -> Any:
+        try:
+            pickled = pickle.dumps(self.error)
+        except Exception:
+            pickled = b""
+        return received_error, (pickled, f"{type(self.error).__name__}: {self.error}", as_text(self.error))
+
+
+def received_error(pickled: bytes, text: str, traceback: str) -> BaseException:
+    """The error that a worker has sent."""
+    found: BaseException
     try:
-        pickle.loads(pickle.dumps(error))
+        found = pickle.loads(pickled)
     except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
+        found = RuntimeError(text)
+    if traceback:
+        found.add_note(f"In the worker:\n{traceback}")
+    return found

@@ -18,6 +18,7 @@ Each rule has a file and a name. Those with TensorFlow's names obey `Options.exp
     parallel_batch             batches with num_parallel_calls are made in the background
     reading_beside_calls       a thread reads for parallel calls whose input runs functions (feedline's own)
     reading_beside_parsing     a thread reads for maps with num_parallel_calls that only parse (feedline's own)
+    reading_beside_shuffle     a thread reads for shuffles if there are many processors (feedline's own)
     inject_prefetch            a plan with parallel calls ends in a prefetch
 
 Every rule makes one pass over the plan, inputs first, in the order above. TensorFlow does the same, with visible
@@ -31,7 +32,13 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from feedline.ops.shared.record_numbers import FetchRecords
-from feedline.optimize.background import inject_prefetch, parallel_batch, reading_beside_calls, reading_beside_parsing
+from feedline.optimize.background import (
+    inject_prefetch,
+    parallel_batch,
+    reading_beside_calls,
+    reading_beside_parsing,
+    reading_beside_shuffle,
+)
 from feedline.optimize.filter_fusion import filter_fusion
 from feedline.optimize.map_and_batch_fusion import map_and_batch_fusion
 from feedline.optimize.map_and_filter_fusion import map_and_filter_fusion
@@ -70,6 +77,7 @@ RULES = (
     Rule("parallel_batch", parallel_batch, True),
     Rule("reading_beside_calls", reading_beside_calls, True),
     Rule("reading_beside_parsing", reading_beside_parsing, True),
+    Rule("reading_beside_shuffle", reading_beside_shuffle, True),
 )
 INJECT = Rule("inject_prefetch", inject_prefetch, True)
 """Applies to whole plans only, not to nested ones."""

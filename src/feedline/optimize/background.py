@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from feedline.kernels.threads import wide
 from feedline.ops.batch import Batch
 from feedline.ops.interleave import Interleave
 from feedline.ops.map import Map
 from feedline.ops.prefetch import Prefetch
+from feedline.ops.shuffle import Shuffle
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.node import Node
-from feedline.plan.rewrite import replace_node
+from feedline.plan.ray_workers import RayWorkers
+from feedline.plan.rewrite import replace_node, with_inputs
 from feedline.plan.row_wise import ParallelCalls, parallel_of
 from feedline.plan.traits.effects import user_code
 from feedline.plan.traits.schedule import Prefetches
@@ -33,20 +36,42 @@ def reading_beside_calls(node: Node) -> Node | None:
     if not isinstance(node, ParallelCalls) or node.parallel is None:
         return None
     below = node.input
-    if isinstance(below, Prefetch) or not (consumes_shared_seeds(below) or _makes_rows(below)):
+    if _sent_together(node) or isinstance(below, Prefetch) or not (consumes_shared_seeds(below) or _makes_rows(below)):
         return None
     return node.replace(input=replace_node(below, Prefetch(below, AUTOTUNE)))
 
 
 def reading_beside_parsing(node: Node) -> Node | None:
-    """Puts a prefetch below a map with `num_parallel_calls` that only parses. Such a map runs vectorized in one thread
-    while another one reads its input: both mostly run without the interpreter lock.
+    """Puts a prefetch below a map with `num_parallel_calls` that only parses; below any vectorized one if there are
+    many processors. Such a map runs in one thread while another one reads its input: both mostly run without the
+    interpreter lock.
     """
-    if not isinstance(node, Map) or node.num_parallel_calls is None or not node.function.only_parses:
+    if not isinstance(node, Map) or node.num_parallel_calls is None or isinstance(node.input, Prefetch):
         return None
-    if isinstance(node.input, Prefetch):
+    if _sent_together(node):
+        return None
+    if not (node.function.only_parses or (node.function.vectorized and not node.function.native and wide())):
         return None
     return node.replace(input=replace_node(node.input, Prefetch(node.input, AUTOTUNE)))
+
+
+def reading_beside_shuffle(node: Node) -> Node | None:
+    """If there are many processors, puts a prefetch below a shuffle that runs in the thread of another prefetch: the
+    next rows are read while the last ones are drawn and copied.
+    """
+    if not isinstance(node, Prefetch) or not wide():
+        return None
+    above: list[Node] = [node]
+    while not isinstance(below := above[-1].inputs[0], Shuffle):
+        if isinstance(below, Prefetch) or len(below.inputs) != 1:
+            return None
+        above.append(below)
+    if isinstance(below.input, Prefetch) or user_code(below.input):
+        return None
+    made: Node = replace_node(below, below.replace(input=replace_node(below.input, Prefetch(below.input, AUTOTUNE))))
+    for step in reversed(above):
+        made = with_inputs(step, (made,))
+    return made
 
 
 def inject_prefetch(plan: Node) -> Node:
@@ -60,6 +85,14 @@ def inject_prefetch(plan: Node) -> Node:
     if aside or _is_parallel(last) or not any(map(_is_parallel, plan.walk())):
         return plan
     return replace_node(plan, Prefetch(plan, AUTOTUNE))
+
+
+def _sent_together(node: ParallelCalls) -> bool:
+    """Whether the same workers, on a cluster, make the rows of this step and of the one below."""
+    here, below = parallel_of(node), parallel_of(node.input)
+    if here is None or below is None or not isinstance(here.workers, RayWorkers):
+        return False
+    return here.workers == below.workers
 
 
 def _makes_rows(plan: Node) -> bool:

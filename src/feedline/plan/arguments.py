@@ -1,48 +1,50 @@
-"""Argument checks: one function and one wording per kind. The error classes are TensorFlow's."""
+"""Argument checks of operators: one function and one wording per kind; those of plain values are from
+`structure/arguments.py`. The error classes are TensorFlow's.
+"""
 
 from __future__ import annotations
 
 import inspect
-import operator
-import os
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dataset_base import DatasetBase
 from feedline.plan.node import Node
+from feedline.plan.ray_workers import RayWorkers
 from feedline.plan.traits.specs import spec_known
+from feedline.structure.arguments import boolean, brief, integer, positive, text
 from feedline.structure.nest import flatten
+
+__all__ = [
+    "AUTOTUNE",
+    "MOST_AT_ONCE",
+    "boolean",
+    "element_function",
+    "finite",
+    "function",
+    "integer",
+    "open_at_once",
+    "parallel_calls",
+    "plan_of",
+    "positive",
+    "takes",
+    "text",
+    "workers",
+]
 
 AUTOTUNE: int = -1
 
-
-def integer(value: Any, name: str, op: str) -> int:
-    """`value` as an int. As in TensorFlow, bools are accepted, and NumPy numbers, including 0-d arrays, are truncated
-    to integers, so that `np.ceil(n / 2)` works; a Python float is not accepted.
-    """
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if isinstance(value, np.bool_) or (isinstance(value, np.floating) and np.isfinite(value)):
-        value = int(value)
-    try:
-        n = operator.index(value)
-    except TypeError:
-        got = f"{value!r} of type {type(value).__name__}"
-        raise InvalidTypeError(f"{op}: {name} must be an integer, got {got}") from None
-    if not -(2**63) <= n < 2**63:
-        raise InvalidArgumentError(f"{op}: {name} must fit an int64, got {n}")
-    return n
+MOST_AT_ONCE = 1 << 24
+"""The largest number of datasets or files that are open at a time."""
 
 
-def positive(value: object, name: str, op: str, *, remedy: str = "") -> int:
-    """`value` as an int above zero."""
-    n = integer(value, name, op)
-    if n <= 0:
-        raise InvalidArgumentError(f"{op}: {name} must be greater than zero, got {n}{remedy and '; ' + remedy}")
+def open_at_once(value: object, name: str, op: str) -> int:
+    """`value` as a number of datasets or files that are open at a time."""
+    n = positive(value, name, op)
+    if n > MOST_AT_ONCE:
+        raise InvalidArgumentError(f"{op}: {name} must be at most {MOST_AT_ONCE}, got {n}")
     return n
 
 
@@ -56,43 +58,31 @@ def parallel_calls(value: object, op: str) -> int | None:
     return n
 
 
-def workers(value: object, op: str) -> str:
-    """`workers`: whether parallel calls run in threads or processes."""
+def workers(value: object, op: str) -> str | RayWorkers:
+    """`workers`: whether parallel calls run in threads, in processes, or on a Ray cluster."""
     if value is None:
         return "thread"
-    if value not in ("thread", "process"):
-        raise InvalidArgumentError(f'{op}: workers must be "thread" or "process", got {value!r}')
-    return str(value)
+    if isinstance(value, RayWorkers):
+        return value
+    if not isinstance(value, str) or value not in ("thread", "process", "ray"):
+        raise InvalidArgumentError(
+            f'{op}: workers must be "thread", "process", "ray" or an fl.RayWorkers, got {value!r}'
+        )
+    return RayWorkers() if value == "ray" else value
 
 
 def function(value: object, name: str, op: str) -> Callable[..., Any]:
     """`value`, if it is callable."""
     if not callable(value):
-        raise InvalidTypeError(f"{op}: {name} must be a function, got {value!r} of type {type(value).__name__}")
+        raise InvalidTypeError(f"{op}: {name} must be a function, got {brief(value)} of type {type(value).__name__}")
     call: Callable[..., Any] = value
     return call
-
-
-def text(value: Any, name: str, op: str) -> str:
-    """`value` as a str; bytes are accepted."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if isinstance(value, (str, bytes)):
-        return os.fsdecode(value)
-    raise InvalidTypeError(f"{op}: {name} must be a string, got {value!r} of type {type(value).__name__}")
-
-
-def boolean(value: object, name: str, op: str) -> bool:
-    """`value` as a bool."""
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    raise InvalidTypeError(f"{op}: {name} must be True or False, got {value!r}")
 
 
 def plan_of(value: object, name: str, op: str) -> Node:
     """The plan of a dataset."""
     if not isinstance(value, DatasetBase):
-        raise InvalidTypeError(f"{op}: {name} must be a Dataset, got {value!r} of type {type(value).__name__}")
+        raise InvalidTypeError(f"{op}: {name} must be a Dataset, got {brief(value)} of type {type(value).__name__}")
     return value._plan
 
 

@@ -54,7 +54,7 @@ _NULL_LAST = sys.version_info >= (3, 13)
 
 _NOTHING = {
     *("CACHE", "EXTENDED_ARG", "NOP", "RESUME", "NOT_TAKEN", "COPY_FREE_VARS", "MAKE_CELL"),
-    *("PRECALL", "KW_NAMES"),  # told with the call
+    *("PRECALL", "KW_NAMES"),  # reported with the call
 }
 _NAMED: dict[str, Kind] = {
     "LOAD_FAST": "local",
@@ -211,6 +211,12 @@ def _start(before: list[Instruction], effects: list[int], end: int, values: int)
             return None
         values -= effects[end]
     return end
+
+
+def comparison_lines(code: types.CodeType) -> list[int]:
+    """The line of each comparison and `in` of code, in the order of `instructions`."""
+    ops = (op for op in dis.get_instructions(code) if op.opname in ("COMPARE_OP", "CONTAINS_OP"))
+    return [code.co_firstlineno if op.positions is None else op.positions.lineno or code.co_firstlineno for op in ops]
 
 
 def inner_codes(code: types.CodeType) -> Iterator[types.CodeType]:

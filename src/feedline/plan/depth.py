@@ -6,6 +6,7 @@ import sys
 
 from feedline.errors import InvalidArgumentError
 from feedline.plan.node import Node
+from feedline.plan.traits.checkpoint import InMemory
 
 MOST_STEPS = 2000
 FRAMES = 8
@@ -15,7 +16,7 @@ FRAMES = 8
 def allow(plan: Node) -> None:
     """Raises Python's recursion limit for a plan if necessary; raises an error for one that is too deep for any stack.
     """
-    steps = plan.position
+    steps = 1 if isinstance(plan, InMemory) else plan.position
     if steps > MOST_STEPS:
         raise InvalidArgumentError(
             f"{plan.op}: the dataset is {steps} steps deep, but at most {MOST_STEPS} are supported; pass many files to "

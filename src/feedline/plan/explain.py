@@ -34,9 +34,12 @@ _LARGE = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 class Explanation(str):
-    """Text whose repr is the text itself, for the prompt."""
+    """Text whose repr is the text itself, for the prompt; notebooks draw its `html`, if it has any."""
 
-    __slots__ = ()
+    html: str = ""
+
+    def _repr_html_(self) -> str | None:
+        return self.html or None
 
     def __repr__(self) -> str:
         return str(self)
@@ -57,7 +60,7 @@ def argument_text(name: str, value: Any, first: bool) -> str:
     if isinstance(value, SeedGenerator):
         return _seed_text(value)
     if name == "rows":
-        return f"{value:,} rows"
+        return "1 row" if value == 1 else f"{value:,} rows"
     if name == "bytes":
         return bytes_text(value)
     autotuned = name in ("buffer_size", "num_parallel_calls") and value == AUTOTUNE
@@ -173,6 +176,8 @@ def how_called(function: Function) -> str:
         return f"natively: {'; '.join(function.native)}"
     if function.vectorized:
         return "on whole columns"
+    if function.why_called:
+        return f"once per element, since {function.why_called}"
     why = function.why_not_native
     return f"once per element; not natively, since {why}" if why else "once per element"
 

@@ -17,7 +17,7 @@ import inspect
 import pickle
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from feedline.plan.function import Function
 from feedline.plan.node import Node
 from feedline.plan.traits.checkpoint import execution_args, written_op
 from feedline.plan.traits.seeds import Seeded
+from feedline.plan.vectorize.program import Traced
 from feedline.random.seeds import M, SeedGenerator
 from feedline.structure.block import Array, Block, Bytes, Objects
 from feedline.structure.datasets import Datasets
@@ -40,7 +41,7 @@ LARGE = 1 << 20
 SAMPLES = 4096
 SHOWN = 80
 HAS_DOCSTRING = getattr(inspect, "CO_HAS_DOCSTRING", 0)
-"""The flag of code that has a docstring, from Python 3.14 on; before that the first constant tells."""
+"""The flag of code that has a docstring, from Python 3.14 on; before that, the first constant is the docstring."""
 
 DIGESTED_AS = {
     "feedline.io.arrow.columns.TableSchema": "feedline.io.arrow.columns.Form",
@@ -103,51 +104,60 @@ class _Digests:
 
     def _parts(self, value: Any) -> tuple[str, Iterable[Any]]:
         """The tag for the kind of a value, and the values it is made of."""
-        kind = _path(type(value)).rpartition(".")[2]
-        if isinstance(value, Node):
-            fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.compare}
-            if not self.orders and isinstance(value, Seeded) and value.seeds_order:
-                fields["generator"] = fields["generator"].reshuffle
-            return f"node {kind}", _pairs(fields)
-        if isinstance(value, Function):
-            return "call", (value.seen,)
+        for kind, parts in _PARTS:
+            if isinstance(value, kind):
+                return parts(self, value)
         if isinstance(getattr(value, "_plan", None), Node):
             return "dataset", (value._plan,)
-        if isinstance(value, np.generic):
-            return "scalar", (np.asarray(value),)
-        if isinstance(value, np.ndarray):
-            return f"strings {value.shape}", value.ravel().tolist()
-        if isinstance(value, (list, tuple)):
-            return kind, value
-        if isinstance(value, (set, frozenset)):
-            return "set", sorted(value, key=repr)
-        if isinstance(value, Mapping):
-            return "mapping", _pairs(value)
-        if isinstance(value, SeedGenerator):
-            if not self.drawn_seeds and max(value.seed, value.seed2) > M:  # seeds given by users are smaller
-                return "drawn seeds", (value.reshuffle,)
-            return "seeds", (value.seed, value.seed2, value.reshuffle)
-        if isinstance(value, Block):
-            return "block", (value.n, value.tree, *value.columns)
-        if isinstance(value, Bytes):
-            return "strings", value.rows()
-        if isinstance(value, Objects):
-            return "objects", value.items
-        if isinstance(value, Tree):
-            fixed = () if value.fixed is None else (value.fixed,)
-            return "tree", (value.kind, value.keys, *fixed, *value.children)
-        if isinstance(value, Datasets):
-            return "datasets", tuple(value)
-        if isinstance(value, RaggedTensor):
-            return "ragged", (value.values, value.row_splits)
-        if isinstance(value, SparseTensor):
-            return "sparse", (value.indices, value.values, value.dense_shape)
-        if isinstance(value, types.CodeType):
-            # Without variable names, file, line and docstring: they do not affect what the code does.
-            flags = value.co_flags & ~HAS_DOCSTRING
-            counts = value.co_argcount, value.co_kwonlyargcount, value.co_posonlyargcount, flags
-            return "code", (value.co_code, value.co_names, _constants(value), counts)
         return _function_parts(value) if callable(value) else _object_parts(value)
+
+    def _node(self, value: Node) -> tuple[str, Iterable[Any]]:
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.compare}
+        if not self.orders and isinstance(value, Seeded) and value.seeds_order:
+            fields["generator"] = fields["generator"].reshuffle
+        return f"node {_kind(value)}", _pairs(fields)
+
+    def _seeds(self, value: SeedGenerator) -> tuple[str, Iterable[Any]]:
+        if not self.drawn_seeds and max(value.seed, value.seed2) > M:  # seeds given by users are smaller
+            return "drawn seeds", (value.reshuffle,)
+        return "seeds", (value.seed, value.seed2, value.reshuffle)
+
+
+def _kind(value: object) -> str:
+    return _path(type(value)).rpartition(".")[2]
+
+
+def _tree_parts(tree: Tree) -> tuple[str, Iterable[Any]]:
+    fixed = () if tree.fixed is None else (tree.fixed,)
+    return "tree", (tree.kind, tree.keys, *fixed, *tree.children)
+
+
+def _code_parts(code: types.CodeType) -> tuple[str, Iterable[Any]]:
+    """The parts without variable names, file, line and docstring, which do not affect what the code does."""
+    flags = code.co_flags & ~HAS_DOCSTRING
+    counts = code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, flags
+    return "code", (code.co_code, code.co_names, _constants(code), counts)
+
+
+_PARTS: tuple[tuple[Any, Callable[[_Digests, Any], tuple[str, Iterable[Any]]]], ...] = (
+    (Node, _Digests._node),
+    ((Function, Traced), lambda digests, value: ("call", (value.seen,))),
+    (np.generic, lambda digests, value: ("scalar", (np.asarray(value),))),
+    (np.ndarray, lambda digests, value: (f"strings {value.shape}", value.ravel().tolist())),
+    ((list, tuple), lambda digests, value: (_kind(value), value)),
+    ((set, frozenset), lambda digests, value: ("set", sorted(value, key=repr))),
+    (Mapping, lambda digests, value: ("mapping", _pairs(value))),
+    (SeedGenerator, _Digests._seeds),
+    (Block, lambda digests, value: ("block", (value.n, value.tree, *value.columns))),
+    (Bytes, lambda digests, value: ("strings", value.rows())),
+    (Objects, lambda digests, value: ("objects", value.items)),
+    (Tree, lambda digests, value: _tree_parts(value)),
+    (Datasets, lambda digests, value: ("datasets", tuple(value))),
+    (RaggedTensor, lambda digests, value: ("ragged", (value.values, value.row_splits))),
+    (SparseTensor, lambda digests, value: ("sparse", (value.indices, value.values, value.dense_shape))),
+    (types.CodeType, lambda digests, value: _code_parts(value)),
+)
+"""The parts of values, by the first class that they have."""
 
 
 class Mark(NamedTuple):
@@ -209,7 +219,6 @@ class _Outlines(_Digests):
         return super().of(value)
 
     def _parts(self, value: object) -> tuple[str, Iterable[Any]]:
-        kind = _path(type(value)).rpartition(".")[2]
         if isinstance(value, types.FunctionType):
             return _by_name(value) if _is_ours(value) else ("function", self._code(value))
         if isinstance(value, Bytes):
@@ -218,11 +227,12 @@ class _Outlines(_Digests):
             return "objects", (len(value), *map(type, value.items[:1]))
         if isinstance(value, np.ndarray):
             return f"strings {value.shape}", value.ravel()[_samples(value.size)].tolist()
-        if isinstance(value, (functools.partial, types.MethodType)) or not callable(value):
+        if isinstance(value, (functools.partial, types.MethodType, Traced)) or not callable(value):
             held = super()._parts(value)
-            return (kind, (type(value),)) if held[0] == "object" else held
+            return (_kind(value), (type(value),)) if held[0] == "object" else held
         call: Any = type(value).__call__
-        return "callable", (type(value), *(self._code(call) if isinstance(call, types.FunctionType) else ()))
+        code = self._code(call) if isinstance(call, types.FunctionType) else ()
+        return "callable", (type(value), *code, *_fixed(value))
 
     def _code(self, function: types.FunctionType) -> Iterable[Any]:
         code = function.__code__
@@ -234,11 +244,19 @@ class _Outlines(_Digests):
         return code, defaults, used
 
 
+def _fixed(value: object) -> list[Any]:
+    """The fields of an immutable dataclass that are immutable or functions."""
+    if not dataclasses.is_dataclass(value) or not getattr(value, "__dataclass_params__").frozen:  # noqa: B009
+        return []
+    fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.compare}
+    return _pairs({name: v for name, v in fields.items() if _lasting(v) or callable(v)})
+
+
 def _lasting(value: object) -> bool:
     """Whether a value is immutable: numbers, strings, types, functions."""
     if isinstance(value, tuple):
         return all(map(_lasting, value))
-    plain = (bool, int, float, complex, str, bytes, np.generic, np.dtype, DType, type, types.FunctionType)
+    plain = (bool, int, float, complex, str, bytes, np.generic, np.dtype, DType, type, types.FunctionType, Traced)
     return value is None or isinstance(value, plain)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Sequence
 from math import inf
+from sys import getrefcount
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -14,11 +16,12 @@ import numpy as np
 from feedline import errors
 from feedline.errors import InvalidTypeError
 from feedline.kernels.interrupts import pause, resume
-from feedline.plan.aliasing import VALUES, is_refusal, is_shared, kept, own_leaf, owner, writes
+from feedline.plan.aliasing import ALONE, VALUES, is_held, is_refusal, is_shared, kept, own_leaf, owner, writes
 from feedline.plan.captured import Captured, Sent
 from feedline.plan.interrupted import Exited, judged
 from feedline.plan.row_calls import RowFailed
-from feedline.plan.vectorize import Place, Program, program_of, why_not_native
+from feedline.plan.str_comparisons import comparisons, never_equal, warn
+from feedline.plan.vectorize import Place, Program, Traced, program_of, why_not_native
 from feedline.random.element import Epochs
 from feedline.random.seeds import FunctionScope, function_scope
 from feedline.sharing import Guard
@@ -65,6 +68,14 @@ class Destination(Protocol):
         """Whether all columns that are written there have been written to its memory."""
 
 
+def place_of(file: str, line: int) -> str:
+    """A line of code: `train.py:12`, or `In[3], line 2` for the cell of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    cell = None if shell is None else shell.compile.format_code_name(file)
+    return f"{os.path.basename(file)}:{line}" if cell is None else f"{cell[1]}, line {line}"
+
+
 class Function:
     """A user's callable, with its location in the source for messages.
 
@@ -73,7 +84,7 @@ class Function:
     captured.py), unless it is `late`; `sent` are captured values that come from another process.
     """
 
-    __slots__ = ("_captured", "_program", "_signature", "_writes", "epochs")
+    __slots__ = ("_captured", "_compared", "_program", "_signature", "_writes", "epochs")
 
     def __init__(
         self,
@@ -85,8 +96,9 @@ class Function:
         self._captured = Captured(call, sent, late)
         self.epochs = Epochs()
         self._program = program_of(self.seen)
-        self._signature = signature
+        self._signature = _stated(call) if signature is None else signature
         self._writes = writes(_innermost(call))
+        self._compared = comparisons(self._captured.call) if sent is None else ()
 
     @property
     def given(self) -> Call:
@@ -104,7 +116,20 @@ class Function:
         if not self._captured.holds:
             self._captured.renew()
             self._program = None
-        return self._captured.call
+        return self._first_call if self._compared else self._captured.call
+
+    def _first_call(self, *row: Any) -> Any:
+        """Calls the function, and warns before if it compares strings of this first row with str."""
+        found, self._compared = never_equal(self._compared, row), ()
+        warn(self._captured.call, found)
+        return self._captured.call(*row)
+
+    def _is_warned_of(self, block: Block) -> bool:
+        """Whether the first call will warn; then it is made for a row of its own."""
+        if self._compared and block.n:
+            row = block.slice(0, 1).rows()[0]
+            self._compared = never_equal(self._compared, row if block.tree.kind is tuple else (row,))
+        return bool(self._compared)
 
     @property
     def late(self) -> bool:
@@ -126,7 +151,7 @@ class Function:
     def where(self) -> str:
         """The file and line of the definition, or an empty string."""
         code = getattr(_innermost(self.given), "__code__", None)
-        return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
+        return place_of(code.co_filename, code.co_firstlineno) if code else ""
 
     @property
     def program(self) -> Program | None:
@@ -155,6 +180,16 @@ class Function:
     def why_not_native(self) -> str:
         """Why a function that could run natively does not; "" if that is not known."""
         return why_not_native(self.seen) if self._program is None else ""
+
+    @property
+    def traced_spec(self) -> Any:
+        """The spec of the results of a traced function; None if only calls show it."""
+        return self.given.result_spec if isinstance(self.given, Traced) else None
+
+    @property
+    def why_called(self) -> str:
+        """Why a function that could be traced is called for each element; "" if it is traced, or never is."""
+        return self.given.why if isinstance(self.given, Traced) else ""
 
     @property
     def output_spec_known(self) -> bool:
@@ -226,7 +261,9 @@ class Function:
         `Exception`, the row is to be made again. Apart from the first, no row is begun after `until`.
         """
         results: list[Any] = []
-        add, unpack, values = results.append, block.tree.kind is tuple, VALUES
+        add, unpack, values, array, alone = results.append, block.tree.kind is tuple, VALUES, np.ndarray, ALONE
+        timed = until < inf
+        value: type | None = None  # of the results before: most are like them
         own = set() if block.n == 1 else {id(owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
         rows = block.rows()
         with function_scope(results) as scope:
@@ -236,10 +273,19 @@ class Function:
                 try:
                     for row in rows:
                         result = call(*row) if unpack else call(row)
-                        add(result if type(result) in values else kept(result, own))
+                        kind = type(result)
+                        if kind is value:
+                            add(result)
+                        elif kind in values:
+                            value = kind
+                            add(result)
+                        elif kind is array and result.base is None and getrefcount(result) <= alone:
+                            add(result)
+                        else:
+                            add(kept(result, own))
                         if scope.used:
                             scope.restart()
-                        if perf_counter() > until:
+                        if timed and perf_counter() > until:
                             break
                 finally:
                     resume(held)
@@ -263,6 +309,8 @@ class Function:
             try:
                 for i, row in enumerate(block.rows()):
                     result = call(*row) if unpack else call(row)
+                    if not tree.is_leaf and is_held(result):
+                        result = kept(result, set())
                     leaves = _leaves_like(tree, result) if alike else None
                     if leaves is not None:
                         place.take(i, leaves)
@@ -300,7 +348,7 @@ class Function:
 
     def on_columns(self, block: Block) -> Any:
         """The function's result for whole columns; None if that is not certain to equal the results row by row."""
-        program = self.program
+        program = None if self._is_warned_of(block) else self.program
         made = None if program is None else program.run(block)
         return made.result if made is not None and made.rows == block.n else None
 
@@ -309,7 +357,7 @@ class Function:
         them must be called one by one. None and 0 if that is known only of a smaller block. Native programs write to
         `place` what fits there.
         """
-        program = self.program
+        program = None if self._is_warned_of(block) else self.program
         made = None if program is None else program.run(block, None if place is None else self._placed(place))
         if made is None:
             return None, 0 if block.n > FEW and program is not None and program.active else block.n
@@ -337,6 +385,8 @@ class Function:
         """The spec of the results for elements of `spec`, if the function's program tells it; None if only a call with
         an element would.
         """
+        if self.traced_spec is not None:
+            return self.traced_spec
         return None if self._program is None else self._program.spec(spec)
 
     def block_of(self, results: list[Any], ours: bool = False) -> Block:
@@ -380,7 +430,7 @@ class Function:
 
     def _checked(self, block: Block) -> Block:
         if self._signature is None:
-            first = [_key(type_spec_from_value(rows_of(slice_column(c, 0, 1))[0])) for c in block.columns]
+            first = [_key_of_row(c, 0) for c in block.columns]
             if all(key is None for key in first):
                 what = "None" if block.columns else "an empty structure"
                 why = f"the function returned {what}, which is not a valid element; return a value for every element"
@@ -390,32 +440,33 @@ class Function:
                     self._signature = block.tree, first
             if self._signature[0] != block.tree:  # another thread was first
                 return self.block_of(block.rows())
-        _, expected = self._signature
-        for j, (column, want) in enumerate(zip(block.columns, expected, strict=True)):
+        odd = []  # rows, each with its column
+        for j, (column, want) in enumerate(zip(block.columns, self._signature[1], strict=True)):
             got = column.dtype if isinstance(column, np.ndarray) else _key(spec_of_column(column))
-            if got != want or want is None:
-                self._odd_row(block, j, column, want)
+            if want is None or not _equal(got, want):
+                odd += [(i, j) for i in _other_than(want, column)]
+        if odd:
+            self._refuse(block, *min(odd))
         return block
 
-    def _odd_row(self, block: Block, j: int, column: object, want: object) -> None:
-        """Raises for the first row of a column whose type is not the expected one, if there is such a row."""
-        for i, item in enumerate(rows_of(column)):
-            got = _key(type_spec_from_value(item))
-            if got != want:
-                path = block.tree.paths()[j]
-                message = (
-                    f"the types of the function's results differ at {path}: {_type_name(want)}, then {_type_name(got)};"
-                    " return the same types for every element"
-                )
-                done = concat([block.slice(k, k + 1) for k in range(i)]) if i else None
-                raise RowFailed(i, done, InvalidTypeError(message), path)
+    def _refuse(self, block: Block, i: int, j: int) -> None:
+        """Raises for row i of a block, whose type in column j is not the expected one."""
+        path, want = block.tree.paths()[j], self.signature[1][j]
+        message = (
+            f"the types of the function's results differ at {path}: {_type_name(want)}, then "
+            f"{_type_name(_key_of_row(block.columns[j], i))}; return the same types for every element"
+        )
+        done = _pack(block.slice(0, i).rows(), block.tree) if i else None  # columns without the other type
+        raise RowFailed(i, done, InvalidTypeError(message), path)
 
     def attribute_error(self, op: str, position: int, number: int | None, failed: RowFailed) -> Exception:
         """The exception for a failed call: `map at step 3 (train.py:41 'decode') failed on element 7: …`."""
         if isinstance(failed.error, Exited):
             return failed.error
         assert isinstance(failed.error, Exception)
-        place = f" ({self.where} {self.name!r})" if self.where else f" ({self.name!r})"
+        line = failed.error.where if isinstance(failed.error, errors.OpError) else ""
+        line = f", {line}" if line else ""
+        place = f" ({self.where} {self.name!r}{line})" if self.where else f" ({self.name!r}{line})"
         path = f" ({failed.path})" if failed.path else ""
         error = failed.error
         kind = "" if isinstance(error, errors.OpError) else f"{type(error).__name__}: "
@@ -449,9 +500,32 @@ def _advice(error: BaseException) -> str:
     """A hint for the user, for errors whose message gives none."""
     if is_refusal(error):
         return "; elements may be shared: modify a copy, x.copy()"
-    if isinstance(error, AttributeError) and error.name in OF_TENSORS and type(error.obj).__module__ == "numpy":
+    if isinstance(error, AttributeError) and error.name in OF_TENSORS and _is_value(error.obj):
         return "; here functions get NumPy values: in feedline.tf (import feedline.tf as tf) they get tensors"
+    if _mixes_str_and_bytes(error):
+        return "; strings are bytes, as in TensorFlow: write b'...', or decode them with x.decode()"
     return ""
+
+
+def _mixes_str_and_bytes(error: BaseException) -> bool:
+    if isinstance(error, AttributeError):
+        return isinstance(error.obj, bytes) and error.name in dir(str)
+    if isinstance(error, KeyError):
+        return bool(error.args) and isinstance(error.args[0], bytes)
+    text = str(error)
+    return isinstance(error, TypeError) and "bytes" in text and ("str" in text or "string" in text)
+
+
+def _is_value(thing: object) -> bool:
+    return isinstance(thing, bytes) or type(thing).__module__ == "numpy"
+
+
+def _stated(call: Call) -> tuple[Tree, list[Any]] | None:
+    """The structure and types of the results of a traced function, if all of them are arrays."""
+    if not isinstance(call, Traced) or call.result_spec is None:
+        return None
+    specs, tree = flatten(call.result_spec)
+    return (tree, [_key(spec) for spec in specs]) if all(isinstance(spec, TensorSpec) for spec in specs) else None
 
 
 def _leaves_like(tree: Tree, result: object) -> list[Any] | None:
@@ -478,10 +552,12 @@ def _pack(results: Sequence[Any], tree: Tree | None, ours: bool = False) -> Bloc
     if tree is None:
         _, tree = flatten(results[0])
     if tree is LEAF or tree.is_leaf:
-        for r in results:
-            if isinstance(r, (tuple, dict)):
-                tree.flatten(r)  # raises, saying what was expected
-        return Block([pack(results, ours)], len(results), LEAF)
+        kinds = set(map(type, results))
+        if any(issubclass(kind, (tuple, dict)) for kind in kinds):
+            for r in results:
+                if isinstance(r, (tuple, dict)):
+                    tree.flatten(r)  # raises, saying what was expected
+        return Block([pack(results, ours, kinds)], len(results), LEAF)
     rows = [tree.flatten(r) for r in results]
     columns = [pack(values, ours) for values in zip(*rows, strict=True)] if tree.size else []
     return Block(columns, len(results), tree)
@@ -495,6 +571,21 @@ def _key(spec: object) -> Any:
         return None
     dtype = getattr(spec, "dtype", None)
     return type(spec).__name__, None if dtype is None else dtype.name
+
+
+def _key_of_row(column: Any, i: int) -> Any:
+    return _key(type_spec_from_value(rows_of(slice_column(column, i, i + 1))[0]))
+
+
+def _other_than(want: object, column: Any) -> list[int]:
+    """The first row of a column that has another type, if there is such a row."""
+    keys = (_key(type_spec_from_value(item)) for item in rows_of(column))
+    return next(([i] for i, key in enumerate(keys) if not _equal(key, want)), [])
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two keys are the same; NumPy takes None for float64."""
+    return a is b or (a is not None and b is not None and bool(a == b))
 
 
 def _type_name(key: Any) -> str:

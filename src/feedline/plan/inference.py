@@ -5,6 +5,7 @@ Later results may have other sizes, so a size is stated only if it is found to c
 
 - If elements have a dimension of unknown size, the function is tried with an element of other sizes there. A size in
   its results that changes then depends on the unknown one, and is unknown too. If it rejects them, all sizes are.
+  Likewise with elements of other ranks, where a rank is unknown.
 - If elements hold integers, which may be lengths, the function is tried with larger ones.
 - If elements hold strings, ragged or sparse tensors, or datasets, these may determine any size. The function is tried
   with other sizes in the known dimensions: sizes that change with those are known, all others are not.
@@ -16,11 +17,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from feedline.plan.trials import limited
 from feedline.structure.nest import flatten, map_structure
 from feedline.structure.resized import Change, Pick, resized
 from feedline.structure.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec, general
@@ -94,7 +97,7 @@ class _Trials:
             plain, element = base
             spec = self._following_no_value(spec, element)
             if unknown:
-                spec = self._following_none(spec, element, trusted)
+                spec = self._following_rank(self._following_none(spec, element, trusted), element)
             if hidden:
                 spec = self._following_known(spec, plain, element)
         return spec
@@ -132,12 +135,28 @@ class _Trials:
         smaller: list[Change] = [lambda _: 1, lambda _: 0]
         tried = 0
         for change in (*larger, *smaller):
-            got = self._result(element, _is_unknown, change)
+            with limited() if change is larger[-1] else nullcontext():
+                got = self._result(element, _is_unknown, change)
             merged = None if got is None else general(spec, got)
             if merged is not None:
                 spec = merged
                 tried += change in larger
         return spec if tried or trusted else map_structure(without_sizes, spec)
+
+    def _following_rank(self, spec: Any, element: Any) -> Any:
+        """The spec without the ranks that change when unknown ones do."""
+        if all(dims is not None for dims in _shapes(self.given)):
+            return spec
+        leaves, tree = flatten(element)
+        given = flatten(self.given)[0]
+        changes: list[Callable[[Any], Any]] = [lambda array: array[None], lambda array: array[0]]
+        for change in changes:
+            pairs = zip(leaves, given, strict=True)
+            made = [change(leaf) if _is_rankless(want, leaf) else leaf for leaf, want in pairs]
+            got = self._result(tree.unflatten(made), lambda _: False, lambda n: n)
+            merged = None if got is None else general(spec, got)
+            spec = spec if merged is None else merged
+        return spec
 
     def _following_known(self, spec: Any, plain: Any, element: Any) -> Any:
         """The spec with only the sizes that change when known ones do."""
@@ -193,6 +212,10 @@ def _has_integers(given: Any) -> bool:
 
 def _is_integer(leaf: Any) -> bool:
     return isinstance(leaf, np.integer)
+
+
+def _is_rankless(spec: Any, leaf: Any) -> bool:
+    return isinstance(spec, TensorSpec) and spec.shape.rank is None and isinstance(leaf, np.ndarray) and leaf.size > 0
 
 
 def _most_unknown(given: Any) -> int:

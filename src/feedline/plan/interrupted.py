@@ -37,6 +37,16 @@ class Exited(Exception):
         return f"{type(self.error).__name__}: {self.error}"
 
 
+class WorkersLost(BaseException):
+    """The workers of a stage are gone, with `error`, which belongs to no element. As for an interrupt, all steps keep
+    their rows, so that a checkpoint can be made; it is unwrapped for the consumer.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 def unpacked(function: Callable[[], Any]) -> Any:
     """The result of a function, with `Exited` unwrapped if it raises that."""
     try:

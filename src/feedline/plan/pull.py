@@ -66,6 +66,9 @@ class Pending(Protocol):
         `again`.
         """
 
+    def finishes_within(self, seconds: float) -> bool:
+        """Whether the read finishes in this time; waits for it."""
+
     def wait_for_any(self, reads: Sequence[Pending | None], news: SimpleQueue[None]) -> None:
         """Returns when one of `reads` is finished; all of them put their notices on the same `news` queue."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from feedline.plan.interrupted import Exited
+from feedline.plan.ray_workers import RayWorkers
 from feedline.plan.traits.random_access import read_rows
 from feedline.random.element import Draws
 from feedline.structure.block import Array, Block, rows_of
@@ -41,6 +42,10 @@ class RowFailed(Exception):
 
     link: Any = None
     """The function that failed, in a step with several."""
+    worker: str = ""
+    """The worker that made the call, if it is on another machine, perhaps."""
+    carried: int | None = None
+    """The number of the step that failed, if it is one of those below a stage that its workers make rows of too."""
 
     def __init__(self, index: int, done: Block | None, error: BaseException, path: str = "") -> None:
         super().__init__(index, error)
@@ -48,7 +53,11 @@ class RowFailed(Exception):
         self.place = ""
 
     def locate(self, block: Block) -> None:
-        """Finds the location of the row in the block that `apply` was given."""
+        """Finds the location of the row in the block that `apply` was given. An interrupt is about no row: it may have
+        come after the last.
+        """
+        if not isinstance(self.error, Exception):
+            return
         if block.provenance is not None:
             self.place = block.provenance.place(self.index)
         elif block.batch_provenance is not None:
@@ -58,7 +67,8 @@ class RowFailed(Exception):
     def on(self, number: int | None) -> str:
         """How errors name the row: element `number` of the iteration."""
         element = "" if number is None else f" on element {number}"
-        return f"{element} ({self.place})" if self.place else element
+        where = "; ".join(filter(None, (self.place, self.worker)))
+        return f"{element} ({where})" if where else element
 
 
 def applied_at(step: RowWise, index: Array) -> Block:
@@ -101,12 +111,13 @@ def _strings(value: object) -> list[bytes]:
 
 class Parallel(NamedTuple):
     """How a step's calls may run in parallel: how many at once (AUTOTUNE: tuned), whether their order is kept (None: as
-    the options say), and in which `workers`, "thread" or "process". Each call gets so many `rows`; None: tuned.
+    the options say), and in which `workers`: "thread", "process" or those of a Ray cluster. Each call gets so many
+    `rows`; None: tuned.
     """
 
     calls: int
     ordered: bool | None = None
-    workers: str = "thread"
+    workers: str | RayWorkers = "thread"
     rows: int | None = None
 
 

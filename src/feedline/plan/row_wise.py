@@ -10,11 +10,10 @@ from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import EMPTY, Node
 from feedline.plan.pace import soon
 from feedline.plan.pull import Pull
-from feedline.plan.row_caller import RowCaller
 from feedline.plan.row_calls import Parallel, RowFailed, RowWiseState
 from feedline.plan.traits.effects import CallsUserCode, user_code
 from feedline.plan.traits.reshard import Reshards, error_waits, round_robin_share
-from feedline.plan.traits.schedule import ParallelArgs
+from feedline.plan.traits.schedule import ParallelArgs, RowByRow
 from feedline.plan.tree import node
 from feedline.random.element import Draws, Epochs, drawing
 from feedline.structure.block import Block, concat
@@ -119,7 +118,7 @@ class ParallelCalls(ParallelArgs, RowWise):
         return None
 
 
-class FunctionCalls(CallsUserCode, RowWise):
+class FunctionCalls(CallsUserCode, RowByRow, RowWise):
     """A row-wise node that calls a user's function."""
 
     @property
@@ -147,10 +146,6 @@ class FunctionCalls(CallsUserCode, RowWise):
     def apply_into(self, block: Block, where: object) -> tuple[Block, bool]:
         """`apply`, with large rows written to their slots in a batch; also gives whether they were."""
         return self.apply(block), False
-
-    def one_by_one(self) -> RowCaller | None:
-        """What calls the function for single rows; None if rows must come in blocks."""
-        return None
 
     def begin(self, pull: Pull) -> RowWiseState:
         """Starts the input, and numbers the iteration."""

@@ -22,6 +22,7 @@ def node(cls: type[C]) -> type[C]:
     """
     made: Any = dataclasses.dataclass(init=False, eq=False, repr=False, match_args=False)(cls)
     made._fields = dataclasses.fields(made)
+    made._names = tuple([f.name for f in made._fields])
     return cls
 
 
@@ -33,9 +34,13 @@ class PlanTree:
     """The method's name, for messages and pictures."""
 
     _fields: ClassVar[tuple[dataclasses.Field[Any], ...]] = ()
+    _names: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        names = [f.name for f in self._fields]
+        names = self._names
+        if len(args) == len(names) and not kwargs:
+            self.__dict__.update(zip(names, args, strict=True))
+            return
         given = dict(zip(names, args, strict=False)) | kwargs
         if len(given) < len(args) + len(kwargs) or not given.keys() <= set(names):
             wrong = f"got {len(args)} values and {list(kwargs)}"
@@ -59,7 +64,7 @@ class PlanTree:
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
         """The nodes this one reads from."""
-        return tuple(n for _, v in self.input_fields() for n in (v if isinstance(v, tuple) else (v,)))
+        return tuple([n for _, v in self.input_fields() for n in (v if isinstance(v, tuple) else (v,))])
 
     @cached_property
     def position(self) -> int:
@@ -91,10 +96,10 @@ class PlanTree:
     def input_fields(self) -> list[tuple[str, Any]]:
         """The names and values of the fields that hold nodes, or tuples of them."""
         found = []
-        for f in dataclasses.fields(self):
-            value = getattr(self, f.name)
+        for name in self._names:
+            value = getattr(self, name)
             if isinstance(value, PlanTree) or (isinstance(value, tuple) and value and isinstance(value[0], PlanTree)):
-                found.append((f.name, value))
+                found.append((name, value))
         return found
 
     def __eq__(self, other: object) -> bool:

@@ -57,6 +57,11 @@ def index_shuffle(index: ArrayLike, seed: Sequence[int] | NDArray[Any], max_inde
         raise InvalidArgumentError(
             f"index_shuffle: max_index must be >= index, but {limits[wrong][0]} < {wide[wrong][0]}"
         )
+    if limits.size and int(limits.max()) > np.iinfo(dtype).max:
+        raise InvalidArgumentError(
+            f"index_shuffle: max_index {int(limits.max())} does not fit {dtype}, the type of index; cast index to a "
+            "wider type"
+        )
     words = (OP_KEY, int(key[0]), int(key[1]))
     out = np.empty(wide.shape, np.uint64)
     for limit in np.unique(limits).tolist():

@@ -110,6 +110,10 @@ class DrawsFrom(NamedTuple):
 class FunctionScope:
     """The body of a user function: seedless random operators created in it are numbered from 0 (see `function_scope`).
 
+    >>> with fl.random.FunctionScope() as scope:
+    ...     scope.count(), scope.count()
+    (0, 1)
+
     One scope serves one thread at a time. `finished` are the results of the calls before this one; their number tells
     `element_rng` the row of the block that it is called for. `made` is that row and the generators it got. `draws_from`
     is where these come from, if it is not the same for all functions that run now.

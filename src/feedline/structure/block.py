@@ -15,6 +15,7 @@ lineage. Operators that stack rows keep the location of each one, for messages: 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,13 @@ from feedline.structure.nest import LEAF, Tree, flatten
 from feedline.structure.ragged import RaggedTensor
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.spec import (
+    Dims,
     RaggedTensorSpec,
     SparseTensorSpec,
     TensorSpec,
     TypeSpec,
     general_leaf,
+    general_leaves,
     type_spec_from_value,
 )
 from feedline.structure.strings import Bytes as Bytes
@@ -176,11 +179,12 @@ def concat(blocks: Sequence[Block]) -> Block:
     return Block(columns, sum(b.n for b in blocks), tree, Provenance.joined([b.provenance for b in filled]), joined)
 
 
-def pack(values: Sequence[Any], ours: bool = False) -> Column:
+def pack(values: Sequence[Any], ours: bool = False, kinds: set[type] | None = None) -> Column:
     """A column from leaf values as users give them. The memory is fresh: no reference to the user's is kept. Arrays
-    that are `ours`, used nowhere else, need no copy.
+    that are `ours`, used nowhere else, need no copy. `kinds` are the types of the values, if they are known.
     """
-    kinds = set(map(type, values))
+    if kinds is None:
+        kinds = set(map(type, values))
     if len(kinds) == 1:
         kind = next(iter(kinds))
         dtype = _SCALARS.get(kind)
@@ -219,7 +223,7 @@ def _pack_arrays(values: Sequence[Array], ours: bool) -> Column:
         values, first, ours = leaves, leaves[0], False
     shape, dtype = first.shape, first.dtype
     for v in values:
-        if v.shape != shape or v.dtype != dtype:
+        if v.shape != shape or (v.dtype is not dtype and v.dtype != dtype):
             return Objects([v if ours and is_whole(v) else _owned(v) for v in values], merged_spec(values))
     if ours and len(values) == 1 and is_whole(first):
         return first.reshape(1, *shape)
@@ -250,11 +254,16 @@ def merged_spec(leaves: Sequence[Any]) -> Any:
         dtype, rank = leaves[0].dtype, leaves[0].ndim
         if all(v.dtype == dtype and v.ndim == rank for v in leaves):
             sizes = zip(*{v.shape for v in leaves}, strict=True)
-            return TensorSpec([n[0] if n.count(n[0]) == len(n) else None for n in sizes], dtype)
+            return _tensor_spec(tuple([n[0] if n.count(n[0]) == len(n) else None for n in sizes]), dtype)
     spec = type_spec_from_value(leaves[0]) if len(leaves) else None
     for leaf in leaves[1:]:
         spec = general_leaf(spec, type_spec_from_value(leaf)) if spec is not None else None
     return spec if isinstance(spec, TypeSpec) else None
+
+
+@lru_cache(256)
+def _tensor_spec(dims: Dims, dtype: np.dtype[Any]) -> TensorSpec:
+    return TensorSpec(dims, dtype)
 
 
 def rows_of(column: Column) -> list[Any]:
@@ -303,10 +312,7 @@ def concat_columns(columns: list[Column]) -> Column:
     if len(filled) < len(columns):
         return concat_columns(filled)
     items = [row for c in filled for row in rows_of(c)]
-    spec: Any = spec_of_column(filled[0])
-    for c in filled[1:]:
-        other = spec_of_column(c)
-        spec = general_leaf(spec, other) if spec is not None and other is not None else None
+    spec = general_leaves([spec_of_column(c) for c in filled])
     return Objects(items, spec if isinstance(spec, TypeSpec) else None)
 
 

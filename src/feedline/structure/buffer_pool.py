@@ -167,7 +167,7 @@ def concatenate(arrays: Sequence[Array]) -> Array:
     pooled buffer.
     """
     first = arrays[0]
-    rows = sum(len(a) for a in arrays)
+    rows = sum(map(len, arrays))
     if first.dtype.hasobject or rows * first[:1].nbytes < LARGE:
         return np.concatenate(arrays)
     out = buffers.empty((rows, *first.shape[1:]), first.dtype)

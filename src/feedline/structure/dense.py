@@ -57,6 +57,43 @@ def strings_of(value: object, needed: str) -> Array:
     return array.astype(object, copy=False)
 
 
+_LANES = {np.dtype(np.float16): 16, np.dtype(np.float32): 32, np.dtype(np.float64): 16}
+"""How many floats TensorFlow casts to integers of 8 or 16 bits at a time; 8 of other dtypes, and to uint32."""
+
+
+def integers(floats: Array, dtype: np.dtype[Any], rows: bool = False) -> Array:
+    """Floats as integers, without their fractions. Those out of range become what TensorFlow's vector code makes of
+    them: the nearest integer of 8 or 16 bits, 2**31 as uint32. Values that do not fill a vector, at the end of an array
+    or, with `rows`, of each of its rows, become the low bits of the signed integer.
+
+    >>> from feedline.structure.dense import integers
+    >>> integers(np.array([-1.0, 1.5, 256.0]), np.dtype(np.uint8))
+    array([255,   1,   0], dtype=uint8)
+    >>> integers(np.full(17, 300.0), np.dtype(np.uint8))[[0, 15, 16]]
+    array([255, 255,  44], dtype=uint8)
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        if dtype.itemsize == 8 and dtype.kind == "u":
+            large = ~(floats < 2.0**64)
+            return np.where(large, np.uint64(1 << 63), np.where(large, 0, floats).astype(dtype))
+        if dtype.itemsize == 8 or dtype == np.int32:
+            return floats.astype(dtype)
+        signed: Array = floats.astype(np.int64 if dtype.itemsize == 4 else np.int32, order="C")
+    size = floats.size // max(len(floats), 1) if rows else floats.size
+    lanes = 8 if dtype.itemsize == 4 else _LANES.get(floats.dtype, 8)
+    if size >= lanes:
+        vectors = signed.reshape(-1, size)[:, : size - size % lanes]
+        if dtype.itemsize == 4:
+            vectors[(vectors < -(1 << 31)) | (vectors >= 1 << 32)] = 1 << 31
+        else:
+            if dtype == np.uint8 and lanes == 16:  # by way of 16 bits, of which the highest becomes a sign
+                vectors[vectors > 32767] = 0
+            most = (1 << 8 * dtype.itemsize - (dtype.kind == "i")) - 1
+            np.maximum(vectors, -1 - most if dtype.kind == "i" else 0, out=vectors)
+            np.minimum(vectors, most, out=vectors)
+    return signed.astype(dtype)
+
+
 def same(a: Array, b: Array) -> bool:
     """Whether two arrays have the same dtype, shape and values; NaNs are equal."""
     return a.dtype == b.dtype and a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
@@ -140,9 +177,19 @@ def _natural(value: object, family: str) -> Array:
         array = np.array(value)
     except ValueError:
         raise _not_rectangular() from None
+    if family == "int" and array.size and array.dtype.kind not in "iu":
+        array = _unsigned(value, array)
     if array.dtype.kind == "O" or (family == "int" and array.size and array.dtype.kind not in "iu"):
-        raise InvalidArgumentError("an integer is out of range for int64 and uint64")
+        raise InvalidTypeError("an integer is out of range for int64 and uint64")
     return array
+
+
+def _unsigned(value: object, array: Array) -> Array:
+    """Integers that NumPy makes floats of, since some are too large for int64 and others small."""
+    try:
+        return np.array(value, np.uint64)
+    except (OverflowError, ValueError):
+        return array
 
 
 def _inferred(array: Array, family: str, leaves: dict[Any, None]) -> Any:
@@ -199,8 +246,8 @@ def _cast(array: Array, family: str, dtype: np.dtype[Any]) -> Array:
         raise InvalidArgumentError(f"a number is too large for {dtype}: {_short(array)}; use float64") from None
 
 
-def _not_rectangular() -> InvalidArgumentError:
-    return InvalidArgumentError(
+def _not_rectangular() -> InvalidTypeError:
+    return InvalidTypeError(
         "nested lists whose rows differ in length cannot be converted to an array; use fl.ragged.constant"
     )
 

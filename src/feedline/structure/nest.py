@@ -48,12 +48,13 @@ class Tree:
         _flatten_as(self, value, out, LEAF_PATH)
         return out
 
-    def flatten_up_to(self, value: object, exact: bool = False) -> list[Any]:
+    def flatten_up_to(self, value: object, exact: bool = False, partial: bool = False) -> list[Any]:
         """Flattens `value` as far as this structure goes; a leaf may stand for a structure. If `exact`, a namedtuple
-        does not match a tuple, or a namedtuple of another name.
+        does not match a tuple, or a namedtuple of another name. If `partial`, None stands for any part: all its leaves
+        are None.
         """
         out: list[Any] = []
-        _flatten_as(self, value, out, LEAF_PATH, deeper=True, exact=exact)
+        _flatten_as(self, value, out, LEAF_PATH, deeper=True, exact=exact, partial=partial)
         return out
 
     def paths(self) -> list[str]:
@@ -202,9 +203,18 @@ def same_tuples(a: type, b: type) -> bool:
 
 
 def _flatten_as(
-    tree: Tree, value: object, out: list[Any], path: str, deeper: bool = False, exact: bool = False
+    tree: Tree,
+    value: object,
+    out: list[Any],
+    path: str,
+    deeper: bool = False,
+    exact: bool = False,
+    partial: bool = False,
 ) -> None:
     kind = tree.kind
+    if value is None and partial:
+        out += [None] * tree.size
+        return
     if kind is None:
         if not deeper and is_structure(value):
             raise TypeError(f"expected a single value at {path}, got {type(value).__name__}")
@@ -229,7 +239,7 @@ def _flatten_as(
             raise TypeError(f"expected a {kind.__name__} at {path}, got {_brief(value)}")
         parts = [getattr(value, k) for k in tree.keys]
     for key, child, part in zip(tree.keys, tree.children, parts, strict=True):
-        _flatten_as(child, part, out, _join(path, key), deeper, exact)
+        _flatten_as(child, part, out, _join(path, key), deeper, exact, partial)
 
 
 def _brief(value: object) -> str:

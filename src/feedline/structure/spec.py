@@ -5,11 +5,12 @@ The spec of an element is its structure with a spec for each leaf, and None for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
 
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.structure import types
 from feedline.structure.nest import flatten
 from feedline.structure.types import DType, as_dtype
@@ -34,8 +35,10 @@ class TensorShape:
         elif dims is None:
             self._dims = None
         else:
-            if isinstance(dims, (int, np.integer)):
+            if isinstance(dims, (int, np.integer)) or (isinstance(dims, np.ndarray) and dims.ndim == 0):
                 dims = (dims,)
+            if not isinstance(dims, Iterable):
+                raise InvalidTypeError(f"a shape must be a list of dimensions, got {dims!r}")
             self._dims = tuple([d if type(d) is int and d >= 0 else _dimension(d) for d in dims])
 
     @property
@@ -96,6 +99,50 @@ class TensorShape:
         """This shape, if it has or may have `rank` dimensions. Raises ValueError otherwise."""
         return self.merge_with(TensorShape([None] * rank))
 
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """This shape. Raises ValueError if it has fewer than `rank` dimensions."""
+        if self._dims is not None and len(self._dims) < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape. Raises ValueError if it has more than `rank` dimensions."""
+        if self._dims is not None and len(self._dims) > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def assert_has_rank(self, rank: int) -> None:
+        """Raises ValueError unless the shape has, or may have, `rank` dimensions."""
+        if self.rank not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other: object) -> None:
+        """Raises ValueError if the two shapes have different numbers of dimensions."""
+        rank = TensorShape(other).rank
+        if None not in (self.rank, rank) and self.rank != rank:
+            raise ValueError(f"Shapes {self} and {TensorShape(other)} must have the same rank")
+
+    def assert_is_compatible_with(self, other: object) -> None:
+        """Raises ValueError unless one array may have both shapes."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are incompatible")
+
+    def assert_is_fully_defined(self) -> None:
+        """Raises ValueError unless the length of every dimension is known."""
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
+    def is_subtype_of(self, other: object) -> bool:
+        """Whether every array of this shape has the other shape, too.
+
+        >>> fl.TensorShape([1, 2]).is_subtype_of(fl.TensorShape([1, None]))
+        True
+        """
+        dims = TensorShape(other)._dims
+        if dims is None or self._dims is None:
+            return dims is None
+        return len(dims) == len(self._dims) and all(b in (None, a) for a, b in zip(self._dims, dims, strict=True))
+
     def _known_rank(self) -> Dims:
         if self._dims is None:
             raise ValueError("a shape of unknown rank has no dimensions to list; check .rank first")
@@ -111,11 +158,16 @@ class TensorShape:
         return self._dims is not None
 
     def __getitem__(self, key: SupportsIndex | slice) -> Any:
-        got = self._known_rank()[key]
+        if self._dims is None:
+            return _part_of_unknown(key)
+        got = self._dims[key]
         return TensorShape(got) if isinstance(key, slice) else got
 
     def __add__(self, other: object) -> TensorShape:
         return self.concatenate(other)
+
+    def __radd__(self, other: object) -> TensorShape:
+        return TensorShape(other).concatenate(self)
 
     def __eq__(self, other: object) -> bool:
         try:
@@ -133,14 +185,24 @@ class TensorShape:
         return "<unknown>" if self._dims is None else str(self._dims)
 
 
+def _part_of_unknown(key: SupportsIndex | slice) -> TensorShape | None:
+    """A dimension or some dimensions of a shape of unknown rank: bounds from the front say how many they are."""
+    if not isinstance(key, slice):
+        return None
+    start, stop = key.start or 0, key.stop
+    if key.step not in (None, 1) or stop is None or start < 0 or stop < 0:
+        return TensorShape(None)
+    return TensorShape([None] * (stop - start))
+
+
 def _dimension(d: object) -> int | None:
     if d is None:
         return None
     if isinstance(d, float) or not hasattr(d, "__index__"):
-        raise TypeError(f"a dimension must be an int or None, got {d!r}")
+        raise InvalidTypeError(f"a dimension must be an int or None, got {d!r}")
     n = int(d)
     if n < 0:
-        raise ValueError(f"Dimension {n} must be >= 0; use None for an unknown dimension")
+        raise InvalidArgumentError(f"Dimension {n} must be >= 0; use None for an unknown dimension")
     return n
 
 
@@ -201,6 +263,24 @@ class TensorSpec(TypeSpec):
 
     def _key(self) -> tuple[Any, ...]:
         return self.shape, self.dtype
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        """A spec of the same shape and dtype, with another name if one is given."""
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """The spec of an array or tensor.
+
+        >>> fl.TensorSpec.from_tensor(np.zeros([2, 3], np.float32))
+        TensorSpec(shape=(2, 3), dtype=float32)
+        """
+        return cls(tensor.shape, tensor.dtype, name)
+
+    def is_subtype_of(self, other: object) -> bool:
+        """Whether every array of this spec has the other spec, too."""
+        return isinstance(other, TensorSpec) and self.dtype == other.dtype and self.shape.is_subtype_of(other.shape)
 
     def __repr__(self) -> str:
         name = f", name={self.name!r}" if self.name else ""
@@ -390,6 +470,21 @@ def general_leaf(a: Any, b: Any) -> Any:
         shape = a.shape.most_specific_compatible_shape(b.shape)
         return RaggedTensorSpec(shape, a.dtype, a.ragged_rank, a.row_splits_dtype)
     return type(a)(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+
+
+def general_leaves(specs: Sequence[Any]) -> Any:
+    """The most specific leaf spec that includes all; None if there is none."""
+    first = specs[0]
+    if first is not None and all([s is first for s in specs]):
+        return first
+    if type(first) is TensorSpec and first.shape.dims is not None:
+        dtype, rank = first.dtype, first.shape.rank
+        if all([type(s) is TensorSpec and s.dtype == dtype and s.shape.rank == rank for s in specs]):
+            sizes = zip(*{s.shape.dims for s in specs}, strict=True)
+            return TensorSpec([n[0] if n.count(n[0]) == len(n) else None for n in sizes], first.dtype)
+    for other in specs[1:]:
+        first = general_leaf(first, other) if first is not None and other is not None else None
+    return first
 
 
 NONE = object()  # the result of general_leaf for two None leaves, since None means "no common spec" there

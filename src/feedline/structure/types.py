@@ -7,6 +7,7 @@ np.int32`). Strings are `bytes`; an array of them has NumPy's object dtype.
 from __future__ import annotations
 
 import builtins
+import importlib
 from typing import Any
 
 import numpy as np
@@ -77,12 +78,49 @@ class DType:
     @property
     def min(self) -> Any:
         """The smallest value."""
-        return False if self.is_bool else np.iinfo(self.dtype).min if self.is_integer else np.finfo(self.dtype).min
+        return False if self.is_bool else np.iinfo(self.dtype).min if self.is_integer else self._floats().min
 
     @property
     def max(self) -> Any:
         """The largest value."""
-        return True if self.is_bool else np.iinfo(self.dtype).max if self.is_integer else np.finfo(self.dtype).max
+        return True if self.is_bool else np.iinfo(self.dtype).max if self.is_integer else self._floats().max
+
+    def _floats(self) -> Any:
+        """The limits of floats; NumPy does not know those of small floats such as bfloat16."""
+        if self.dtype.kind == "V":
+            return importlib.import_module("ml_dtypes").finfo(self.dtype)
+        return np.finfo(self.dtype)
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """The values from black to white of images of this type: 0 and 1 for float32 and float64, 0 and the largest
+        value for integers.
+
+        >>> fl.uint8.limits, fl.float32.limits
+        ((0, 255), (0, 1))
+        """
+        if self.kind not in "biuf" or self == float16:
+            raise ValueError(f"{self!r} does not have defined limits")
+        return 0, 1 if self.is_floating else self.max
+
+    @property
+    def base_dtype(self) -> DType:
+        """The type itself: there are no references."""
+        return self
+
+    @property
+    def real_dtype(self) -> DType:
+        """The type of the real part of complex numbers; the type itself for all others."""
+        return as_dtype(np.empty(0, self.dtype).real.dtype) if self.is_complex else self
+
+    @property
+    def is_quantized(self) -> builtins.bool:
+        """Always False."""
+        return False
+
+    def is_compatible_with(self, other: object) -> builtins.bool:
+        """Whether the other type is the same."""
+        return self == as_dtype(other)
 
     def __eq__(self, other: object) -> builtins.bool:
         if isinstance(other, DType):

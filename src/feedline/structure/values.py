@@ -15,6 +15,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.structure import types
+from feedline.structure.arguments import brief
 from feedline.structure.datasets import Datasets, Nested
 from feedline.structure.dense import dense, leaf_types
 from feedline.structure.nest import flatten
@@ -45,7 +46,7 @@ def register_leaf(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def leaf_of(value: object) -> Any:
     """The leaf for any value a user may give: an int becomes int32, a float float32, str and bytes become bytes, a list
-    an array; arrays keep their dtype.
+    an array; arrays keep their dtype, and those of a subclass become plain ones.
     """
     kind = type(value)
     convert = _CONVERT.get(kind)
@@ -53,8 +54,8 @@ def leaf_of(value: object) -> Any:
         return convert(value)
     if isinstance(value, np.generic):
         return _numpy_scalar(value)
-    if isinstance(value, np.ndarray):
-        return array_of(value)
+    if isinstance(value, np.ndarray):  # of a subclass, whose own behaviour is not part of an element
+        return _zero_d(np.asarray(value))
     if value is None or isinstance(value, (RaggedTensor, SparseTensor, Nested, Datasets)):
         return value
     if isinstance(value, bool):
@@ -130,7 +131,7 @@ def _int(value: int) -> Any:
         return np.int32(value)
     if -(2**63) <= value < 2**63:
         return np.int64(value)
-    raise InvalidArgumentError(f"the integer {value} is out of range for int64")
+    raise InvalidTypeError(f"the integer {value} is out of range for int64")
 
 
 def _numpy_scalar(value: Any) -> Any:
@@ -256,8 +257,8 @@ def _side_by_side(parts: list[Any]) -> Datasets:
     )
 
 
-def _not_rectangular() -> InvalidArgumentError:
-    return InvalidArgumentError(
+def _not_rectangular() -> InvalidTypeError:
+    return InvalidTypeError(
         "a list whose rows differ in length cannot be converted to an array; use fl.ragged.constant, from_list or "
         "from_generator"
     )
@@ -302,19 +303,17 @@ def _foreign(value: Any) -> Any:
         got = np.asarray(value)
         if got.dtype.kind != "O" or not isinstance(got.item() if got.ndim == 0 else None, type(value)):
             return _zero_d(got)
-    raise InvalidTypeError(
-        f"a {type(value).__name__} cannot be part of an element: {_short(value)}; use an array, number or string, or a "
-        "tuple or dict of them"
-    )
+    remedy = "use an array, number or string, or a tuple or dict of them"
+    if isinstance(value, dict):
+        remedy = "for rows as dicts, make one dict of lists, or yield the rows in from_generator"
+        raise InvalidTypeError(f"a dict cannot be part of a list in an element: {brief(value)}; {remedy}")
+    if hasattr(value, "__getitem__") and hasattr(value, "__len__"):
+        remedy += "; rows that are read by their number are a fl.Source, for Dataset.from_source"
+    raise InvalidTypeError(f"a {type(value).__name__} cannot be part of an element: {brief(value)}; {remedy}")
 
 
 def _ragged_values(values: object) -> Any:
     return leaf_of(values) if hasattr(values, "row_splits") else np.asarray(values)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 @register_spec_of

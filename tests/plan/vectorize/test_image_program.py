@@ -66,7 +66,17 @@ def shrunk(r: Any) -> Any:
     return fl.image.resize(fl.io.decode_jpeg(r, ratio=2, fancy_upscaling=False, dct_method="INTEGER_ACCURATE"), SIZE)
 
 
-NATIVE = (bytes_of, floats, normalised, converted, cropped, whole, shrunk)
+def flipped(r: Any) -> Any:
+    x = fl.image.resize(fl.io.decode_jpeg(r, channels=3)[1:, ::-1], SIZE)
+    return (x[:, ::-1] - MEAN)[::-1]
+
+
+def central(r: Any) -> Any:
+    x = fl.image.resize(fl.io.decode_jpeg(r, channels=3), SIZE)[2:-2, 3:17][1::2, 11:0:-3]
+    return (x / 2).astype(np.uint8)
+
+
+NATIVE = (bytes_of, floats, normalised, converted, cropped, whole, shrunk, flipped, central)
 
 
 @pytest.mark.parametrize("call", NATIVE)
@@ -202,7 +212,7 @@ def test_runs_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_threads_of_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
     kernel = kernels.decode_images
-    monkeypatch.setattr(kernels, "decode_images", lambda *a: (used.append(a[-1]), kernel(*a))[1])
+    monkeypatch.setattr(kernels, "decode_images", lambda *a: (used.append(a[6]), kernel(*a))[1])
     options = fl.Options()
     options.threading.max_intra_op_parallelism = 1
     for parallel in (None, fl.AUTOTUNE):
@@ -229,7 +239,7 @@ NOT_NATIVE: dict[str, tuple[Any, str]] = {
     "shape": (lambda r: fl.io.decode_jpeg(r).shape, "shape of images"),
     "number": (lambda r: fl.image.resize(fl.io.decode_jpeg(r)[3], SIZE), "only by slices"),
     "channels": (lambda r: fl.image.resize(fl.io.decode_jpeg(r)[..., ::-1], SIZE), "channels are not picked"),
-    "late crop": (lambda r: fl.image.resize(fl.io.decode_jpeg(r), SIZE)[2:], "only before they are scaled"),
+    "late crop": (lambda r: fl.image.resize(fl.io.decode_jpeg(r), SIZE)[24:], "without pixels"),
     "twice": (lambda r: fl.image.resize(fl.image.resize(fl.io.decode_jpeg(r), SIZE), SIZE), "only once"),
     "argument": (lambda r: fl.image.resize(fl.io.decode_jpeg(r, channels=4), SIZE), "wrong argument"),
     "arrays": (lambda x: fl.image.resize(x, SIZE), "only for decoded files"),

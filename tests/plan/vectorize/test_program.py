@@ -6,11 +6,12 @@ import pickle
 import threading
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.harness import check
+from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.engine.run import blocks
@@ -278,6 +279,26 @@ def test_errors_are_those_of_the_first_bad_row() -> None:
         " on element 90: decode_csv: record 0 cannot be read: a quoted field must end with a quote before a "
         "delimiter or the end",
     ]
+
+
+def test_lines_of_a_file_are_decoded_where_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{i},word{i}" for i in range(3000)]
+    (tmp_path / "a").write_text("\n".join(lines))
+    made: list[int] = []
+    objects = Bytes.objects
+    monkeypatch.setattr(Bytes, "objects", lambda self: made.append(len(self)) or objects(self))
+    ds = fl.TextLineDataset(tmp_path / "a").map(lambda line: fl.io.decode_csv(line, [[0], [""]]))
+    assert list(ds) == [(i, b"word%d" % i) for i in range(3000)]
+    assert sum(made) < 100
+
+
+def test_a_bad_line_of_a_file(tmp_path: Path) -> None:
+    lines = [f"{i}" for i in range(40)]
+    lines[23] = "x"
+    (tmp_path / "a").write_text("\n".join(lines))
+    ds = fl.TextLineDataset(tmp_path / "a").map(lambda line: fl.io.decode_csv(line, [[0]])[0])
+    bad = Raises(fl.errors.InvalidArgumentError, "element 23.*field 0 is not a valid int32: 'x'")
+    check_errors(ds, [*range(23), bad, *range(24, 40)])
 
 
 def test_a_bad_row_costs_only_those_near_it(monkeypatch: pytest.MonkeyPatch) -> None:

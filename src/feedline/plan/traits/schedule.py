@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from feedline.plan.node import Node
+from feedline.plan.row_steps import RowStep
 from feedline.structure.block import Block
 
 
@@ -26,6 +27,11 @@ class ParallelArgs(Node):
     """How many calls at once; None for one after the other, AUTOTUNE to have that tuned."""
     deterministic: bool | None = None
     """Whether the order is kept; None: as the options say."""
+
+    @property
+    def most_calls(self) -> int | None:
+        """How many calls can be made at once; None if there is no limit."""
+        return None
 
 
 class RestartsInputs(Node):
@@ -65,6 +71,14 @@ class HasRowsReady(Node):
     def ready_rows(self, state: Any) -> int:
         """How many rows the next step returns without any visible effect, such as a call of a user's function."""
         raise TypeError(f"{self.op} must define ready_rows")
+
+
+class RowByRow(Node):
+    """A node that can process single rows."""
+
+    def one_by_one(self) -> RowStep | None:
+        """What processes single rows, for one iterator; None if rows must come in blocks."""
+        return None
 
 
 class Stacks(Node):

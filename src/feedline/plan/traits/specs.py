@@ -14,14 +14,20 @@ class InferredSpec(Node):
     """Whether the spec can only be found by running the function."""
 
     @property
+    def traced_spec(self) -> Any:
+        """The spec that tracing the function has given; None if it was not traced."""
+        return None
+
+    @property
     def spec_known(self) -> bool:
         """Whether the spec is available without running the function."""
-        return not self.opaque and all(map(spec_known, self.inputs))
+        known = "element_spec" in self.__dict__ or self.traced_spec is not None
+        return known or (not self.opaque and all(map(spec_known, self.inputs)))
 
     @property
     def spec_stated(self) -> bool:
         """Whether the spec holds for all elements if the inputs' do, not only for those that it was inferred from."""
-        return not self.opaque
+        return not self.opaque or self.traced_spec is not None
 
 
 class Sampled(Node):

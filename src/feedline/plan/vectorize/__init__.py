@@ -45,7 +45,7 @@ from feedline.plan.vectorize.binding import (
     why_not_native,
 )
 from feedline.plan.vectorize.image_program import DecodeJpeg, ImageProgram
-from feedline.plan.vectorize.program import ColumnResults, Place, Program
+from feedline.plan.vectorize.program import ColumnResults, Place, Program, Traced
 from feedline.plan.vectorize.registry import (
     ColumnForm,
     register,
@@ -65,6 +65,7 @@ __all__ = [
     "Place",
     "Program",
     "RowValues",
+    "Traced",
     "Unsupported",
     "makes_side_effect_free_datasets",
     "program_of",

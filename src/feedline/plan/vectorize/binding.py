@@ -17,7 +17,7 @@ import numpy as np
 
 from feedline.plan.bytecode import VARIADIC
 from feedline.plan.vectorize import arrays  # noqa: F401  registers NumPy's functions
-from feedline.plan.vectorize.program import Bound, Program, Refused
+from feedline.plan.vectorize.program import Bound, Program, Refused, Traced
 from feedline.plan.vectorize.proof import ATTRIBUTES, Outside, Proof, proof_of
 from feedline.plan.vectorize.registry import is_source, is_value_type, known
 from feedline.plan.vectorize.rows import NUMBERS, TYPES, Module
@@ -40,6 +40,8 @@ def program_of(call: object) -> Program | None:
     """The program of a function whose code only computes; None for all others. Nothing is called that is not
     registered.
     """
+    if isinstance(call, Traced):
+        return call.program
     whole, args, keywords = call, list[Any](), dict[str, Any]()
     while type(call) is functools.partial:
         args, keywords = [*call.args, *args], {**call.keywords, **keywords}
@@ -93,6 +95,8 @@ def why_not_native(call: object) -> str:
 
 def makes_side_effect_free_datasets(function: object) -> bool:
     """Whether a function has no side effects and makes datasets in which no user's function runs."""
+    if isinstance(function, Traced):
+        return function.pure
     proof = proof_of(function.__code__) if isinstance(function, types.FunctionType) else None
     if proof is None or not isinstance(function, types.FunctionType):
         return False

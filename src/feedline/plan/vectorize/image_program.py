@@ -132,6 +132,19 @@ class ImageProgram(np.lib.mixins.NDArrayOperatorsMixin):
         """Whether all results have the same height and width."""
         return any(isinstance(step, Resize) for step in self.steps)
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """The height and the width of all results, if they are known."""
+        at, scaled = self._scaling()
+        rows, columns = range(scaled.height), range(scaled.width)
+        for step in self.steps[at:]:
+            if isinstance(step, Crop):
+                rows, columns = rows[step.rows], columns[step.columns]
+        return len(rows), len(columns)
+
+    def _scaling(self) -> tuple[int, Resize]:
+        return next((i, step) for i, step in enumerate(self.steps) if isinstance(step, Resize))
+
     # Steps.
 
     def _then(self, step: Step, dtype: np.dtype[Any], bounds: tuple[float, float] | None = None) -> ImageProgram:
@@ -160,8 +173,6 @@ class ImageProgram(np.lib.mixins.NDArrayOperatorsMixin):
         return self
 
     def __getitem__(self, index: object) -> ImageProgram:
-        if self.size_known:
-            raise Unsupported("images are cropped natively only before they are scaled")
         given = list(index) if type(index) is tuple else [index]
         if Ellipsis in given:
             at = given.index(Ellipsis)
@@ -172,7 +183,10 @@ class ImageProgram(np.lib.mixins.NDArrayOperatorsMixin):
         slices += [slice(None)] * (3 - len(slices))
         if slices[2] != slice(None):
             raise Unsupported("channels are not picked natively")
-        return self._then(Crop(slices[0], slices[1]), self.dtype)
+        made = self._then(Crop(slices[0], slices[1]), self.dtype)
+        if made.size_known and 0 in made.size:
+            raise Unsupported("images without pixels are not made natively")
+        return made
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> ImageProgram:
         if method != "__call__" or options or ufunc not in _CODES or len(inputs) != 2:
@@ -201,15 +215,15 @@ class ImageProgram(np.lib.mixins.NDArrayOperatorsMixin):
         """
         if np.geterr()["under"] != "ignore":
             raise Unsure  # NumPy reports numbers that are too small
-        decode, size = self.steps[0], next(step for step in self.steps if isinstance(step, Resize))
+        decode, (at, scaled) = self.steps[0], self._scaling()
         assert isinstance(decode, DecodeJpeg)
-        at = self.steps.index(size)
-        shape = size.height, size.width, self._channels(decode)
+        shape = *self.size, self._channels(decode)
         rows = min(rows, max(1, AT_ONCE // (math.prod(shape) * self.dtype.itemsize)))
         out = allocate((rows, *shape), self.dtype)
-        windows = [(step.rows, step.columns) for step in self.steps[:at] if isinstance(step, Crop)]
+        windows, parts = _windows(self.steps[:at]), _windows(self.steps[at:])
         before, after = _arithmetic(self.steps[:at]), _arithmetic(self.steps[at:])
-        done = kernels.decode_images(self._files(rows), decode, windows, before, after, out, team())
+        size = scaled.height, scaled.width
+        done = kernels.decode_images(self._files(rows), decode, windows, before, after, out, team(), size, parts)
         return done, out
 
     def _files(self, rows: int) -> Any:
@@ -231,6 +245,13 @@ class ImageProgram(np.lib.mixins.NDArrayOperatorsMixin):
         return kernels.jpeg_channels(first, decode) or 3
 
 
+def _windows(steps: tuple[Step, ...]) -> list[tuple[slice, slice]]:
+    """The rows and columns that are taken one after the other. Arithmetic is the same for each pixel, so it does not
+    matter which of the two comes first.
+    """
+    return [(step.rows, step.columns) for step in steps if isinstance(step, Crop)]
+
+
 def _arithmetic(steps: tuple[Step, ...]) -> list[tuple[int, Array]]:
     """The steps of arithmetic as the kernel takes them. It computes in float32, so a cast to that does nothing."""
     made: list[tuple[int, Array]] = []
@@ -248,10 +269,10 @@ def _operand(value: object) -> tuple[float, ...]:
         numbers = np.array([value], np.float64)
     elif isinstance(value, np.ndarray) and value.dtype == FLOAT32 and 1 <= value.size == (value.shape or (1,))[-1]:
         if value.ndim > 3:
-            raise Unsupported("images are computed with natively only by arrays of up to 3 dimensions")
+            raise Unsupported("native arithmetic on images takes only arrays of up to 3 dimensions")
         numbers = value.reshape(-1).astype(np.float64)
     else:
-        raise Unsupported("images are computed with natively only by numbers, and by float32 arrays of channels")
+        raise Unsupported("native arithmetic on images takes only numbers and float32 arrays of channels")
     rounded = numbers.astype(FLOAT32)
     if not np.isfinite(rounded).all():
         raise Unsupported("a number is infinite or not a number")

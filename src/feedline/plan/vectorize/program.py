@@ -37,6 +37,29 @@ class Bound(NamedTuple):
     arithmetic: bool
 
 
+class Traced:
+    """A function that was traced when it was given to an operator, or should have been.
+
+    program      the program that runs it for many rows; None if it is called for each element
+    result_spec  the spec of its results; None if only calls show it
+    why          why it is called for each element, if it is
+    pure         whether it makes datasets in which no user's function runs, and may be called at any time
+    seen         the user's function, as `Function.seen`
+    """
+
+    __slots__ = ()
+
+    program: Program | None
+    result_spec: Any
+    why: str
+    pure: bool
+
+    @property
+    def seen(self) -> Callable[..., Any]:
+        """The user's function, to be analysed: its code, with its variables as they are when it runs."""
+        raise TypeError(f"{type(self).__name__} must define seen")
+
+
 class ColumnResults(NamedTuple):
     """The results for the first `rows` rows of a block as columns. The next `alone` rows must be called one by one; the
     rows after those have not been tried.
